@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#include "merkle/hash/sha256.hpp"
+
+#include <openssl/evp.h>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::merkle {
+namespace {
+
+// Fetched once: an implicit fetch at every digest costs more than hashing 65 bytes does.
+const EVP_MD* algorithm() {
+    static const EVP_MD* const md = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+    return md;
+}
+
+}  // namespace
+
+struct Sha256::Context {
+    EVP_MD_CTX* ctx;
+
+    Context() : ctx(EVP_MD_CTX_new()) {
+        ensure(ctx != nullptr && EVP_DigestInit_ex2(ctx, algorithm(), nullptr) == 1, "OpenSSL starts SHA-256");
+    }
+    ~Context() { EVP_MD_CTX_free(ctx); }
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+Sha256& Sha256::update(View bytes) {
+    ensure(EVP_DigestUpdate(context_->ctx, bytes.data(), bytes.size()) == 1, "OpenSSL updates SHA-256");
+    return *this;
+}
+Sha256& Sha256::update_u8(std::uint8_t v) { return update({&v, 1}); }
+Sha256& Sha256::update_u32(std::uint32_t v) {
+    std::uint8_t b[4];
+    store_u32(b, v);
+    return update(b);
+}
+Sha256& Sha256::update_u64(std::uint64_t v) {
+    std::uint8_t b[8];
+    store_u64(b, v);
+    return update(b);
+}
+Hash32 Sha256::finish() {
+    Hash32 out;
+    unsigned size = 0;
+    ensure(EVP_DigestFinal_ex(context_->ctx, out.data(), &size) == 1 && size == 32, "OpenSSL ends SHA-256");
+    ensure(EVP_DigestInit_ex2(context_->ctx, nullptr, nullptr) == 1, "OpenSSL restarts SHA-256");
+    return out;
+}
+
+Hash32 sha256(View bytes) { return sha256({bytes}); }
+Hash32 sha256(std::initializer_list<View> parts) {
+    thread_local Sha256 hasher;
+    for (const View part : parts) hasher.update(part);
+    return hasher.finish();
+}
+
+}  // namespace retrace::merkle
