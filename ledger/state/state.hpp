@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// The state while a block executes: an overlay over a StateView with a journal, so that a refused call leaves
+// nothing behind. Its only output is a StateDiff.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "ledger/state/view.hpp"
+
+namespace retrace::ledger {
+
+struct SlotKey {
+    Address contract;
+    Bytes key;
+    auto operator<=>(const SlotKey&) const = default;
+};
+
+/// Final values of everything that changed, ordered (consensus code iterates it).
+struct StateDiff {
+    std::map<Address, Account> accounts;
+    std::map<SlotKey, Bytes> slots;  ///< Empty bytes: removed.
+    bool empty() const noexcept { return accounts.empty() && slots.empty(); }
+};
+
+class State final : public StateView {
+public:
+    /// `base` outlives the State.
+    explicit State(const StateView& base) : base_(base) {}
+
+    Account account(const Address& address) const override;
+    Bytes slot(const Address& contract, View key) const override;
+
+    void set_account(const Address& address, const Account& account);
+    void set_slot(const Address& contract, View key, Bytes value);  ///< Empty value removes the slot.
+
+    /// Moves `amount`; false and nothing changed when the balance is too low.
+    [[nodiscard]] bool transfer(const Address& from, const Address& to, const U256& amount);
+    /// Takes `amount` out of existence; false when the balance is too low. The caller accounts for the burn.
+    [[nodiscard]] bool debit(const Address& from, const U256& amount);
+    void credit(const Address& to, const U256& amount);
+
+    using Mark = std::size_t;
+    Mark mark() const noexcept { return journal_.size(); }
+    void revert(Mark mark);  ///< Undoes everything after `mark`.
+
+    StateDiff diff() const;  ///< Against the base; entries that ended where they began are left out.
+    void clear();
+
+private:
+    struct Change {  // the value before, for revert
+        bool is_account = false;
+        Address address;
+        Bytes key;
+        std::optional<Account> account;
+        std::optional<Bytes> value;
+    };
+    const StateView& base_;
+    std::map<Address, Account> accounts_;
+    std::map<SlotKey, Bytes> slots_;
+    std::vector<Change> journal_;
+};
+
+}  // namespace retrace::ledger
