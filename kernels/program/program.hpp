@@ -50,7 +50,8 @@ struct TensorRecord {
     DType dtype = DType::f32;
     Dims dims;
     std::uint32_t writer = kNoWriter;  ///< State only: op whose output is the next value; kNoWriter: never changes.
-    std::string name;                  ///< State, constants, data: for people ("fc1.weight"); ≤ 120 bytes, else empty.
+    std::string name;                  ///< For people ("fc1.weight"); ≤ 120 bytes. A named rank-0 fp32 op output is a
+                                       ///< metric ("loss"): the executor reports it at every step.
     bool operator==(const TensorRecord&) const = default;
 };
 

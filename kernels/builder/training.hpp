@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// From a model's name and sizes to the programs of its training: built-in models, losses and optimisers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/program/program.hpp"
+
+namespace retrace::kernels {
+
+struct ModelSpec {
+    std::string kind = "mlp";                  ///< "mlp", "lenet" (more come later).
+    std::vector<std::uint64_t> hidden = {128}; ///< mlp: widths of the hidden layers.
+    std::vector<std::uint64_t> input = {1, 28, 28};  ///< Extents of one sample.
+    std::uint64_t classes = 10;
+};
+
+enum class Optimizer : std::uint8_t { sgd = 1, adamw = 2 };
+
+struct TrainingSpec {
+    std::uint64_t samples = 0;                 ///< Rows of the data set.
+    std::uint64_t batch = 128;
+    std::uint64_t steps = 1000;                ///< For the schedule.
+    Optimizer optimizer = Optimizer::adamw;
+    float learning_rate = 1e-3f;
+    float momentum = 0.9f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
+    std::string schedule = "constant";         ///< "constant", "cosine" (linear warm-up over warmup_steps first).
+    std::uint64_t warmup_steps = 0;
+    Precision precision = Precision::i8x2;     ///< Of linear layers; policy of NUMERICS 3 (head i8x3, f32 for K < 64).
+};
+
+struct TrainingPrograms {
+    Program train;   ///< Data sets: x u8 [samples, features…], y u8 [samples]. Metrics: "loss".
+    Program init;    ///< The seeded initialiser of the same state tensors.
+    Program eval;    ///< Same state tensors, none written; data sets x, y of `eval_samples` rows; sequential batches by
+                     ///< step (batch t = rows t·batch …); metrics "loss", "correct" (count in the batch).
+};
+/// Errors name the field: unknown kind, batch > samples, sizes of zero.
+Result<TrainingPrograms> build_training(const ModelSpec& model, const TrainingSpec& training,
+                                        std::uint64_t eval_samples, std::uint64_t eval_batch);
+
+}  // namespace retrace::kernels

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Tensor roots, state roots and trace roots (NUMERICS 2; the trace tree: kernels/ops/SPEC.md).
+#pragma once
+
+#include "kernels/exec/tensor.hpp"
+#include "kernels/exec/thread_pool.hpp"
+#include "merkle/tree/tile_tree.hpp"
+
+namespace retrace::kernels {
+
+/// What a tensor root opens to: H(02 ‖ dtype u8 ‖ rank u8 ‖ dims u64 LE … ‖ tree root).
+struct TensorHeader {
+    DType dtype = DType::f32;
+    Dims dims;
+    Hash32 tree_root;
+    bool operator==(const TensorHeader&) const = default;
+    Hash32 root() const;
+    void encode_to(Writer& out) const;
+    static TensorHeader decode_from(Reader& in);  ///< Bad dtype or rank: the reader fails.
+};
+
+/// What a state root opens to: H(03 ‖ contract hash ‖ program root ‖ step u64 LE ‖ tree root).
+struct StateHeader {
+    Hash32 contract, program;
+    std::uint64_t step = 0;
+    Hash32 tree_root;
+    bool operator==(const StateHeader&) const = default;
+    Hash32 root() const;
+    void encode_to(Writer& out) const;
+    static StateHeader decode_from(Reader& in);
+};
+
+merkle::TileTree tile_tree(const Tensor& tensor, ThreadPool& pool);
+Hash32 tensor_root(const Tensor& tensor, ThreadPool& pool);
+/// H(04 ‖ index u32 LE ‖ tensor root)
+Hash32 state_leaf(std::uint32_t index, const Hash32& tensor_root);
+/// H(06 ‖ op u32 LE ‖ output root)
+Hash32 trace_leaf(std::uint32_t op, const Hash32& output_root);
+merkle::TileTree trace_tree(const std::vector<Hash32>& output_roots);
+
+/// A state's commitment with what opens it. Tile trees are not kept (recompute per tensor on demand).
+struct StateCommitment {
+    StateHeader header;
+    std::vector<Hash32> tensor_roots;
+    Hash32 root;
+    merkle::TileTree tree() const;  ///< Over the state leaves.
+};
+StateCommitment commit_state(const Hash32& program_root, const State& state, ThreadPool& pool);
+/// From tensor roots alone (a receiver that has not fetched the tiles yet).
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots);
+
+}  // namespace retrace::kernels

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Runs a program step by step. Back end, thread count and memory plan never change a bit.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "kernels/exec/tensor.hpp"
+#include "kernels/exec/thread_pool.hpp"
+
+namespace retrace::kernels {
+
+enum class Backend : std::uint8_t {
+    reference = 1,  ///< The element rules of kernels/ops, looped: the definition.
+    cpu = 2,        ///< Fast kernels where they exist, the reference elsewhere.
+};
+
+/// What a step depends on besides the state: everything is named by the task.
+struct Inputs {
+    std::uint64_t seed = 0;
+    std::vector<const Tensor*> datasets;  ///< In program order; outlive the call; dtype and dims as recorded (asserted).
+};
+
+struct Metric {
+    std::string name;
+    float value = 0;
+};
+
+class Executor {
+public:
+    /// `program` passed `check` and outlives the executor, as does `pool`.
+    Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu);
+    ~Executor();
+
+    /// Bytes of all buffers of the step, known before running (state and data sets not counted).
+    std::uint64_t planned_bytes() const noexcept;
+    /// One step: `state` (step t) becomes step t+1. Returns the program's metrics.
+    std::vector<Metric> step(State& state, const Inputs& inputs);
+    /// One step without its effect, keeping every op's output root: the leaves of the trace.
+    std::vector<Hash32> trace(const State& state, const Inputs& inputs);
+    /// One step without its effect, up to op `op`; returns that op's output.
+    Tensor output(const State& state, const Inputs& inputs, std::uint32_t op);
+    /// As `output` for several ops in one run (ascending).
+    std::vector<Tensor> outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops);
+
+    /// Tampers with an op's output after it was computed, in the given step (adversaries of demo, simulation and
+    /// tests; the decorator in solver/adversary is refused outside developer chains).
+    using Tamper = std::function<void(std::uint64_t step, std::uint32_t op, Tensor& output)>;
+    void set_tamper(Tamper tamper);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Runs an initialiser program (no state inputs, every state tensor written): the state before step 0.
+State run_initialiser(const Program& program, std::uint64_t seed, ThreadPool& pool);
+
+}  // namespace retrace::kernels

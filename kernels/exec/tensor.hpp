@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/program/program.hpp"
+#include "merkle/base/codec.hpp"
+
+namespace retrace::kernels {
+
+/// A dense row-major tensor, little-endian elements; `data` has size_of(dtype) × elements bytes (64-byte aligned
+/// storage is the executor's own business).
+struct Tensor {
+    DType dtype = DType::f32;
+    Dims dims;
+    Bytes data;
+    bool operator==(const Tensor&) const = default;
+
+    std::uint64_t elements() const noexcept;
+    const float* f32() const noexcept { return reinterpret_cast<const float*>(data.data()); }
+    float* f32() noexcept { return reinterpret_cast<float*>(data.data()); }
+    const std::int32_t* i32() const noexcept { return reinterpret_cast<const std::int32_t*>(data.data()); }
+    /// The element's bits, zero-extended (fp32 bits; i32 as two's complement; i8, u8, bool bytes).
+    std::uint32_t bits(std::uint64_t element) const noexcept;
+};
+Tensor zeros(DType dtype, Dims dims);
+
+/// Tile `tile` of the tensor: 1024 elements, edges padded with zero bytes; size_of(dtype) × 1024 bytes.
+Bytes tile_bytes(const Tensor& tensor, std::uint64_t tile);
+
+/// The state at a step boundary: the state tensors in program order and the step they stand before.
+struct State {
+    std::uint64_t step = 0;
+    std::vector<Tensor> tensors;
+    bool operator==(const State&) const = default;
+};
+
+}  // namespace retrace::kernels
