@@ -3,7 +3,9 @@
 // nothing behind. Its only output is a StateDiff.
 #pragma once
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ledger/state/view.hpp"
@@ -16,10 +18,25 @@ struct SlotKey {
     auto operator<=>(const SlotKey&) const = default;
 };
 
+/// A key to look up without copying it.
+struct SlotRef {
+    Address contract;
+    View key;
+};
+struct SlotLess {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+        if (a.contract != b.contract) return a.contract < b.contract;
+        return std::lexicographical_compare(a.key.begin(), a.key.end(), b.key.begin(), b.key.end());
+    }
+};
+using SlotMap = std::map<SlotKey, Bytes, SlotLess>;
+
 /// Final values of everything that changed, ordered (consensus code iterates it).
 struct StateDiff {
     std::map<Address, Account> accounts;
-    std::map<SlotKey, Bytes> slots;  ///< Empty bytes: removed.
+    SlotMap slots;  ///< Empty bytes: removed.
     bool empty() const noexcept { return accounts.empty() && slots.empty(); }
 };
 
@@ -45,6 +62,7 @@ public:
     void revert(Mark mark);  ///< Undoes everything after `mark`.
 
     StateDiff diff() const;  ///< Against the base; entries that ended where they began are left out.
+    void apply(const StateDiff& diff);  ///< Takes over the final values of an overlay on top of this one.
     void clear();
 
 private:
@@ -57,7 +75,7 @@ private:
     };
     const StateView& base_;
     std::map<Address, Account> accounts_;
-    std::map<SlotKey, Bytes> slots_;
+    SlotMap slots_;
     std::vector<Change> journal_;
 };
 

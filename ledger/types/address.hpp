@@ -3,6 +3,9 @@
 
 #include <array>
 #include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "merkle/base/bytes.hpp"
 
@@ -16,5 +19,12 @@ struct Address {
     bool is_zero() const noexcept { return *this == Address{}; }
 };
 inline View view(const Address& a) noexcept { return {a.bytes.data(), a.bytes.size()}; }
+
+/// Copies exactly 20 bytes; an input of another length is an error of the caller (asserted).
+Address to_address(View bytes);
+/// "0x" and 40 hex digits in either letter case; anything else: nullopt. (EIP-55 display: ledger/crypto/eip55.hpp.)
+std::optional<Address> parse_address(std::string_view text);
+/// "0x" and lower-case hex.
+std::string to_0x(const Address& address);
 
 }  // namespace retrace::ledger

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The supply's own books: balances + burned = minted, at every height. SPEC 6.
+#pragma once
+
+#include "ledger/state/state.hpp"
+
+namespace retrace::ledger {
+
+/// The owner of the ledger's own slots. No key and no contract answers to it.
+Address ledger_address();
+
+/// Amounts ever created and ever destroyed.
+U256 minted(const StateView& view);
+U256 burned(const StateView& view);
+
+/// Creates `amount`; only genesis does it. Overflow of the supply is refused: false.
+[[nodiscard]] bool mint(State& state, const Address& to, const U256& amount);
+/// Destroys `amount` of `from`'s balance and books it; false and nothing changed when the balance is too low.
+[[nodiscard]] bool burn(State& state, const Address& from, const U256& amount);
+
+/// Whether `after`, an overlay on `before`, leaves balances + burned - minted as it was.
+bool supply_conserved(const StateView& before, const State& after);
+
+}  // namespace retrace::ledger
