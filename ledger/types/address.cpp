@@ -7,8 +7,8 @@
 
 namespace retrace::ledger {
 
-Address to_address(View bytes) {
-    ensure(bytes.size() == 20, "to_address: not 20 bytes");
+Address address_of_bytes(View bytes) {
+    ensure(bytes.size() == 20, "address_of_bytes: not 20 bytes");
     Address out;
     std::copy(bytes.begin(), bytes.end(), out.bytes.begin());
     return out;
@@ -18,7 +18,7 @@ std::optional<Address> parse_address(std::string_view text) {
     if (text.size() != 42 || !text.starts_with("0x")) return std::nullopt;
     const auto bytes = from_hex(text);
     if (!bytes || bytes->size() != 20) return std::nullopt;
-    return to_address(*bytes);
+    return address_of_bytes(*bytes);
 }
 
 std::string to_0x(const Address& address) { return retrace::to_0x(view(address)); }

@@ -18,10 +18,12 @@ struct Address {
     auto operator<=>(const Address&) const = default;
     bool is_zero() const noexcept { return *this == Address{}; }
 };
+using retrace::to_0x;
+using retrace::view;  // the overload below would hide the others
 inline View view(const Address& a) noexcept { return {a.bytes.data(), a.bytes.size()}; }
 
 /// Copies exactly 20 bytes; an input of another length is an error of the caller (asserted).
-Address to_address(View bytes);
+Address address_of_bytes(View bytes);
 /// "0x" and 40 hex digits in either letter case; anything else: nullopt. (EIP-55 display: ledger/crypto/eip55.hpp.)
 std::optional<Address> parse_address(std::string_view text);
 /// "0x" and lower-case hex.
