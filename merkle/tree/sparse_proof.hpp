@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Proofs that a key is in the sparse tree with a value, or is not in it. SPEC 5.4.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "merkle/base/codec.hpp"
+#include "merkle/tree/sparse_node.hpp"
+
+namespace retrace::merkle {
+
+/// The siblings on the way from the root down to where the key's path ends. The path ends at the key's own leaf
+/// (presence), at an empty subtree, or at `other`, the one leaf of a subtree that would hold the key (absence).
+struct SparseProof {
+    std::vector<Hash32> siblings;
+    std::optional<SparseLeaf> other;
+    bool operator==(const SparseProof&) const = default;
+};
+
+/// Whether `proof` shows that under `root` the key has that value hash, or with nullopt that it has none.
+/// At most 257 hashes, whatever the proof holds.
+Status<SparseError> verify_sparse(const Hash32& root, const Hash32& key, const std::optional<Hash32>& value_hash,
+                                  const SparseProof& proof);
+
+/// u32 count and the siblings; bool and the witness's key and value hash. SPEC 5.5.
+void encode_to(Writer& out, const SparseProof& proof);
+/// At most `max_siblings` (itself at most 256); failures are the reader's.
+SparseProof decode_sparse_proof(Reader& in, std::size_t max_siblings = kSparseDepthMax);
+
+}  // namespace retrace::merkle
