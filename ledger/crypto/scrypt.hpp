@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// scrypt (RFC 7914) for keystores. Takes every N and r, where OpenSSL 3.0 refuses the official V3 vector.
+#pragma once
+
+#include <cstdint>
+
+#include "merkle/base/bytes.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::ledger {
+
+struct ScryptParams {
+    std::uint64_t n = 0;  ///< Cost: a power of two above 1.
+    std::uint32_t r = 0;  ///< Block size.
+    std::uint32_t p = 0;  ///< Parallelism.
+};
+
+/// Limits on what a keystore from a stranger may ask for: 1 GiB of memory and 2^32 block mixes.
+inline constexpr std::uint64_t kScryptMemoryMax = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kScryptWorkMax = std::uint64_t{1} << 32;
+
+/// `size` bytes, 1..1024. Parameters out of range are an Error that names the parameter.
+Result<Bytes> scrypt(View password, View salt, const ScryptParams& params, std::size_t size);
+
+}  // namespace retrace::ledger

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/crypto/secret.hpp"
+
+#include <string.h>
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::ledger {
+
+void wipe(std::span<std::uint8_t> secret) noexcept { explicit_bzero(secret.data(), secret.size()); }
+
+void random_bytes(std::span<std::uint8_t> out) {
+    // getrandom never returns short for up to 256 bytes, and is interrupted only before the pool is ready.
+    for (std::size_t at = 0; at < out.size();) {
+        const std::size_t size = std::min<std::size_t>(out.size() - at, 256);
+        ensure(getrandom(out.data() + at, size, 0) == static_cast<ssize_t>(size), "no random source");
+        at += size;
+    }
+}
+
+}  // namespace retrace::ledger
