@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// What a chain begins with. SPEC 5.1.
+#pragma once
+
+#include <map>
+
+#include "ledger/types/address.hpp"
+#include "ledger/types/u256.hpp"
+#include "merkle/base/codec.hpp"
+
+namespace retrace::ledger {
+
+inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;      ///< MetaMask's limit.
+inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's integers.
+
+struct Genesis {
+    std::uint64_t chain_id = 0;
+    std::uint64_t time_ns = 0;
+    std::uint64_t gas_limit = 1'000'000'000;   ///< Of every block; half of it is the base fee's target.
+    U256 base_fee = 1'000'000'000;             ///< Of block 0.
+    std::map<Address, U256> alloc;             ///< Balances that exist at height 0; their sum is the supply.
+    Bytes contracts;                           ///< For TxExecutor::genesis.
+};
+
+Bytes encode(const Genesis& genesis);
+/// At most 1,000,000 allocations and 16 MiB of contract records; out of range values are named.
+Result<Genesis> decode_genesis(View bytes);
+/// Chain id, gas limit, base fee in range; sum of allocations below 2^256.
+Status<> check(const Genesis& genesis);
+/// SHA-256 of "retrace/genesis/1" and the encoding: which chain a data directory belongs to.
+Hash32 genesis_hash(const Genesis& genesis);
+
+}  // namespace retrace::ledger
