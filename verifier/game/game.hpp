@@ -63,6 +63,8 @@ enum class Ending : std::uint8_t {
     unwritten_equal = 5,      ///< It did not change, the challenger disputed an agreed value: challenger loses.
     bad_tile = 6,             ///< Wrong length, nonzero padding, bool not 0 or 1: solver loses.
     timeout_solver = 7, timeout_challenger = 8,   ///< Set through `expire`.
+    bad_program = 9,          ///< The opened records are no valid op: solver loses, it should not have accepted them.
+    nothing_disputed = 10,    ///< The disputed hash holds static facts only, all of them right: challenger loses.
 };
 std::string_view slug(Ending ending) noexcept;
 
@@ -98,6 +100,13 @@ struct Children {
 };
 Children children_of(const Descent& descent);
 
+/// Provenance of an op's input: its kind and its place among the tensors of that kind.
+struct InputOrigin {
+    kernels::TensorKind kind = kernels::TensorKind::op_output;
+    std::uint32_t place = 0;
+    bool operator==(const InputOrigin&) const = default;
+};
+
 struct Game {
     Facts facts;
     Claim claim;
@@ -112,13 +121,13 @@ struct Game {
     Search search;                       ///< Levels A and D.
     Descent descent;                     ///< State tree, trace, tiles.
     std::vector<Hash32> posted;          ///< Hashes waiting for the challenger's answer.
-    Hash32 disputed_tensor_root;         ///< After the state descent.
     Hash32 input_root, trace_root;       ///< Agreed input state of the step; trace of the step.
-    std::uint32_t trace_leaves = 0;
+    kernels::ProgramHeader program;      ///< Of played_root, after open_trace.
     kernels::OpFacts op;                 ///< After open_tensor.
-    std::vector<kernels::TensorRecord> op_inputs;  ///< Records of the op's inputs (provenance), after open_tensor.
+    std::vector<InputOrigin> op_inputs; ///< Where each input slot's tensor comes from, after open_tensor.
     Bytes tile;                          ///< After open_tile.
     Found found;
+    bool operator==(const Game&) const = default;
 };
 Bytes encode(const Game& game);
 Result<Game, CodecError> decode_game(View bytes);
@@ -126,21 +135,28 @@ Result<Game, CodecError> decode_game(View bytes);
 // Moves. Each is canonical-codec encoded inside one `bytes` argument of the contract call.
 struct PostHashes { std::vector<Hash32> hashes; };          ///< search_steps, descend_*, search_links
 struct Choose { std::uint32_t index = 0; };                 ///< Index into posted; == posted.size() means `high` in a search
-struct OpenState { kernels::StateHeader header; };
+struct OpenState {
+    kernels::StateHeader header;                             ///< Behind the disputed state root.
+    kernels::ProgramHeader program;                          ///< Opens program_root: how many state tensors there are.
+};
+struct Written {
+    Hash32 trace_root;
+    merkle::MultiProof trace_proof;                          ///< Leaf of the writer in the trace holds tensor_root.
+};
+struct Unwritten {
+    kernels::StateHeader input;                              ///< Opens the agreed input state,
+    Hash32 tensor_root;                                      ///< the tensor's root in it,
+    merkle::MultiProof proof;                                ///< and the proof.
+};
 struct OpenTrace {
     Hash32 tensor_root;                                      ///< Behind the disputed state leaf.
     kernels::ProgramHeader program;                          ///< Opens played_root.
     kernels::TensorRecord record;                            ///< Of the state tensor, with its proof.
     merkle::MultiProof record_proof;
-    Hash32 trace_root;                                       ///< Zero when the tensor is unwritten.
-    merkle::MultiProof trace_proof;                          ///< Leaf of the writer in the trace.
-    kernels::StateHeader input;                              ///< Unwritten: opens the agreed input state,
-    Hash32 input_tensor_root;                                ///< the tensor's root in it,
-    merkle::MultiProof input_proof;                          ///< and the proof.
+    std::variant<Written, Unwritten> source;                 ///< As the record says.
 };
 struct OpenTensor {
     kernels::TensorHeader header;                            ///< Behind the disputed trace leaf.
-    kernels::ProgramHeader program;
     kernels::OpRecord op;
     merkle::MultiProof op_proof;
     std::vector<kernels::TensorRecord> records;              ///< Inputs in order of tensor number (distinct), output last.
@@ -159,13 +175,15 @@ struct InputEvidence {
 };
 struct ProveElement {
     std::optional<kernels::StateHeader> input_state;         ///< When a state tensor is read.
-    std::optional<kernels::ProgramHeader> program;           ///< When a constant is read.
     std::vector<InputEvidence> inputs;                       ///< Ascending tensor numbers.
     Bytes partial;                                           ///< Tile of the partial before; empty for link 0.
 };
+/// Index in the variant is the wire tag.
 using Move = std::variant<PostHashes, Choose, OpenState, OpenTrace, OpenTensor, OpenTile, NameElement, ProveElement>;
 Bytes encode(const Move& move);
 inline constexpr std::size_t kMoveBytesMax = 96 * 1024;
+/// Input slots of an op whose evidence the ledger takes.
+inline constexpr std::size_t kOpInputsMax = 64;
 Result<Move, CodecError> decode_move(View bytes);
 
 /// Refusals; a refused move changes nothing. Numbers are stable.
