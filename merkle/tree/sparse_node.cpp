@@ -59,8 +59,11 @@ NodePath NodePath::of(const Hash32& key, std::uint16_t depth) {
 }
 
 Bytes NodePath::store_key() const {
-    Bytes out{static_cast<std::uint8_t>(depth >> 8), static_cast<std::uint8_t>(depth)};
-    out.insert(out.end(), prefix.bytes.begin(), prefix.bytes.begin() + (depth + 7) / 8);
+    const std::size_t size = (depth + 7u) / 8;
+    Bytes out(2 + size);
+    out[0] = static_cast<std::uint8_t>(depth >> 8);
+    out[1] = static_cast<std::uint8_t>(depth);
+    std::copy_n(prefix.bytes.begin(), size, out.begin() + 2);
     return out;
 }
 
