@@ -21,8 +21,10 @@ struct MatrixView {
 /// Blocks of 256 along K; also the number of links of one output element. K = 0: 0 blocks.
 inline std::uint64_t matmul_blocks(std::uint64_t k) noexcept { return (k + 255) / 256; }
 
-/// The definition, one link of one element: carried value after block `block`, given the carried value before it
-/// (+0 before block 0). `a_row` is A[i][256b..], `b_col` is B[256b..][j], `n` = min(256, K - 256b) values each.
+/// The carried value before block 0: +0 for i8xs; -0 for f32, because c = a_0 and -0 + a_0 is a_0 for either zero.
+float matmul_start(Precision precision) noexcept;
+/// The definition, one link of one element: the carried value after a block, given the carried value `before` it
+/// (matmul_start before block 0). `a_row` is A[i][256b..], `b_col` is B[256b..][j], `n` = min(256, K - 256b) values each.
 /// The result is unflushed, NaN canonical. For i8xs the scale and the digits come from these very values.
 float matmul_link(Precision precision, const float* a_row, const float* b_col, std::uint32_t n, float before);
 /// The op's result from the last carried value: the epilogue (NaN canonical, subnormals to zero of the same sign).

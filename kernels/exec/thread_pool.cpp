@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/thread_pool.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace retrace::kernels {
+
+// One job at a time: its indices are cut into pieces that the threads take from a counter, so a thread that the
+// system delays does not hold up the others. A worker enters a job and leaves it under the mutex; the caller returns
+// only when all that entered have left, so the job's fields outlive their readers.
+struct ThreadPool::Impl {
+    using Body = std::function<void(std::uint64_t, std::uint64_t)>;
+
+    std::mutex mutex;
+    std::condition_variable wake, left;
+    std::vector<std::thread> workers;
+    std::uint64_t job = 0;
+    unsigned inside = 0;
+    bool stop = false;
+    const Body* body = nullptr;
+    std::uint64_t n = 0, piece = 1;
+    std::atomic<std::uint64_t> next{0};
+
+    void take_pieces() {
+        for (;;) {
+            const std::uint64_t begin = next.fetch_add(piece);
+            if (begin >= n) return;
+            (*body)(begin, std::min(n, begin + piece));
+        }
+    }
+
+    void work() {
+        std::uint64_t seen = 0;
+        std::unique_lock lock(mutex);
+        for (;;) {
+            wake.wait(lock, [&] { return stop || (job != seen && body != nullptr); });
+            if (stop) return;
+            seen = job;
+            ++inside;
+            lock.unlock();
+            take_pieces();
+            lock.lock();
+            if (--inside == 0) left.notify_one();
+        }
+    }
+};
+
+ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
+    if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    for (unsigned i = 1; i < threads; ++i) impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
+}
+
+ThreadPool::~ThreadPool() {
+    {
+        const std::lock_guard lock(impl_->mutex);
+        impl_->stop = true;
+    }
+    impl_->wake.notify_all();
+    for (std::thread& worker : impl_->workers) worker.join();
+}
+
+unsigned ThreadPool::threads() const noexcept { return static_cast<unsigned>(impl_->workers.size()) + 1; }
+
+void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::Body& body) {
+    if (n == 0) return;
+    grain = std::max<std::uint64_t>(grain, 1);
+    if (impl_->workers.empty() || n <= grain) {
+        body(0, n);
+        return;
+    }
+    // About four pieces a thread level out unequal work and unequal cores.
+    const std::uint64_t pieces = std::uint64_t{threads()} * 4;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        impl_->body = &body;
+        impl_->n = n;
+        impl_->piece = std::max(grain, n / pieces + (n % pieces != 0 ? 1 : 0));
+        impl_->next.store(0);
+        ++impl_->job;
+    }
+    impl_->wake.notify_all();
+    impl_->take_pieces();
+    std::unique_lock lock(impl_->mutex);
+    impl_->body = nullptr;  // a worker that wakes late finds nothing to enter
+    impl_->left.wait(lock, [&] { return impl_->inside == 0; });
+}
+
+}  // namespace retrace::kernels
