@@ -34,6 +34,11 @@ bool may_contain_hash(const Bloom& bloom, const Hash32& keccak);
 /// SHA-256 over what consensus covers: the logs of begin_block, then status, gas, price and logs of each receipt.
 Hash32 results_root(std::span<const Log> system_logs, std::span<const Receipt> receipts);
 
+/// 32 bytes big endian, and 20 bytes.
+void encode_to(Writer& out, const U256& value);
+U256 decode_u256(Reader& in);
+Address decode_address(Reader& in);
+
 void encode_to(Writer& out, const Log& log);
 Log decode_log(Reader& in);
 void encode_to(Writer& out, const Receipt& receipt);

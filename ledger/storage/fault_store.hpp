@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// A disk that misbehaves on purpose, for crash tests.
+#pragma once
+
+#include "ledger/storage/store.hpp"
+
+namespace retrace::ledger {
+
+/// Passes everything on to a store beneath until the n-th write. The store beneath is what the next start finds.
+class FaultStore final : public Store {
+public:
+    enum class Fault : std::uint8_t {
+        none = 0,
+        fail,          ///< The n-th write is refused, nothing of it is written, and the machine is off.
+        fail_written,  ///< The same, except that all of it is written before the power goes.
+        tear,          ///< Only the first `torn_ops` operations of the n-th batch are written, then the power goes.
+        drop,          ///< The n-th write is acknowledged and lost: a disk that lies. The machine stays on.
+    };
+
+    /// `beneath` outlives this. `nth` counts from 1.
+    FaultStore(Store& beneath, Fault fault, std::uint64_t nth, std::size_t torn_ops = 0)
+        : beneath_(beneath), fault_(fault), nth_(nth), torn_ops_(torn_ops) {}
+
+    std::optional<Bytes> get(View key) const override { return beneath_.get(key); }
+    Status<> write(const Batch& batch, bool sync) override;
+    void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
+        beneath_.scan(prefix, from, limit, visit);
+    }
+
+    bool off() const noexcept { return off_; }
+    std::uint64_t writes() const noexcept { return writes_; }
+    std::size_t last_ops() const noexcept { return last_ops_; }  ///< Operations of the last batch.
+
+private:
+    Store& beneath_;
+    Fault fault_;
+    std::uint64_t nth_;
+    std::size_t torn_ops_;
+    std::uint64_t writes_ = 0;
+    std::size_t last_ops_ = 0;
+    bool off_ = false;
+};
+
+}  // namespace retrace::ledger

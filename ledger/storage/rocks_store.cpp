@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/storage/rocks_store.hpp"
+
+#include <rocksdb/cache.h>
+#include <rocksdb/db.h>
+#include <rocksdb/env.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/table.h>
+#include <rocksdb/write_batch.h>
+
+#include <filesystem>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+rocksdb::Slice slice(View bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+View view(const rocksdb::Slice& s) { return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()}; }
+
+/// Small: an idle node stays within 64 MiB, of which this is a part.
+rocksdb::Options small_options(std::size_t cache_bytes) {
+    rocksdb::BlockBasedTableOptions table;
+    table.block_cache = rocksdb::NewLRUCache(cache_bytes);
+    table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
+    table.cache_index_and_filter_blocks = true;
+    table.format_version = 5;
+    rocksdb::Options options;
+    options.create_if_missing = true;
+    options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+    options.write_buffer_size = 8U << 20;
+    options.max_write_buffer_number = 2;
+    options.max_background_jobs = 2;
+    options.max_open_files = 256;
+    options.max_total_wal_size = 32U << 20;
+    options.keep_log_file_num = 2;
+    options.max_log_file_size = 1U << 20;
+    options.stats_dump_period_sec = 0;
+    options.stats_persist_period_sec = 0;
+    options.compression = rocksdb::kNoCompression;  // hashes and signatures do not compress
+    // A log that ends in a torn record is cut there; any other damage is reported, never skipped over.
+    options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+    options.paranoid_checks = true;
+    return options;
+}
+
+class RocksStore final : public Store {
+public:
+    explicit RocksStore(std::unique_ptr<rocksdb::DB> db) : db_(std::move(db)) {}
+
+    std::optional<Bytes> get(View key) const override {
+        rocksdb::PinnableSlice value;
+        const rocksdb::Status status =
+            db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), slice(key), &value);
+        if (status.IsNotFound()) return std::nullopt;
+        // A read error is no absence: going on would compute a wrong state.
+        ensure(status.ok(), "RocksDB: a read failed");
+        return to_bytes(view(value));
+    }
+
+    Status<> write(const Batch& batch, bool sync) override {
+        rocksdb::WriteBatch out;
+        for (const Batch::Op& op : batch.ops) {
+            if (op.value) {
+                out.Put(slice(op.key), slice(*op.value));
+            } else {
+                out.Delete(slice(op.key));
+            }
+        }
+        rocksdb::WriteOptions options;
+        options.sync = sync;
+        const rocksdb::Status status = db_->Write(options, &out);
+        if (!status.ok()) return error("RocksDB: " + status.ToString());
+        return Unit{};
+    }
+
+    void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
+        const std::unique_ptr<rocksdb::Iterator> at(db_->NewIterator(rocksdb::ReadOptions()));
+        const rocksdb::Slice start = slice(from).compare(slice(prefix)) < 0 ? slice(prefix) : slice(from);
+        for (at->Seek(start); at->Valid() && limit > 0; at->Next(), --limit) {
+            if (!at->key().starts_with(slice(prefix))) return;
+            if (!visit(view(at->key()), view(at->value()))) return;
+        }
+        ensure(at->status().ok(), "RocksDB: a scan failed");
+    }
+
+private:
+    std::unique_ptr<rocksdb::DB> db_;
+};
+
+StoreFailure failure_of(const rocksdb::Status& status, const std::string& directory) {
+    const std::string text = status.ToString();
+    if (status.IsIOError() && (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)) {
+        return {StoreError::in_use, "the data directory " + directory + " is in use by another process"};
+    }
+    if (status.IsIOError()) {
+        return {StoreError::no_access, "the data directory " + directory + " cannot be used: " + text};
+    }
+    if (status.IsCorruption()) {
+        return {StoreError::corrupt, "the data directory " + directory + " is damaged: " + text};
+    }
+    return {StoreError::other, "the data directory " + directory + " cannot be opened: " + text};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
+                                                              std::size_t cache_bytes) {
+    std::error_code code;
+    std::filesystem::create_directories(directory, code);
+    if (code) {
+        return Unexpected{StoreFailure{StoreError::no_access, "the data directory " + directory +
+                                                                  " cannot be made: " + code.message()}};
+    }
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status = rocksdb::DB::Open(small_options(cache_bytes), directory, &db);
+    if (!status.ok()) return Unexpected{failure_of(status, directory)};
+    return std::unique_ptr<Store>(std::make_unique<RocksStore>(std::unique_ptr<rocksdb::DB>(db)));
+}
+
+}  // namespace retrace::ledger

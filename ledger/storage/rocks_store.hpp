@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// The store on disk: RocksDB behind a plain header. Target retrace_rocks.
+#pragma once
+
+#include <string>
+
+#include "ledger/storage/store.hpp"
+
+namespace retrace::ledger {
+
+enum class StoreError : std::uint8_t {
+    in_use = 1,      ///< Another process holds the directory's lock.
+    no_access = 2,   ///< The directory cannot be made, read or written.
+    corrupt = 3,     ///< RocksDB found broken files.
+    other = 4,
+};
+
+struct StoreFailure {
+    StoreError code{};
+    std::string message;  ///< Names the directory and what to do.
+};
+
+/// Opens or creates the store in `directory` and locks it until the store is destroyed.
+/// `cache_bytes` bounds the block cache; write buffers take up to 16 MiB more.
+Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
+                                                              std::size_t cache_bytes = 16U << 20);
+
+}  // namespace retrace::ledger
