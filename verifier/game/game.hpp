@@ -127,7 +127,6 @@ struct Game {
     std::vector<InputOrigin> op_inputs; ///< Where each input slot's tensor comes from, after open_tensor.
     Bytes tile;                          ///< After open_tile.
     Found found;
-    bool operator==(const Game&) const = default;
 };
 Bytes encode(const Game& game);
 Result<Game, CodecError> decode_game(View bytes);

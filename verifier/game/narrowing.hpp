@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// The two ways to narrow a quarrel: k-ary search over a cumulative sequence, and descent in a Merkle tree.
+#pragma once
+
+#include <span>
+
+#include "verifier/game/game.hpp"
+
+namespace retrace::verifier {
+
+/// The root of a tree over `leaves` > 0 leaves, moved down past nodes that were promoted unchanged.
+Descent descend_from(std::uint64_t leaves, const Hash32& root);
+/// Whether `hashes` are the children that the solver must post: right count, and they lead to the node.
+bool are_children(const Descent& descent, std::span<const Hash32> hashes);
+/// The child that the challenger names, moved down past promoted nodes. `index` is below the count.
+Descent descend_to(const Descent& descent, std::uint64_t index, const Hash32& child);
+
+/// The part of the search that is left when the first disputed hash is `index` of `posted` (posted.size(): `high`).
+Search narrow(const Search& search, std::span<const Hash32> posted, std::uint64_t index);
+
+}  // namespace retrace::verifier

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPEC 4.1. The solver shows what its disputed state root commits to.
+#include "verifier/game/moves.hpp"
+#include "verifier/game/narrowing.hpp"
+
+namespace retrace::verifier {
+
+Status<MoveError> open_state(Game& game, const OpenState& move) {
+    if (move.header.root() != game.search.high_hash) return Unexpected{MoveError::wrong_opening};
+    if (move.program.root() != game.facts.program_root) return Unexpected{MoveError::wrong_opening};
+
+    const std::uint64_t step = game.claim.initialiser ? 0 : game.found.step + 1;
+    const bool right = move.header.step == step && move.header.contract == game.facts.contract &&
+                       move.header.program == game.facts.program_root;
+    const bool empty = move.program.states == 0;
+    if (!right || (empty && !move.header.tree_root.is_zero())) {
+        decide(game, Ending::wrong_header, Side::solver);
+    } else if (empty) {
+        decide(game, Ending::nothing_disputed, Side::challenger);
+    } else {
+        game.program = move.program;
+        enter_descent(game, Phase::descend_state, descend_from(move.program.states, move.header.tree_root));
+    }
+    return Unit{};
+}
+
+}  // namespace retrace::verifier
