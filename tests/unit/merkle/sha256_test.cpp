@@ -51,7 +51,9 @@ TEST(Sha256, StartsAnewAfterFinish) {
 
 TEST(Sha256, TakesIntegersLittleEndian) {
     const Bytes bytes{0x01, 0x05, 0x04, 0x03, 0x02, 0x0d, 0x0c, 0x0b, 0x0a, 0x09, 0x08, 0x07, 0x06};
-    EXPECT_EQ(Sha256().update_u8(1).update_u32(0x02030405).update_u64(0x060708090a0b0c0d).finish(), sha256(View(bytes)));
+    Sha256 hasher;
+    hasher.update_u8(1).update_u32(0x02030405).update_u64(0x060708090a0b0c0d);
+    EXPECT_EQ(hasher.finish(), sha256(View(bytes)));
 }
 
 }  // namespace

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Who may include what: folders along the arrows, libraries in their homes, and never in a circle.
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "tests/lint/rules.hpp"
+#include "tests/lint/tables.hpp"
+
+namespace retrace::lint {
+namespace {
+
+std::string top_folder(std::string_view path) {
+    const std::size_t slash = path.find('/');
+    return slash == std::string_view::npos ? std::string() : std::string(path.substr(0, slash));
+}
+
+// protoc writes these into the build folder. They are Protobuf by another name.
+bool is_generated(std::string_view target) { return target.ends_with(".pb.h"); }
+
+bool in_home(std::string_view path, const Library& library) { return starts_with_one_of(path, library.homes); }
+
+Finding wrong_home(const std::string& path, std::size_t line, std::string_view library, std::string_view homes) {
+    return {path, line, "third_party_home",
+            std::string(library) + " may be included only under: " + std::string(homes)};
+}
+
+}  // namespace
+
+Findings check_arrows(const Tree& tree) {
+    Findings out;
+    for (const auto& [path, text] : tree) {
+        const std::string from = top_folder(path);
+        const FolderRule* rule = find_folder(from);
+        if (!is_cpp(path) || rule == nullptr) continue;
+        for (const Include& include : includes_of(text)) {
+            const std::string to = top_folder(include.target);
+            const bool ours = find_folder(to) != nullptr;
+            if (include.angle) {
+                if (ours && tree.contains(include.target)) {
+                    out.push_back({path, include.line, "include_quotes", "our own headers stand in quotes"});
+                }
+                continue;
+            }
+            if (is_generated(include.target)) continue;
+            if (!tree.contains(include.target)) {
+                out.push_back({path, include.line, "include_missing",
+                               "\"" + include.target + "\" is not a file, seen from the root of the tree"});
+            } else if (ours && to != from && !contains_word(rule->may_include, to)) {
+                out.push_back({path, include.line, "include_arrow", from + " may not include " + to});
+            }
+        }
+    }
+    return out;
+}
+
+Findings check_third_party(const Tree& tree) {
+    Findings out;
+    for (const auto& [path, text] : tree) {
+        if (!is_cpp(path)) continue;
+        for (const Include& include : includes_of(text)) {
+            if (!include.angle) {
+                if (is_generated(include.target) && !path.starts_with("node/wire/")) {
+                    out.push_back(wrong_home(path, include.line, "Protobuf", "node/wire/"));
+                }
+                continue;
+            }
+            const auto libs = libraries();
+            const auto library = std::find_if(libs.begin(), libs.end(), [&](const Library& l) {
+                return starts_with_one_of(include.target, l.headers);
+            });
+            if (library != libs.end()) {
+                if (!in_home(path, *library)) {
+                    out.push_back(wrong_home(path, include.line, library->name, library->homes));
+                }
+            } else if (!is_system_header(include.target) && !tree.contains(include.target)) {
+                out.push_back({path, include.line, "third_party_unknown",
+                               "<" + include.target + "> belongs to no library of the table"});
+            }
+        }
+    }
+    return out;
+}
+
+Findings check_cycles(const Tree& tree) {
+    std::set<std::string> done;
+    std::vector<std::string> stack;
+    Findings out;
+    const std::function<void(const std::string&)> visit = [&](const std::string& path) {
+        const auto open = std::find(stack.begin(), stack.end(), path);
+        if (open != stack.end()) {
+            std::string circle;
+            for (auto it = open; it != stack.end(); ++it) circle += *it + " -> ";
+            out.push_back({path, 0, "include_cycle", circle + path});
+            return;
+        }
+        if (done.contains(path)) return;
+        stack.push_back(path);
+        for (const Include& include : includes_of(tree.at(path))) {
+            if (!include.angle && tree.contains(include.target)) visit(include.target);
+        }
+        stack.pop_back();
+        done.insert(path);
+    };
+    for (const auto& [path, text] : tree) {
+        if (is_cpp(path)) visit(path);
+    }
+    return out;
+}
+
+}  // namespace retrace::lint

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Each rule is fed a tree that breaks it, and one that nearly does.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/lint/rules.hpp"
+#include "tests/lint/tables.hpp"
+
+namespace retrace::lint {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr const char* kLicense = "// SPDX-License-Identifier: MIT\n";
+
+std::string cpp(const std::string& body) { return kLicense + body; }
+std::string include(const std::string& target) { return "#include \"" + target + "\"\n"; }
+std::string system_include(const std::string& target) { return "#include <" + target + ">\n"; }
+
+Tree good_tree() {
+    Tree tree;
+    for (const char* folder :
+         {"merkle", "kernels", "ledger", "market", "solver", "verifier", "contracts", "node", "tests"}) {
+        tree[std::string(folder) + "/README.md"] = "# here\n";
+        tree[std::string(folder) + "/SPEC.md"] = "# rules\n";
+        tree[std::string(folder) + "/a.hpp"] = cpp("#pragma once\n");
+    }
+    return tree;
+}
+
+// "path:line rule" of each finding, so that a test reads as a list.
+std::vector<std::string> brief(const Findings& findings) {
+    std::vector<std::string> out;
+    for (const Finding& f : findings) out.push_back(f.path + ":" + std::to_string(f.line) + " " + f.rule);
+    return out;
+}
+
+std::vector<std::string> with(const std::string& path, const std::string& text) {
+    Tree tree = good_tree();
+    tree[path] = text;
+    return brief(check_all(tree));
+}
+
+TEST(Lint, AGoodTreeHasNoFindings) { EXPECT_THAT(brief(check_all(good_tree())), IsEmpty()); }
+
+TEST(Lint, ArrowsAreThoseOfTheTable) {
+    const std::map<std::string, std::string> allowed = {
+        {"merkle", ""},
+        {"kernels", "merkle"},
+        {"ledger", "merkle"},
+        {"market", "ledger merkle"},
+        {"solver", "kernels merkle"},
+        {"verifier", "kernels merkle solver"},
+        {"contracts", "ledger market merkle solver verifier"},
+        {"node", "contracts kernels ledger market merkle solver verifier"},
+        {"tests", "contracts kernels ledger market merkle node solver verifier"},
+    };
+    for (const auto& [from, targets] : allowed) {
+        for (const auto& [to, unused] : allowed) {
+            const bool fine = from == to || contains_word(targets, to);
+            const auto found = with(from + "/b.cpp", cpp(include(to + "/a.hpp")));
+            if (fine) {
+                EXPECT_THAT(found, IsEmpty()) << from << " -> " << to;
+            } else {
+                EXPECT_THAT(found, ElementsAre(from + "/b.cpp:2 include_arrow")) << from << " -> " << to;
+            }
+        }
+    }
+}
+
+TEST(Lint, AnIncludeNamesAFileFromTheRoot) {
+    EXPECT_THAT(with("merkle/b.cpp", cpp(include("a.hpp"))), ElementsAre("merkle/b.cpp:2 include_missing"));
+    EXPECT_THAT(with("merkle/b.cpp", cpp(include("../merkle/a.hpp"))), ElementsAre("merkle/b.cpp:2 include_missing"));
+    EXPECT_THAT(with("merkle/b.cpp", cpp("  #  include  \"none.hpp\"\n")),
+                ElementsAre("merkle/b.cpp:2 include_missing"));
+    EXPECT_THAT(with("merkle/b.cpp", cpp(system_include("merkle/a.hpp"))),
+                ElementsAre("merkle/b.cpp:2 include_quotes"));
+    EXPECT_THAT(with("merkle/b.cpp", cpp("// #include \"none.hpp\"\n")), IsEmpty());
+}
+
+TEST(Lint, CirclesAreFoundOnce) {
+    Tree tree = good_tree();
+    tree["ledger/x.hpp"] = cpp(include("ledger/y.hpp"));
+    tree["ledger/y.hpp"] = cpp(include("ledger/z.hpp"));
+    tree["ledger/z.hpp"] = cpp(include("ledger/x.hpp") + include("merkle/a.hpp"));
+    const Findings found = check_cycles(tree);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].message, "ledger/x.hpp -> ledger/y.hpp -> ledger/z.hpp -> ledger/x.hpp");
+}
+
+TEST(Lint, AFileThatIncludesItselfIsACircle) {
+    EXPECT_THAT(with("node/x.hpp", cpp(include("node/x.hpp"))), ElementsAre("node/x.hpp:0 include_cycle"));
+}
+
+TEST(Lint, LibrariesStayAtHome) {
+    struct Row {
+        const char* header;
+        const char* home;
+        const char* elsewhere;
+    };
+    const Row rows[] = {
+        {"openssl/evp.h", "merkle/hash/x.cpp", "merkle/tree/x.cpp"},
+        {"openssl/ssl.h", "node/rpc/x.cpp", "ledger/crypto/x.cpp"},
+        {"cuda_runtime.h", "kernels/cuda/x.cu", "kernels/cpu/x.cpp"},
+        {"secp256k1_recovery.h", "ledger/crypto/x.cpp", "ledger/tx/x.cpp"},
+        {"cryptopp/keccak.h", "ledger/crypto/x.cpp", "node/wallet/x.cpp"},
+        {"rocksdb/db.h", "ledger/storage/rocks_store.cpp", "ledger/storage/store.cpp"},
+        {"torch/torch.h", "solver/torch/x.cpp", "solver/run/x.cpp"},
+        {"ATen/ATen.h", "tests/bench/peers/x.cpp", "tests/bench/x.cpp"},
+        {"boost/asio.hpp", "node/rpc/x.cpp", "tests/unit/node/x.cpp"},
+        {"boost/json.hpp", "tests/unit/ledger/x.cpp", "ledger/tx/x.cpp"},
+        {"google/protobuf/message.h", "node/wire/x.cpp", "node/rpc/x.cpp"},
+        {"zlib.h", "node/data/x.cpp", "node/rpc/x.cpp"},
+        {"spdlog/spdlog.h", "node/x.cpp", "solver/x.cpp"},
+        {"gtest/gtest.h", "tests/unit/x.cpp", "node/x.cpp"},
+        {"cblas.h", "tests/bench/peers/x.cpp", "kernels/cpu/x.cpp"},
+        {"sys/socket.h", "node/x.cpp", "solver/x.cpp"},
+    };
+    for (const Row& row : rows) {
+        EXPECT_THAT(with(row.home, cpp(system_include(row.header))), IsEmpty()) << row.header;
+        EXPECT_THAT(with(row.elsewhere, cpp(system_include(row.header))),
+                    ElementsAre(std::string(row.elsewhere) + ":2 third_party_home"))
+            << row.header;
+    }
+}
+
+TEST(Lint, GeneratedProtobufStaysAtHome) {
+    EXPECT_THAT(with("node/wire/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
+    EXPECT_THAT(with("node/rpc/x.cpp", cpp(include("wire/artifact.pb.h"))),
+                ElementsAre("node/rpc/x.cpp:2 third_party_home"));
+}
+
+TEST(Lint, ALibraryOutsideTheTableIsRefused) {
+    EXPECT_THAT(with("node/x.cpp", cpp(system_include("nlohmann/json.hpp"))),
+                ElementsAre("node/x.cpp:2 third_party_unknown"));
+    EXPECT_THAT(with("node/x.cpp", cpp(system_include("vector") + system_include("sys/mman.h"))), IsEmpty());
+}
+
+TEST(Lint, EveryCodeFileNamesItsLicense) {
+    for (const char* path : {"merkle/b.cpp", "merkle/CMakeLists.txt", "tests/x.py", "dev", ".ci/run"}) {
+        EXPECT_THAT(with(path, "\n"), ElementsAre(std::string(path) + ":1 spdx"));
+        EXPECT_THAT(with(path, ""), ElementsAre(std::string(path) + ":1 spdx"));
+    }
+    EXPECT_THAT(with("dev", "#!/usr/bin/env bash\n# SPDX-License-Identifier: MIT\n"), IsEmpty());
+    EXPECT_THAT(with("docs/page.md", "no license needed\n"), IsEmpty());
+}
+
+TEST(Lint, TabsAndTrailingSpaces) {
+    EXPECT_THAT(with("merkle/b.cpp", cpp("\tint x;\nint y; \n")),
+                ElementsAre("merkle/b.cpp:2 tab", "merkle/b.cpp:3 trailing_space"));
+    EXPECT_THAT(with("docs/page.md", "a\r\n"), ElementsAre("docs/page.md:1 trailing_space"));
+}
+
+TEST(Lint, LinesHave120Columns) {
+    EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(120, 'x') + "\n")), IsEmpty());
+    EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(121, 'x') + "\n")), ElementsAre("merkle/b.cpp:2 long_line"));
+    std::string wide;
+    for (int i = 0; i < 120; ++i) wide += "ü";
+    EXPECT_THAT(with("merkle/b.cpp", cpp(wide + "\n")), IsEmpty());
+    EXPECT_THAT(with("docs/page.md", std::string(500, 'x') + "\n"), IsEmpty());
+}
+
+TEST(Lint, FilesHave400Lines) {
+    EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(399, '\n'))), IsEmpty());
+    EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(400, '\n'))), ElementsAre("merkle/b.cpp:0 long_file"));
+}
+
+TEST(Lint, NothingIsLeftForLater) {
+    for (const std::string word : {"TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"}) {
+        EXPECT_THAT(with("merkle/b.cpp", cpp("// " + word + ": later\n")), ElementsAre("merkle/b.cpp:2 unfinished"));
+        EXPECT_THAT(with("docs/page.md", word + "\n"), ElementsAre("docs/page.md:1 unfinished"));
+        EXPECT_THAT(with("merkle/b.cpp", cpp("// " + word + "X\n")), IsEmpty());
+    }
+}
+
+TEST(Lint, NoPathOfOneMachine) {
+    EXPECT_THAT(with("docs/page.md", "see /wo" "rk/main/x\n"), ElementsAre("docs/page.md:1 machine_path"));
+}
+
+TEST(Lint, FoldersExplainThemselves) {
+    Tree tree = good_tree();
+    tree.erase("merkle/README.md");
+    tree.erase("contracts/SPEC.md");
+    tree.erase("solver/SPEC.md");  // Has rules of its own nowhere.
+    EXPECT_THAT(brief(check_all(tree)), ElementsAre("merkle:0 readme_missing", "contracts:0 spec_missing"));
+}
+
+TEST(Lint, ThereIsNoTenthFolder) {
+    EXPECT_THAT(with("util/x.cpp", kLicense), ElementsAre("util:0 folder_unknown"));
+}
+
+}  // namespace
+}  // namespace retrace::lint

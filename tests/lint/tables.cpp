@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#include "tests/lint/tables.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace retrace::lint {
+namespace {
+
+constexpr FolderRule kFolders[] = {
+    {"merkle", "", true},
+    {"kernels", "merkle", true},
+    {"ledger", "merkle", true},
+    {"market", "ledger merkle", true},
+    {"solver", "kernels merkle", false},
+    {"verifier", "solver kernels merkle", true},
+    {"contracts", "verifier solver market ledger merkle", true},
+    {"node", "contracts verifier solver market ledger kernels merkle", false},
+    {"tests", "node contracts verifier solver market ledger kernels merkle", false},
+};
+
+constexpr Library kLibraries[] = {
+    {"OpenSSL", "openssl/", "merkle/hash/ node/"},
+    {"CUDA", "cuda cooperative_groups cub/ mma.h nvrtc", "kernels/cuda/"},
+    {"libsecp256k1", "secp256k1", "ledger/crypto/"},
+    {"Crypto++", "cryptopp/ crypto++/", "ledger/crypto/"},
+    {"RocksDB", "rocksdb/", "ledger/storage/rocks_store.cpp"},
+    {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/"},
+    {"Boost.JSON", "boost/json", "node/ tests/"},  // Tests read their vectors with it.
+    {"Boost", "boost/", "node/ tests/functional/"},
+    {"Protobuf", "google/protobuf/", "node/wire/"},
+    {"zlib", "zlib.h", "node/data/"},
+    {"libpng", "png.h", "node/data/"},
+    {"libjpeg", "jpeglib.h jerror.h", "node/data/"},
+    {"CLI11", "CLI/", "node/"},
+    {"spdlog", "spdlog/ fmt/", "node/"},
+    {"toml++", "toml++/ toml.hpp", "node/"},
+    {"prometheus-cpp", "prometheus/", "node/"},
+    {"GoogleTest", "gtest/ gmock/", "tests/"},
+    {"Google Benchmark", "benchmark/", "tests/bench/"},
+    {"RapidCheck", "rapidcheck", "tests/"},
+    {"MPFR", "mpfr.h gmp.h", "tests/"},
+    {"oneDNN", "dnnl oneapi/", "tests/bench/peers/"},
+    {"OpenBLAS", "cblas openblas lapacke", "tests/bench/peers/"},
+    // No library, but a capability: solver and verifier know no sockets, and rules know no network.
+    {"sockets", "sys/socket.h sys/un.h netinet/ arpa/ netdb.h ifaddrs.h net/", "node/ tests/"},
+};
+
+// C++20 headers; those of C in both spellings are told apart by is_system_header.
+constexpr std::string_view kStandard =
+    "algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes "
+    "climits clocale cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg "
+    "cstddef cstdint cstdio cstdlib cstring ctime cuchar cwchar cwctype deque exception execution filesystem "
+    "forward_list fstream functional future initializer_list iomanip ios iosfwd iostream istream iterator latch limits "
+    "list locale map memory memory_resource mutex new numbers numeric optional ostream queue random ranges ratio regex "
+    "scoped_allocator semaphore set shared_mutex source_location span sstream stack stdexcept stop_token streambuf "
+    "string string_view strstream syncstream system_error thread tuple type_traits typeindex typeinfo unordered_map "
+    "unordered_set utility valarray variant vector version";
+constexpr std::string_view kSystem =
+    "arm_neon.h cpuid.h cxxabi.h dirent.h dlfcn.h errno.h execinfo.h fcntl.h fenv.h getopt.h immintrin.h limits.h "
+    "malloc.h math.h poll.h pthread.h pwd.h sched.h signal.h spawn.h stddef.h stdint.h stdio.h stdlib.h string.h "
+    "termios.h time.h unistd.h wait.h x86intrin.h";
+
+}  // namespace
+
+std::span<const FolderRule> folder_rules() { return kFolders; }
+
+const FolderRule* find_folder(std::string_view name) {
+    const auto found = std::find_if(std::begin(kFolders), std::end(kFolders),
+                                    [&](const FolderRule& rule) { return rule.name == name; });
+    return found == std::end(kFolders) ? nullptr : found;
+}
+
+std::span<const Library> libraries() { return kLibraries; }
+
+bool is_system_header(std::string_view name) {
+    return contains_word(kStandard, name) || contains_word(kSystem, name) ||
+           starts_with_one_of(name, "sys/ linux/ asm/ bits/");
+}
+
+std::span<const LongFile> long_files() { return {}; }
+
+bool contains_word(std::string_view list, std::string_view item) {
+    for (std::size_t at = 0; at < list.size();) {
+        const std::size_t end = std::min(list.find(' ', at), list.size());
+        if (list.substr(at, end - at) == item) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+bool starts_with_one_of(std::string_view text, std::string_view list) {
+    for (std::size_t at = 0; at < list.size();) {
+        const std::size_t end = std::min(list.find(' ', at), list.size());
+        if (text.starts_with(list.substr(at, end - at))) return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+}  // namespace retrace::lint

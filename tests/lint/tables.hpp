@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The tables of the architecture, as data. They have no exceptions: a file that breaks one is in the wrong folder.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace retrace::lint {
+
+struct FolderRule {
+    std::string_view name;
+    std::string_view may_include;  ///< Folder names between spaces, its own not among them.
+    bool has_spec = false;
+};
+/// The nine folders and the arrows between them.
+std::span<const FolderRule> folder_rules();
+const FolderRule* find_folder(std::string_view name);
+
+struct Library {
+    std::string_view name;
+    std::string_view headers;  ///< Prefixes of include names, between spaces.
+    std::string_view homes;    ///< Path prefixes, between spaces: the only places that may include them.
+};
+std::span<const Library> libraries();
+
+/// Headers of the language and of the operating system, which are nobody's library.
+bool is_system_header(std::string_view name);
+
+/// Files that may be longer than the limit, each with its reason: generated or typed tables of numbers alone.
+struct LongFile {
+    std::string_view path;
+    std::string_view reason;
+};
+std::span<const LongFile> long_files();
+
+/// Whether `item` stands in `list`, whose items are separated by single spaces.
+bool contains_word(std::string_view list, std::string_view item);
+/// Whether an item of `list` is a prefix of `text`.
+bool starts_with_one_of(std::string_view text, std::string_view list);
+
+}  // namespace retrace::lint
