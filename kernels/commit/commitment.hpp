@@ -32,6 +32,9 @@ struct StateHeader {
 
 merkle::TileTree tile_tree(const Tensor& tensor, ThreadPool& pool);
 Hash32 tensor_root(const Tensor& tensor, ThreadPool& pool);
+/// The same for elements in memory, row-major and little-endian.
+std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool);
+Hash32 tensor_root(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool);
 /// H(04 ‖ index u32 LE ‖ tensor root)
 Hash32 state_leaf(std::uint32_t index, const Hash32& tensor_root);
 /// H(06 ‖ op u32 LE ‖ output root)

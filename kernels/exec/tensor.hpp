@@ -25,6 +25,9 @@ Tensor zeros(DType dtype, Dims dims);
 
 /// Tile `tile` of the tensor: 1024 elements, edges padded with zero bytes; size_of(dtype) × 1024 bytes.
 Bytes tile_bytes(const Tensor& tensor, std::uint64_t tile);
+/// The same for elements in memory: writes 1024 × element_size bytes.
+void gather_tile(const std::uint8_t* data, std::uint32_t element_size, const Geometry& shape, std::uint64_t tile,
+                 std::uint8_t* out);
 
 /// The state at a step boundary: the state tensors in program order and the step they stand before.
 struct State {

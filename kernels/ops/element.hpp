@@ -42,6 +42,7 @@ struct ElementQuery {
 
 enum class EvalError : std::uint8_t {
     missing_input = 1,  ///< The source does not hold an element that the rule reads.
+    out_of_range = 2,   ///< No such element or link.
 };
 
 /// Links of each output element: > 1 only for chain ops (matmul, scatter-add, window scatter). At least 1.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/commit/commitment.hpp"
+
+#include <array>
+
+#include "kernels/contract.hpp"
+#include "kernels/program/limits.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using merkle::Tag;
+
+/// Threads take runs of tiles; a tile is gathered into one buffer and hashed with its tag in a single update.
+constexpr std::uint64_t kTilesPerRun = 16;
+
+Hash32 hash_of(Tag tag, const Writer& body) {
+    const std::uint8_t head = static_cast<std::uint8_t>(tag);
+    return merkle::sha256({View(&head, 1), body.data()});
+}
+
+}  // namespace
+
+Hash32 TensorHeader::root() const {
+    Writer out;
+    encode_to(out);
+    return hash_of(Tag::tensor, out);
+}
+
+void TensorHeader::encode_to(Writer& out) const {
+    out.u8(static_cast<std::uint8_t>(dtype)).u8(static_cast<std::uint8_t>(dims.size()));
+    for (const std::uint64_t extent : dims) out.u64(extent);
+    out.hash(tree_root);
+}
+
+TensorHeader TensorHeader::decode_from(Reader& in) {
+    TensorHeader header;
+    header.dtype = static_cast<DType>(in.u8());
+    if (in.ok() && !is_dtype(header.dtype)) in.fail(CodecError::not_canonical);
+    header.dims.resize(in.enumerated(0, kRankMax));
+    for (std::uint64_t& extent : header.dims) extent = in.u64();
+    if (in.ok() && !check_dims(header.dims)) in.fail(CodecError::too_long);
+    header.tree_root = in.hash();
+    return header;
+}
+
+Hash32 StateHeader::root() const {
+    Writer out;
+    encode_to(out);
+    return hash_of(Tag::state, out);
+}
+
+void StateHeader::encode_to(Writer& out) const { out.hash(contract).hash(program).u64(step).hash(tree_root); }
+
+StateHeader StateHeader::decode_from(Reader& in) {
+    StateHeader header;
+    header.contract = in.hash();
+    header.program = in.hash();
+    header.step = in.u64();
+    header.tree_root = in.hash();
+    return header;
+}
+
+std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool) {
+    const Geometry shape = geometry(dims);
+    const std::uint32_t size = size_of(dtype);
+    std::vector<Hash32> leaves(shape.tiles());
+    pool.parallel_for(leaves.size(), kTilesPerRun, [&](std::uint64_t begin, std::uint64_t end) {
+        alignas(64) std::array<std::uint8_t, 64 + 4096> buffer;
+        std::uint8_t* const tile = buffer.data() + 64;
+        tile[-1] = static_cast<std::uint8_t>(Tag::tile);
+        for (std::uint64_t i = begin; i < end; ++i) {
+            gather_tile(data, size, shape, i, tile);
+            leaves[i] = merkle::sha256(View(tile - 1, 1 + std::size_t{1024} * size));
+        }
+    });
+    return leaves;
+}
+
+Hash32 tensor_root(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool) {
+    return TensorHeader{dtype, dims, merkle::tree_root(tile_leaves(data, dtype, dims, pool))}.root();
+}
+
+merkle::TileTree tile_tree(const Tensor& tensor, ThreadPool& pool) {
+    return merkle::TileTree(tile_leaves(tensor.data.data(), tensor.dtype, tensor.dims, pool));
+}
+
+Hash32 tensor_root(const Tensor& tensor, ThreadPool& pool) {
+    return tensor_root(tensor.data.data(), tensor.dtype, tensor.dims, pool);
+}
+
+Hash32 state_leaf(std::uint32_t index, const Hash32& tensor_root) {
+    return merkle::indexed_leaf(Tag::state_leaf, index, view(tensor_root));
+}
+
+Hash32 trace_leaf(std::uint32_t op, const Hash32& output_root) {
+    return merkle::indexed_leaf(Tag::trace_leaf, op, view(output_root));
+}
+
+merkle::TileTree trace_tree(const std::vector<Hash32>& output_roots) {
+    std::vector<Hash32> leaves;
+    leaves.reserve(output_roots.size());
+    for (const Hash32& root : output_roots) {
+        leaves.push_back(trace_leaf(static_cast<std::uint32_t>(leaves.size()), root));
+    }
+    return merkle::TileTree(std::move(leaves));
+}
+
+merkle::TileTree StateCommitment::tree() const {
+    std::vector<Hash32> leaves;
+    leaves.reserve(tensor_roots.size());
+    for (const Hash32& root : tensor_roots) {
+        leaves.push_back(state_leaf(static_cast<std::uint32_t>(leaves.size()), root));
+    }
+    return merkle::TileTree(std::move(leaves));
+}
+
+StateCommitment commit_state(const Hash32& program_root, const State& state, ThreadPool& pool) {
+    std::vector<Hash32> roots;
+    roots.reserve(state.tensors.size());
+    for (const Tensor& tensor : state.tensors) roots.push_back(tensor_root(tensor, pool));
+    return commit_roots(program_root, state.step, std::move(roots));
+}
+
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots) {
+    StateCommitment out;
+    out.tensor_roots = std::move(tensor_roots);
+    out.header = {contract_hash(), program_root, step, out.tree().root()};
+    out.root = out.header.root();
+    return out;
+}
+
+}  // namespace retrace::kernels

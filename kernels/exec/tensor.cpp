@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/tensor.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::kernels {
+
+std::uint64_t Tensor::elements() const noexcept { return geometry(dims).elements(); }
+
+std::uint32_t Tensor::bits(std::uint64_t element) const noexcept {
+    if (size_of(dtype) == 1) return data[element];
+    return load_u32(data.data() + 4 * element);
+}
+
+Tensor zeros(DType dtype, Dims dims) {
+    Tensor out{dtype, std::move(dims), {}};
+    out.data.resize(out.elements() * size_of(dtype));
+    return out;
+}
+
+void gather_tile(const std::uint8_t* data, std::uint32_t element_size, const Geometry& shape, std::uint64_t tile,
+                 std::uint8_t* out) {
+    const std::uint64_t row = tile / shape.tile_cols() * 32, col = tile % shape.tile_cols() * 32;
+    const std::uint64_t rows = std::min<std::uint64_t>(32, shape.rows - row);
+    const std::size_t run = std::min<std::uint64_t>(32, shape.cols - col) * element_size;
+    const std::size_t line = 32 * std::size_t{element_size};
+    for (std::uint64_t r = 0; r < rows; ++r) {
+        std::memcpy(out + r * line, data + ((row + r) * shape.cols + col) * element_size, run);
+        std::memset(out + r * line + run, 0, line - run);
+    }
+    std::memset(out + rows * line, 0, (32 - rows) * line);
+}
+
+Bytes tile_bytes(const Tensor& tensor, std::uint64_t tile) {
+    const Geometry shape = geometry(tensor.dims);
+    ensure(tile < shape.tiles(), "a tile of the tensor");
+    Bytes out(std::size_t{1024} * size_of(tensor.dtype));
+    gather_tile(tensor.data.data(), size_of(tensor.dtype), shape, tile, out.data());
+    return out;
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/ops/element.hpp"
+
+namespace retrace::kernels {
+
+/// A matmul op as `batch` products C[m][n] = A[m][k] · B[k][n]; a transposed operand lies in memory as [k][m], [n][k].
+struct MatmulShape {
+    Precision precision = Precision::f32;
+    bool transposed_a = false, transposed_b = false;
+    std::uint64_t batch = 1, m = 0, k = 0, n = 0;
+};
+/// Attributes and ranks have passed the shape rule.
+MatmulShape matmul_shape(const OpFacts& facts);
+
+}  // namespace retrace::kernels

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// What one op kind consists of: counts, shape rule, cost rule, links and the element rule (kernels/ops/element.hpp
+// runs them). One file per family defines them; table.cpp lists them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "kernels/ops/element.hpp"
+#include "kernels/ops/opcode.hpp"
+#include "kernels/scalar/scalar.hpp"
+
+namespace retrace::kernels {
+
+/// The element rules' view of their inputs: a missing element reads as zero bits and is remembered, so that a rule
+/// reads straight through and `evaluate` reports it once.
+class Reads {
+public:
+    explicit Reads(ElementSource& source) noexcept : source_(source) {}
+    std::uint32_t bits(std::uint32_t slot, std::uint64_t element) {
+        const std::optional<std::uint32_t> found = source_.read(slot, element);
+        missing_ |= !found.has_value();
+        return found.value_or(0);
+    }
+    float f32(std::uint32_t slot, std::uint64_t element) { return from_bits(bits(slot, element)); }
+    std::int32_t i32(std::uint32_t slot, std::uint64_t element) {
+        return static_cast<std::int32_t>(bits(slot, element));
+    }
+    bool missing() const noexcept { return missing_; }
+
+private:
+    ElementSource& source_;
+    bool missing_ = false;
+};
+
+struct OpRule {
+    OpCode code;
+    std::string_view name;
+    std::uint32_t inputs_min, inputs_max;
+    std::uint32_t attributes_min, attributes_max;
+    bool has_stream;
+    /// Checks dtypes, extents and attributes, and says what the output is. Ops whose extents are free (elementwise
+    /// broadcasting, reshape, generators) check `facts.output` and return it.
+    Result<OpFacts::Operand> (*output)(const OpFacts& facts);
+    std::uint64_t (*cost)(const OpFacts& facts);   ///< Multiply-adds, saturating.
+    std::uint64_t (*links)(const OpFacts& facts);  ///< Null: the op is no chain.
+    std::uint32_t (*element)(const OpFacts& facts, const ElementQuery& query, Reads& reads);
+};
+
+/// Null for an unknown code.
+const OpRule* find_rule(OpCode code);
+/// All rules, by ascending code.
+std::span<const OpRule> all_rules();
+
+// The families, each a list of rules defined in the file of that name.
+std::span<const OpRule> matmul_rules();
+std::span<const OpRule> elementwise_rules();
+std::span<const OpRule> reduce_rules();
+std::span<const OpRule> rows_rules();
+std::span<const OpRule> movement_rules();
+std::span<const OpRule> window_rules();
+std::span<const OpRule> generate_rules();
+
+// Shared by shape and cost rules.
+inline std::uint64_t elements_of(const OpFacts::Operand& operand) { return geometry(operand.dims).elements(); }
+inline std::uint64_t cost_of_output(const OpFacts& facts) { return elements_of(facts.output); }
+/// Whether `bits` (zero-extended) are an element of the dtype.
+Status<> check_bits(DType dtype, std::uint64_t bits);
+/// "8x128" for messages.
+std::string shape_text(const Dims& dims);
+
+}  // namespace retrace::kernels
