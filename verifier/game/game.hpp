@@ -99,6 +99,13 @@ struct Children {
     std::uint64_t first = 0, count = 0;
 };
 Children children_of(const Descent& descent);
+/// Where leaf `before` < `leaf` lies among the subtrees left of the path to `leaf`. There is one such subtree, complete,
+/// of 2^h leaves, for each set bit h of `leaf`, listed from the highest: choosing `leaf` accepted them all.
+struct LeftSubtree {
+    std::size_t place = 0;       ///< In the list.
+    std::uint32_t level = 0;     ///< h
+};
+LeftSubtree left_subtree(std::uint64_t leaf, std::uint64_t before);
 
 /// Provenance of an op's input: its kind and its place among the tensors of that kind.
 struct InputOrigin {
@@ -121,7 +128,8 @@ struct Game {
     Search search;                       ///< Levels A and D.
     Descent descent;                     ///< State tree, trace, tiles.
     std::vector<Hash32> posted;          ///< Hashes waiting for the challenger's answer.
-    Hash32 input_root, trace_root;       ///< Agreed input state of the step; trace of the step.
+    Hash32 input_root;                   ///< Agreed input state of the step.
+    std::vector<Hash32> accepted;        ///< Subtrees of the trace left of the disputed op: see left_subtree.
     kernels::ProgramHeader program;      ///< Of played_root, after open_trace.
     kernels::OpFacts op;                 ///< After open_tensor.
     std::vector<InputOrigin> op_inputs; ///< Where each input slot's tensor comes from, after open_tensor.
@@ -167,7 +175,8 @@ struct NameElement { std::uint32_t place = 0; };             ///< Row-in-tile ×
 struct InputEvidence {
     std::uint32_t tensor = 0;                                ///< Tensor number in the program.
     kernels::TensorHeader header;
-    merkle::MultiProof provenance;                           ///< In the trace, input state or constant tree; empty for data.
+    merkle::MultiProof provenance;   ///< In the input state or constant tree, or in the accepted subtree of the
+                                     ///< trace (Game::accepted); empty for data.
     std::vector<std::uint64_t> tiles;                        ///< Ascending.
     std::vector<Bytes> tile_bytes;
     merkle::MultiProof tile_proof;

@@ -157,7 +157,8 @@ Bytes encode(const Game& game) {
     put(out, game.search);
     put(out, game.descent);
     put_hashes(out, game.posted);
-    out.hash(game.input_root).hash(game.trace_root);
+    out.hash(game.input_root);
+    put_hashes(out, game.accepted);
     game.program.encode_to(out);
     put_op(out, game);
     out.bytes(game.tile);
@@ -181,7 +182,7 @@ Result<Game, CodecError> decode_game(View bytes) {
     game.descent = get_descent(in);
     game.posted = get_hashes(in, kArity);
     game.input_root = in.hash();
-    game.trace_root = in.hash();
+    game.accepted = get_hashes(in, 64);
     game.program = kernels::ProgramHeader::decode_from(in);
     get_op(in, game);
     game.tile = to_bytes(in.bytes(kTileBytesMax));

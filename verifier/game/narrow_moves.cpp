@@ -61,6 +61,9 @@ Status<MoveError> choose_in_search(Game& game, const Choose& move) {
 
 Status<MoveError> choose_in_descent(Game& game, const Choose& move) {
     if (move.index >= game.posted.size()) return Unexpected{MoveError::out_of_range};
+    if (game.phase == Phase::descend_trace) {
+        for (const Hash32& root : left_of_path(game.descent, game.posted, move.index)) game.accepted.push_back(root);
+    }
     enter_descent(game, game.phase, descend_to(game.descent, move.index, game.posted[move.index]));
     return Unit{};
 }

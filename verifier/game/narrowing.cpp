@@ -2,6 +2,7 @@
 #include "verifier/game/narrowing.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "merkle/base/ensure.hpp"
 
@@ -66,6 +67,24 @@ Descent descend_from(std::uint64_t leaves, const Hash32& root) {
 
 bool are_children(const Descent& descent, std::span<const Hash32> hashes) {
     return hashes.size() == children_of(descent).count && merkle::tree_root(hashes) == descent.node;
+}
+
+std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted, std::uint64_t index) {
+    std::vector<Hash32> roots;
+    for (std::uint32_t up = descent.level - children_of(descent).level; up-- > 0;) {
+        if ((index >> up & 1) == 0) continue;
+        const std::uint64_t first = ((index >> up) - 1) << up;
+        roots.push_back(merkle::tree_root(posted.subspan(first, std::uint64_t{1} << up)));
+    }
+    return roots;
+}
+
+LeftSubtree left_subtree(std::uint64_t leaf, std::uint64_t before) {
+    ensure(before < leaf, "an earlier leaf");
+    LeftSubtree subtree;
+    subtree.level = static_cast<std::uint32_t>(std::bit_width(leaf ^ before)) - 1;
+    subtree.place = static_cast<std::size_t>(std::popcount(leaf >> subtree.level)) - 1;
+    return subtree;
 }
 
 Descent descend_to(const Descent& descent, std::uint64_t index, const Hash32& child) {

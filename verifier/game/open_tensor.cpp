@@ -4,6 +4,7 @@
 #include <set>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/program/limits.hpp"
 #include "verifier/game/moves.hpp"
 #include "verifier/game/narrowing.hpp"
 
@@ -30,14 +31,6 @@ InputOrigin origin_of(const kernels::ProgramHeader& program, std::uint32_t tenso
     return {TensorKind::op_output, tensor - program.datasets};
 }
 
-bool within_limits(const kernels::Dims& dims) {
-    std::uint64_t elements = 1;
-    for (const std::uint64_t extent : dims) {
-        if (__builtin_mul_overflow(elements, extent, &elements)) return false;
-    }
-    return elements <= kernels::Limits{}.elements;
-}
-
 /// The op with its operands; false when the opened records are no valid op.
 bool take_facts(Game& game, const OpenTensor& move, const std::vector<std::uint32_t>& numbers) {
     game.op = {};
@@ -46,13 +39,13 @@ bool take_facts(Game& game, const OpenTensor& move, const std::vector<std::uint3
         const auto at = std::lower_bound(numbers.begin(), numbers.end() - 1, tensor) - numbers.begin();
         const TensorRecord& record = move.records[static_cast<std::size_t>(at)];
         const InputOrigin origin = origin_of(game.program, tensor);
-        if (record.kind != origin.kind || !within_limits(record.dims)) return false;
+        if (record.kind != origin.kind || !kernels::check_dims(record.dims)) return false;
         game.op.inputs.push_back({record.dtype, record.dims});
         game.op_inputs.push_back(origin);
     }
     const TensorRecord& output = move.records.back();
     game.op.output = {output.dtype, output.dims};
-    return output.kind == TensorKind::op_output && within_limits(output.dims) &&
+    return output.kind == TensorKind::op_output && kernels::check_dims(output.dims).has_value() &&
            kernels::check_facts(game.op).has_value();
 }
 

@@ -19,7 +19,6 @@ Status<MoveError> written(Game& game, const OpenTrace& move, const Written& sour
                 kernels::trace_leaf(move.record.writer, move.tensor_root), source.trace_proof)) {
         return Unexpected{MoveError::bad_proof};
     }
-    game.trace_root = source.trace_root;
     enter_descent(game, Phase::descend_trace, descend_from(move.program.ops, source.trace_root));
     return Unit{};
 }

@@ -41,11 +41,15 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
     const std::uint32_t place = origin.place;
     bool proved = false;
     switch (origin.kind) {
-        case TensorKind::op_output:
-            // place < found.op: the op's inputs are earlier, and choosing found.op accepted every leaf before it.
-            proved = proves(game.trace_root, game.program.ops, place, kernels::trace_leaf(place, root),
+        case TensorKind::op_output: {
+            // Choosing found.op accepted every leaf before it. The proof ends at an accepted subtree and not at the
+            // root of the trace, of which the challenger does not know the other part.
+            const LeftSubtree subtree = left_subtree(game.found.op, place);
+            const std::uint64_t leaves = std::uint64_t{1} << subtree.level;
+            proved = proves(game.accepted[subtree.place], leaves, place % leaves, kernels::trace_leaf(place, root),
                             input.provenance);
             break;
+        }
         case TensorKind::state:
             if (!move.input_state || move.input_state->root() != game.input_root) {
                 return Unexpected{MoveError::wrong_opening};
