@@ -48,7 +48,7 @@ RETRACE_FN float scale32(float x, std::int32_t n) {
     return x * power_of_two(half) * power_of_two(n - half);
 }
 
-/// e^(r.hi + r.lo) as a pair, |r| <= 0.3467.
+/// e^(r.hi + r.lo) as hi + lo, |r| <= 0.3467; lo is not small beside hi yet.
 RETRACE_FN Pair exp_reduced(Pair r) {
     float q = from_bits(0x3ab6a8abu);
     q = fma32(q, r.hi, from_bits(0x3c091f1cu));
@@ -65,7 +65,7 @@ struct ScaledPair {
     std::int32_t exponent;
 };
 
-/// e^x = value · 2^exponent for |x| <= 105 (x clamped there; a NaN counts as 0).
+/// e^x = (value.hi + value.lo) · 2^exponent for |x| <= 105 (x clamped there; a NaN counts as 0).
 RETRACE_FN ScaledPair exp_scaled(float x) {
     x = x < 105.0f ? x : is_nan(x) ? 0.0f : 105.0f;
     x = x > -105.0f ? x : -105.0f;
@@ -73,6 +73,14 @@ RETRACE_FN ScaledPair exp_scaled(float x) {
     const float n = shifted - 12582912.0f;
     const Pair r{fma32(n, -kLn2, x), n * -kLn2Low};
     return ScaledPair{exp_reduced(r), static_cast<std::int32_t>(to_bits(shifted)) - 0x4b400000};
+}
+
+/// e^x as a pair, |x| <= 80.
+RETRACE_FN Pair exp_pair(float x) {
+    const ScaledPair e = exp_scaled(x);
+    const float scale = power_of_two(e.exponent);
+    const Pair value = fast_two_sum(e.value.hi, e.value.lo);
+    return Pair{value.hi * scale, value.lo * scale};
 }
 
 RETRACE_FN float fn_exp(float x) {
@@ -97,8 +105,8 @@ RETRACE_FN float fn_log(float x) {
     p = fma32(p, f, from_bits(0xbe7fff83u));
     p = fma32(p, f, from_bits(0x3eaaaaacu));
     p = fma32(p, f, -0.5f);
-    // e · 0x3f317000 is exact, that constant has 12 bits.
-    const Pair sum = fast_two_sum(e * from_bits(0x3f317000u), f);
+    // e · 0x3f317200 is exact, that constant has 15 bits.
+    const Pair sum = fast_two_sum(e * from_bits(0x3f317200u), f);
     const float low = fma32(e, from_bits(0x35bfbe8eu), sum.lo);
     const float result = sum.hi + fma32(p, f * f, low);
     if (x == 0.0f) return from_bits(kInfinityBits | kSignBit);
@@ -118,27 +126,24 @@ RETRACE_FN float fn_tanh(float x) {
     p = fma32(p, s, from_bits(0xbeaaaaaau));
     const float near = fma32(s * x, p, x);
 
-    const ScaledPair e = exp_scaled(2.0f * (a < 10.0f ? a : 10.0f));
-    const float scale = power_of_two(e.exponent);
-    const Pair d = fast_two_sum(e.value.hi * scale, 1.0f);
-    const float d_low = fma32(e.value.lo, scale, d.lo);
+    const Pair e = exp_pair(2.0f * (a < 10.0f ? a : 10.0f));
+    const Pair d = fast_two_sum(e.hi, 1.0f);
+    const float d_low = e.lo + d.lo;
     const float q = divide32(2.0f, d.hi);
     const float q_low = fma32(-q, d_low, fma32(-q, d.hi, 2.0f)) * (0.5f * q);
     const Pair one = fast_two_sum(1.0f, -q);
-    const float far = with_sign(one.hi + (one.lo - q_low), x);
+    const float far = one.hi + (one.lo - q_low);
     if (is_nan(x)) return from_bits(kNanBits);
-    return a < 0.6f ? near : far;
+    return with_sign(a < 0.6f ? near : far, x);
 }
 
 /// 1 / (1 + e^-x), and e^x / (1 + e^x) for x < 0, where that is e^x below -25.
 RETRACE_FN float fn_sigmoid(float x) {
     const float a = magnitude32(x);
-    const ScaledPair e = exp_scaled(a < 25.0f ? -a : -25.0f);
-    const float scale = power_of_two(e.exponent);
-    const float e_hi = e.value.hi * scale, e_lo = e.value.lo * scale;
-    const Pair d = fast_two_sum(1.0f, e_hi);
-    const float d_low = d.lo + e_lo;
-    const float top = x < 0.0f ? e_hi : 1.0f, top_low = x < 0.0f ? e_lo : 0.0f;
+    const Pair e = exp_pair(a < 25.0f ? -a : -25.0f);
+    const Pair d = fast_two_sum(1.0f, e.hi);
+    const float d_low = d.lo + e.lo;
+    const float top = x < 0.0f ? e.hi : 1.0f, top_low = x < 0.0f ? e.lo : 0.0f;
     const float q = divide32(top, d.hi);
     const float rest = fma32(-q, d_low, fma32(-q, d.hi, top) + top_low);
     const float result = q + divide32(rest, d.hi);
@@ -168,7 +173,9 @@ RETRACE_FN float fn_erf(float x) {
     g = fma32(g, t, from_bits(0x3f2220dfu));
     g = fma32(g, t, from_bits(0x3f909476u));
     g = fma32(g, t, from_bits(0xb93a80e2u));
-    const float far = with_sign(1.0f - fn_exp(-g), x);
+    const Pair e = exp_pair(-g);
+    const Pair one = fast_two_sum(1.0f, -e.hi);
+    const float far = with_sign(one.hi + (one.lo - e.lo), x);
     if (is_nan(x)) return from_bits(kNanBits);
     return a < 0.9277f ? near : far;
 }
@@ -202,8 +209,9 @@ RETRACE_FN float cos_eighth(float r) {
     float p = from_bits(0x426b0f14u);
     p = fma32(p, s.hi, from_bits(0xc2aadb42u));
     p = fma32(p, s.hi, from_bits(0x4281e0dbu));
-    p = fma32(p, s.hi, from_bits(0xc19de9e6u));
-    return 1.0f + fma32(p, s.hi, s.lo * from_bits(0xc19de9e6u));
+    const Pair square = multiply(s, Pair{from_bits(0xc19de9e6u), 0.0f});
+    const Pair sum = fast_two_sum(1.0f, square.hi);
+    return sum.hi + (sum.lo + fma32(p, s.hi * s.hi, square.lo));
 }
 
 /// sin(2π (x + quarters/4)). Inf and NaN give NaN.
