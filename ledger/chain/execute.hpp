@@ -4,6 +4,7 @@
 
 #include "ledger/chain/block_input.hpp"
 #include "ledger/exec/executor.hpp"
+#include "ledger/tx/admit.hpp"
 
 namespace retrace::ledger {
 
@@ -21,10 +22,6 @@ struct ExecutedTxs {
 ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit,
                         const TxExecutor& executor, std::span<const BlockTx> txs);
 
-/// Whether a transaction could run now: nonce, funds, fee cap, block gas (Ethereum's order and texts).
-std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
-                               std::uint64_t gas_left);
-
 /// A call without a transaction, for eth_call and eth_estimateGas: no nonce, no fee, nothing written.
 struct SimulatedCall {
     Address from;
@@ -33,16 +30,20 @@ struct SimulatedCall {
     Bytes data;
     std::uint64_t gas = 0;            ///< 0: as much as a block may hold.
 };
-/// Calls of plain accounts succeed with empty output. gas_used includes the intrinsic gas.
-CallResult simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
-                    std::uint64_t gas_limit, const TxExecutor& executor);
-/// Gas limit with which `call` succeeds as a transaction; the call's own result when it is refused.
-struct GasEstimate {
-    bool ok = false;
-    std::uint64_t gas = 0;
-    CallResult result;
+struct Simulated {
+    CallResult result;                ///< gas_used includes the intrinsic gas.
+    std::optional<TxRefusal> refusal; ///< The call could be no transaction at all; `result` says nothing then.
 };
-GasEstimate estimate_gas(const SimulatedCall& call, const StateView& view, const BlockContext& block,
+/// Calls of plain accounts succeed with empty output.
+Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
+                   std::uint64_t gas_limit, const TxExecutor& executor);
+
+struct GasEstimate {
+    std::uint64_t gas = 0;            ///< A gas limit with which the call succeeds, when `run` did.
+    Simulated run;                    ///< The last run: a revert or a refusal is what eth_estimateGas reports.
+    bool ok() const noexcept { return !run.refusal && run.result.ok; }
+};
+GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block,
                          std::uint64_t gas_limit, const TxExecutor& executor);
 
 }  // namespace retrace::ledger

@@ -83,8 +83,8 @@ StateDiff State::diff() const {
 }
 
 void State::apply(const StateDiff& diff) {
-    for (const auto& [address, account] : diff.accounts) set_account(address, account);
-    for (const auto& [key, value] : diff.slots) set_slot(key.contract, key.key, value);
+    for (const auto& [address, account] : diff.accounts) accounts_.insert_or_assign(address, account);
+    for (const auto& [key, value] : diff.slots) slots_.insert_or_assign(key, value);
 }
 
 void State::clear() {

@@ -62,7 +62,8 @@ public:
     void revert(Mark mark);  ///< Undoes everything after `mark`.
 
     StateDiff diff() const;  ///< Against the base; entries that ended where they began are left out.
-    void apply(const StateDiff& diff);  ///< Takes over the final values of an overlay on top of this one.
+    /// Takes over the final values of an overlay on this State. Not journaled: `revert` does not undo it.
+    void apply(const StateDiff& diff);
     void clear();
 
 private:

@@ -38,8 +38,12 @@ bool mint(State& state, const Address& to, const U256& amount) {
 
 bool burn(State& state, const Address& from, const U256& amount) {
     if (!state.debit(from, amount)) return false;
-    if (!amount.is_zero()) write(state, kBurned, burned(state) + amount);
+    book_burn(state, amount);
     return true;
+}
+
+void book_burn(State& state, const U256& amount) {
+    if (!amount.is_zero()) write(state, kBurned, burned(state) + amount);
 }
 
 bool supply_conserved(const StateView& before, const State& after) {

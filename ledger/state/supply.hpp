@@ -17,6 +17,8 @@ U256 burned(const StateView& view);
 [[nodiscard]] bool mint(State& state, const Address& to, const U256& amount);
 /// Destroys `amount` of `from`'s balance and books it; false and nothing changed when the balance is too low.
 [[nodiscard]] bool burn(State& state, const Address& from, const U256& amount);
+/// Books `amount` as destroyed that was taken out of balances already (a fee that was paid in advance).
+void book_burn(State& state, const U256& amount);
 
 /// Whether `after`, an overlay on `before`, leaves balances + burned - minted as it was.
 bool supply_conserved(const StateView& before, const State& after);

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/execute.hpp"
+
+#include "ledger/state/supply.hpp"
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+/// Included, but nothing happens and nothing is charged: only a faulty proposer puts such bytes into a block. SPEC 5.3.3
+Receipt refused(const TxRefusal& refusal) {
+    Receipt receipt;
+    receipt.revert_reason = std::string(slug(refusal.code)) + ": " + refusal.message;
+    return receipt;
+}
+
+CallResult run_call(State& state, const BlockContext& block, const TxExecutor& executor, const Call& call) {
+    if (executor.is_contract(call.to)) {
+        CallResult result = executor.call(state, block, call);
+        ensure(result.gas_used <= call.gas, "the executor used more gas than it had");
+        return result;
+    }
+    CallResult result;
+    result.ok = state.transfer(call.sender, call.to, call.value);
+    ensure(result.ok, "an admitted transaction covers its value");
+    return result;
+}
+
+/// Takes the whole gas limit at the effective price in advance, so that no rule can spend the fee. SPEC 5.3.4
+void take_gas(State& state, const SignedTx& tx, const U256& price) {
+    Account sender = state.account(tx.sender);
+    ++sender.nonce;
+    sender.balance -= price * U256{tx.tx.gas_limit};
+    state.set_account(tx.sender, sender);
+}
+
+/// Gives back what was not used; burns the base fee; the rest goes to the proposer.
+void settle_gas(State& state, const SignedTx& tx, const U256& price, const BlockContext& block,
+                std::uint64_t gas_used) {
+    const U256 unused = price * U256{tx.tx.gas_limit - gas_used};
+    if (!unused.is_zero()) state.credit(tx.sender, unused);
+    book_burn(state, block.base_fee * U256{gas_used});
+    const U256 tip = (price - block.base_fee) * U256{gas_used};
+    if (!tip.is_zero()) state.credit(block.proposer, tip);
+}
+
+Receipt run(State& state, const BlockContext& block, const TxExecutor& executor, const SignedTx& tx) {
+    const U256 price = effective_gas_price(tx.tx, block.base_fee);
+    const std::uint64_t intrinsic = intrinsic_gas(tx.tx);
+    take_gas(state, tx, price);
+    const State::Mark mark = state.mark();
+    CallResult result = run_call(state, block, executor,
+                                 Call{.sender = tx.sender,
+                                      .to = *tx.tx.to,
+                                      .value = tx.tx.value,
+                                      .data = tx.tx.data,
+                                      .gas = tx.tx.gas_limit - intrinsic});
+    if (!result.ok) state.revert(mark);
+    Receipt receipt;
+    receipt.success = result.ok;
+    receipt.gas_used = intrinsic + result.gas_used;
+    receipt.effective_gas_price = price;
+    if (result.ok) receipt.logs = std::move(result.logs);
+    receipt.output = std::move(result.output);
+    receipt.revert_reason = std::move(result.revert_reason);
+    settle_gas(state, tx, price, block, receipt.gas_used);
+    return receipt;
+}
+
+Receipt execute_tx(State& block_state, const BlockContext& block, std::uint64_t gas_left,
+                   const TxExecutor& executor, const BlockTx& entry) {
+    if (!entry.tx) return refused({TxError::malformed, "not a valid transaction of this chain"});
+    if (const auto refusal = check(entry.tx->tx)) return refused(*refusal);
+    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, gas_left)) return refused(*refusal);
+    State state(block_state);
+    Receipt receipt = run(state, block, executor, *entry.tx);
+    ensure(supply_conserved(block_state, state), "a transaction changed the supply");
+    executor.check_invariants(block_state, state);
+    block_state.apply(state.diff());
+    return receipt;
+}
+
+std::vector<Log> begin(State& block_state, const BlockContext& block, const TxExecutor& executor) {
+    State state(block_state);
+    std::vector<Log> logs = executor.begin_block(state, block);
+    ensure(supply_conserved(block_state, state), "the start of a block changed the supply");
+    executor.check_invariants(block_state, state);
+    block_state.apply(state.diff());
+    return logs;
+}
+
+}  // namespace
+
+ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t gas_limit,
+                        const TxExecutor& executor, std::span<const BlockTx> txs) {
+    ExecutedTxs out;
+    out.system_logs = begin(state, block, executor);
+    for (const Log& log : out.system_logs) add_to_bloom(out.bloom, log);
+    out.receipts.reserve(txs.size());
+    for (const BlockTx& tx : txs) {
+        Receipt receipt = execute_tx(state, block, gas_limit - out.gas_used, executor, tx);
+        out.gas_used += receipt.gas_used;
+        receipt.cumulative_gas = out.gas_used;
+        for (const Log& log : receipt.logs) add_to_bloom(out.bloom, log);
+        out.receipts.push_back(std::move(receipt));
+    }
+    return out;
+}
+
+}  // namespace retrace::ledger

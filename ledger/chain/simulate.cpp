@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// eth_call and eth_estimateGas: calls that leave nothing behind.
+#include "ledger/chain/execute.hpp"
+
+#include <algorithm>
+
+namespace retrace::ledger {
+namespace {
+
+std::uint64_t intrinsic_of(const SimulatedCall& call) {
+    Transaction tx;
+    tx.data = call.data;
+    return intrinsic_gas(tx);
+}
+
+std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view, std::uint64_t gas,
+                                std::uint64_t intrinsic) {
+    if (!call.to) return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    if (gas < intrinsic) {
+        return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(gas) +
+                                                             ", minimum needed " + std::to_string(intrinsic)};
+    }
+    if (!call.value.is_zero() && balance_of(view, call.from) < call.value) {
+        return TxRefusal{TxError::insufficient_funds, "insufficient funds for transfer"};
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
+                   std::uint64_t gas_limit, const TxExecutor& executor) {
+    const std::uint64_t gas = call.gas == 0 ? gas_limit : std::min(call.gas, gas_limit);
+    const std::uint64_t intrinsic = intrinsic_of(call);
+    Simulated out;
+    out.refusal = refuse(call, view, gas, intrinsic);
+    if (out.refusal) return out;
+    out.result.ok = true;
+    if (executor.is_contract(*call.to)) {
+        out.result = executor.view_call(view, block,
+                                        Call{.sender = call.from,
+                                             .to = *call.to,
+                                             .value = call.value,
+                                             .data = call.data,
+                                             .gas = gas - intrinsic});
+    }
+    out.result.gas_used += intrinsic;
+    return out;
+}
+
+GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block,
+                         std::uint64_t gas_limit, const TxExecutor& executor) {
+    GasEstimate out;
+    out.run = simulate(call, view, block, gas_limit, executor);
+    if (!out.ok()) return out;
+    // Usually what was used is enough. A rule that wants more in reserve than it uses is found by halving.
+    std::uint64_t low = out.run.result.gas_used;
+    std::uint64_t high = call.gas == 0 ? gas_limit : std::min(call.gas, gas_limit);
+    for (std::uint64_t guess = low; low < high; guess = low + (high - low) / 2) {
+        call.gas = guess;
+        const Simulated run = simulate(call, view, block, gas_limit, executor);
+        if (!run.refusal && run.result.ok) {
+            high = guess;
+        } else {
+            low = guess + 1;
+        }
+    }
+    out.gas = high;
+    return out;
+}
+
+}  // namespace retrace::ledger

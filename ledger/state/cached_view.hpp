@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+
+#include "ledger/state/state.hpp"
+
+namespace retrace::ledger {
+
+/// Remembers what was read from a slower view. One thread; for the length of one block.
+class CachedView final : public StateView {
+public:
+    /// `base` outlives this and does not change.
+    explicit CachedView(const StateView& base) : base_(base) {}
+
+    Account account(const Address& address) const override;
+    Bytes slot(const Address& contract, View key) const override;
+
+private:
+    const StateView& base_;
+    mutable std::map<Address, Account> accounts_;
+    mutable SlotMap slots_;
+};
+
+}  // namespace retrace::ledger

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Whether a transaction may run on a state (2xx). SPEC 5.3.2; the order and the texts are go-ethereum's.
+#pragma once
+
+#include "ledger/state/view.hpp"
+#include "ledger/tx/transaction.hpp"
+
+namespace retrace::ledger {
+
+/// Nonce, fee cap, block gas, funds. `check` is not repeated.
+std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
+                               std::uint64_t gas_left);
+
+/// The single conditions, for the mempool, which asks them in another order.
+TxRefusal nonce_too_low(std::uint64_t nonce, std::uint64_t next);
+TxRefusal nonce_too_high(std::uint64_t nonce, std::uint64_t next);
+/// Whether a balance covers the transaction's highest cost.
+std::optional<TxRefusal> check_funds(const SignedTx& tx, const U256& balance);
+
+}  // namespace retrace::ledger
