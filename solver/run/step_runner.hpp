@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// How a party computes steps. An honest party asks an executor; the frauds of solver/adversary put themselves in
+// between, so that trainer, replay and the players of a dispute need not know of them.
+#pragma once
+
+#include "kernels/exec/executor.hpp"
+
+namespace retrace::solver {
+
+class StepRunner {
+public:
+    virtual ~StepRunner() = default;
+    /// State of step t becomes that of step t + 1; returns the program's metrics.
+    virtual std::vector<kernels::Metric> step(kernels::State& state) = 0;
+    /// Output roots of all ops of the step that starts from `state`.
+    virtual std::vector<Hash32> trace(const kernels::State& state) = 0;
+    /// Outputs of `ops` (ascending) in the step that starts from `state`.
+    virtual std::vector<kernels::Tensor> outputs(const kernels::State& state,
+                                                 const std::vector<std::uint32_t>& ops) = 0;
+};
+
+/// The program as it is, on the inputs that it is given.
+class ProgramRunner : public StepRunner {
+public:
+    /// `program` (checked), the data sets and `pool` outlive the runner.
+    ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                  kernels::Backend backend = kernels::Backend::cpu);
+
+    std::vector<kernels::Metric> step(kernels::State& state) override;
+    std::vector<Hash32> trace(const kernels::State& state) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+
+    const kernels::Program& program() const noexcept { return program_; }
+    kernels::ThreadPool& pool() noexcept { return pool_; }
+
+protected:
+    kernels::Executor& executor() noexcept { return executor_; }
+
+private:
+    const kernels::Program& program_;
+    kernels::ThreadPool& pool_;
+    kernels::Inputs inputs_;
+    kernels::Executor executor_;
+};
+
+/// The state that an initialiser's step starts from: zeros of the recorded shapes, which no op reads.
+kernels::State blank_state(const kernels::Program& program);
+
+}  // namespace retrace::solver

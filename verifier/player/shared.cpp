@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "merkle/base/ensure.hpp"
+#include "verifier/player/player.hpp"
+
+namespace retrace::verifier {
+namespace {
+
+std::vector<Hash32> own_children(const Descent& descent, const merkle::TileTree& tree) {
+    const Children children = children_of(descent);
+    std::vector<Hash32> hashes;
+    for (std::uint64_t i = 0; i < children.count; ++i) hashes.push_back(tree.node(children.level, children.first + i));
+    return hashes;
+}
+
+std::uint32_t output_tensor(const Game& game, const Replayer& truth) {
+    return truth.setup().played->program().output_of(game.found.op);
+}
+
+std::vector<Hash32> own_links(const Game& game, Replayer& truth) {
+    const std::vector<Bytes>& partials = truth.partials_of(game.found.step, game.found.op, game.found.tile);
+    std::vector<Hash32> hashes;
+    for (const std::uint64_t position : search_positions(game.search)) {
+        hashes.push_back(merkle::tile_leaf(partials[position - 1]));
+    }
+    return hashes;
+}
+
+}  // namespace
+
+std::vector<Hash32> own_hashes(const Game& game, Replayer& truth) {
+    const std::uint64_t t = game.found.step;
+    switch (game.phase) {
+        case Phase::search_steps: {
+            std::vector<Hash32> hashes;
+            for (const std::uint64_t step : search_positions(game.search)) hashes.push_back(truth.root_at(step));
+            return hashes;
+        }
+        case Phase::descend_state: return own_children(game.descent, truth.output_of(t).tree());
+        case Phase::descend_trace: return own_children(game.descent, truth.trace_tree_of(t));
+        case Phase::descend_tiles: return own_children(game.descent, truth.tiles_of(t, output_tensor(game, truth)));
+        default: ensure(game.phase == Phase::search_links, "a phase of hashes"); return own_links(game, truth);
+    }
+}
+
+Bytes own_tile(const Game& game, Replayer& truth) {
+    const std::uint64_t t = game.found.step;
+    if (game.found.link + 1 < kernels::link_count(game.op)) {
+        return truth.partials_of(t, game.found.op, game.found.tile)[game.found.link];
+    }
+    return kernels::tile_bytes(truth.tensor_of(t, output_tensor(game, truth)), game.found.tile);
+}
+
+}  // namespace retrace::verifier
