@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "node/application.hpp"
+
+#include <algorithm>
+
+#include "ledger/crypto/keccak.hpp"
+#include "merkle/base/codec.hpp"
+
+namespace retrace::node {
+
+using ledger::TxPtr;
+
+engine::AppInfo LedgerApplication::info() const {
+    const auto tip = chain_.tip();
+    return {tip->header.height, tip->header.time_ns, tip->header.state_root,
+            ledger::genesis_hash(chain_.genesis())};
+}
+
+Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
+    RETRACE_TRY(tx, ledger::read_tx(raw, chain_.genesis().chain_id));
+    const auto view = chain_.view();
+    RETRACE_TRY(added, pool_.add(std::move(tx), *view, chain_.next_base_fee(), chain_.genesis().gas_limit));
+    tell_pending(added.promoted);
+    return added.hash;
+}
+
+engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
+    const auto result = submit(tx);
+    if (result || result.error().code == ledger::TxError::already_known) return {};
+    return {static_cast<std::uint32_t>(result.error().code), result.error().message};
+}
+
+std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::size_t max_bytes) {
+    const auto view = chain_.view();
+    std::vector<Bytes> txs;
+    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
+        txs.push_back(tx->raw);
+    }
+    return txs;
+}
+
+bool LedgerApplication::process(const engine::BlockView& block) {
+    const auto tip = chain_.tip();
+    if (block.height != tip->header.height + 1 || block.time <= tip->header.time_ns) return false;
+    return std::all_of(block.txs.begin(), block.txs.end(), [this](View raw) {
+        return pool_.find(ledger::keccak256(raw)) != nullptr ||
+               ledger::read_tx(raw, chain_.genesis().chain_id).has_value();
+    });
+}
+
+Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView& block) {
+    outcome_.reset();
+    ledger::BlockInput input;
+    input.height = block.height;
+    input.time_ns = block.time;
+    input.proposer.bytes = block.proposer;
+    input.txs = block.txs;
+    input.known = [this](const Hash32& hash) { return pool_.find(hash); };
+    auto outcome = chain_.execute_block(input);
+    if (!outcome) return error("block " + std::to_string(block.height) + ": " + outcome.error().message);
+    outcome_ = std::move(outcome).value();
+
+    engine::BlockResult result;
+    result.app_hash = outcome_->block->header.state_root;
+    for (const ledger::Receipt& receipt : outcome_->block->receipts) {
+        result.txs.push_back({receipt.success ? 0U : 1U, receipt.output, 0,
+                              static_cast<std::int64_t>(receipt.gas_used)});
+    }
+    return result;
+}
+
+Status<> LedgerApplication::commit() {
+    ensure(outcome_.has_value(), "commit follows finalize");
+    const auto block = outcome_->block;
+    const auto committed = chain_.commit(*outcome_);
+    outcome_.reset();
+    if (!committed) return error(committed.error().message);
+    const auto view = chain_.view();
+    const std::vector<TxPtr> promoted = pool_.on_block(*block, *view);
+    tell_block(block);
+    tell_pending(promoted);
+    return Unit{};
+}
+
+LedgerApplication::Token LedgerApplication::listen(Listener listener) {
+    const std::lock_guard lock(listeners_mutex_);
+    listeners_.emplace_back(next_token_, std::move(listener));
+    return next_token_++;
+}
+
+void LedgerApplication::unlisten(Token token) {
+    const std::lock_guard lock(listeners_mutex_);
+    std::erase_if(listeners_, [token](const auto& entry) { return entry.first == token; });
+}
+
+void LedgerApplication::tell_block(const std::shared_ptr<const ledger::Block>& block) {
+    const std::lock_guard lock(listeners_mutex_);
+    for (const auto& [token, listener] : listeners_) {
+        if (listener.on_block) listener.on_block(block);
+    }
+}
+
+void LedgerApplication::tell_pending(const std::vector<TxPtr>& txs) {
+    if (txs.empty()) return;
+    const std::lock_guard lock(listeners_mutex_);
+    for (const auto& [token, listener] : listeners_) {
+        if (!listener.on_pending) continue;
+        for (const TxPtr& tx : txs) listener.on_pending(tx);
+    }
+}
+
+Bytes LedgerApplication::save_pool() const {
+    const std::vector<TxPtr> txs = pool_.contents();
+    Writer out;
+    out.u32(static_cast<std::uint32_t>(txs.size()));
+    for (const TxPtr& tx : txs) out.bytes(tx->raw);
+    return std::move(out).take();
+}
+
+std::size_t LedgerApplication::load_pool(View saved) {
+    Reader in(saved);
+    const std::uint32_t count = in.count(1'000'000, 4);
+    std::size_t taken = 0;
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        const View raw = in.bytes(ledger::kTxBytesMax);
+        if (in.ok() && submit(raw)) ++taken;
+    }
+    return taken;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// One application, two engines: `solo` (embedded, one process) and later `comet` (an adapter to CometBFT over ABCI).
+// An engine decides the order of transactions and the time of blocks; the application executes them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "merkle/base/bytes.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node::engine {
+
+/// Of the consensus key. The solo engine uses the account that receives the tips.
+using Address20 = std::array<std::uint8_t, 20>;
+using Height = std::uint64_t;
+/// Block time in nanoseconds since 1970, UTC; taken from the block, never from the wall clock.
+using TimeNs = std::uint64_t;
+
+enum class KeyType : std::uint8_t { ed25519 = 1, secp256k1 = 2 };
+struct ValidatorPower {
+    KeyType type{};
+    Bytes key;                    ///< 32 or 33 bytes.
+    std::int64_t power = 0;       ///< 0 removes.
+};
+
+enum class VoteFlag : std::uint8_t { absent = 1, commit = 2, nil = 3 };
+struct Vote {
+    Address20 validator{};
+    std::int64_t power = 0;
+    VoteFlag flag = VoteFlag::absent;
+};
+
+enum class FaultKind : std::uint8_t { duplicate_vote = 1, light_client_attack = 2 };
+struct Fault {
+    FaultKind kind{};
+    Address20 validator{};
+    std::int64_t power = 0;
+    Height height = 0;
+    TimeNs time = 0;
+};
+
+/// What every engine must be able to say about a block.
+struct BlockView {
+    Height height = 0;
+    TimeNs time = 0;
+    Address20 proposer{};
+    std::span<const View> txs;
+    std::span<const Vote> last_commit;
+    std::span<const Fault> faults;
+};
+
+struct TxResult {
+    std::uint32_t code = 0;       ///< 0: executed with success.
+    Bytes data;
+    std::int64_t gas_wanted = 0;
+    std::int64_t gas_used = 0;
+};
+struct BlockResult {
+    std::vector<TxResult> txs;    ///< One for each transaction.
+    std::vector<ValidatorPower> validator_updates;
+    Hash32 app_hash;
+};
+struct CheckResult {
+    std::uint32_t code = 0;       ///< 0: accepted; otherwise the number of a ledger::TxError.
+    std::string log;              ///< Why it was refused, in Ethereum's words.
+};
+struct AppInfo {
+    Height height = 0;            ///< Last committed block; 0: genesis only.
+    TimeNs time = 0;
+    Hash32 app_hash;
+    Hash32 genesis_hash;          ///< Which chain this is.
+};
+
+/// The ledger as an engine sees it. An engine calls it; it never calls the engine back from inside a call.
+class Application {
+public:
+    virtual ~Application() = default;
+    // Any thread.
+    virtual AppInfo info() const = 0;
+    virtual CheckResult check_tx(View tx, bool recheck) = 0;
+    // Consensus thread, for each height: (propose | process)* finalize commit.
+    /// Transactions for the next block, at most that many bytes together.
+    virtual std::vector<Bytes> propose(const BlockView& raw, std::size_t max_bytes) = 0;
+    /// Whether a proposed block is well formed: a pure function of the committed state and the block.
+    virtual bool process(const BlockView& block) = 0;
+    /// Executes in memory; repeatable for the same height.
+    virtual Result<BlockResult> finalize(const BlockView& block) = 0;
+    /// One synced write of what the last `finalize` computed.
+    virtual Status<> commit() = 0;
+};
+
+struct Submitted {
+    std::uint32_t code = 0;       ///< As CheckResult.
+    std::string log;
+};
+struct EngineStatus {
+    Height height = 0;            ///< Of the last block that the engine decided and the application committed.
+    bool catching_up = false;
+    bool halted = false;          ///< The process lives but no block will come any more; `reason` says why.
+    std::string reason;
+};
+struct StoredBlock {
+    Height height = 0;
+    TimeNs time = 0;
+    Address20 proposer{};
+    std::vector<Bytes> txs;
+};
+
+class Engine {
+public:
+    virtual ~Engine() = default;
+    virtual std::string_view name() const noexcept = 0;
+    /// Returns once the application was brought to the engine's tip. `application` outlives the engine.
+    virtual Status<> start(Application& application) = 0;
+    /// Idempotent; no call of the application after it returned.
+    virtual void stop() noexcept = 0;
+    /// Answered after check_tx, not after inclusion.
+    virtual Submitted submit(View tx) = 0;
+    virtual EngineStatus status() const = 0;
+    virtual std::optional<StoredBlock> block(Height height) const = 0;
+};
+
+}  // namespace retrace::node::engine
