@@ -72,7 +72,7 @@ std::uint32_t element(const OpFacts& facts, const ElementQuery& query, Reads& re
         row[n] = reads.f32(0, a + (shape.transposed_a ? k * shape.m + i : i * shape.k + k));
         column[n] = reads.f32(1, b + (shape.transposed_b ? j * shape.k + k : k * shape.n + j));
     }
-    const float before = query.link == 0 ? 0.0f : from_bits(query.before);
+    const float before = query.link == 0 ? matmul_start(shape.precision) : from_bits(query.before);
     const float carried = matmul_link(shape.precision, row.data(), column.data(), count, before);
     return to_bits(query.link + 1 == links(facts) ? matmul_finish(carried) : carried);
 }
