@@ -12,7 +12,7 @@ namespace retrace::ledger {
 struct Header {
     Hash32 parent;                 ///< Hash of the header before; zero at height 0.
     std::uint64_t height = 0;
-    std::uint64_t time_ns = 0;     ///< From the engine, strictly increasing.
+    std::uint64_t time_ns = 0;     ///< From the engine; strictly increasing from height 1 on.
     Address proposer;
     Hash32 tx_root;                ///< Of the transaction hashes, in order.
     Hash32 results_root;

@@ -29,6 +29,7 @@ struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
     merkle::NodeWrites nodes;         ///< Changes of the state tree.
+    merkle::NodeWrites old_nodes;     ///< What stood at those places before; empty bytes: nothing.
 };
 
 }  // namespace retrace::ledger

@@ -56,7 +56,8 @@ public:
                                                              const TxExecutor& executor, ChainOptions options = {});
     ~Chain();
 
-    /// Memory only and repeatable; `input.height` is the tip's + 1 and `input.time_ns` above the tip's.
+    /// Memory only and repeatable; `input.height` is the tip's + 1 and `input.time_ns` above the tip's (at
+    /// height 1 it may be the genesis time).
     Result<BlockOutcome, ChainFailure> execute_block(const BlockInput& input) const;
     /// One synced batch with everything that belongs to the block. After it returns the block survives any crash.
     Status<ChainFailure> commit(const BlockOutcome& outcome);
@@ -93,6 +94,7 @@ public:
 private:
     struct Impl;
     explicit Chain(std::unique_ptr<Impl> impl);
+    Result<StateProof, ChainFailure> prove(std::uint64_t height, const Hash32& leaf_key, Bytes value) const;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+// From executed transactions to a block with its roots. SPEC 4, 5.2.
+#pragma once
+
+#include "ledger/chain/chain.hpp"
+#include "ledger/chain/execute.hpp"
+
+namespace retrace::ledger {
+
+/// What the parts of a new block come from.
+struct BlockParts {
+    Header header;                 ///< Parent, height, time, proposer, base fee, gas limit.
+    std::vector<BlockTx> txs;
+    ExecutedTxs executed;
+    StateDiff diff;
+    Hash32 old_state_root;
+};
+/// Fills in the roots and the hash; applies `diff` to the state tree read from `store`.
+Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts);
+
+/// The block of height 0: allocations and the contracts' own records.
+Result<BlockOutcome, ChainFailure> build_genesis(const Store& store, const Genesis& genesis,
+                                                 const TxExecutor& executor);
+
+}  // namespace retrace::ledger

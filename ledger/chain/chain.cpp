@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The writing side: opening, executing, committing.
+#include "ledger/chain/chain.hpp"
+
+#include "ledger/chain/block_store.hpp"
+#include "ledger/chain/build_block.hpp"
+#include "ledger/chain/chain_impl.hpp"
+#include "ledger/chain/commit.hpp"
+#include "ledger/chain/keys.hpp"
+#include "ledger/state/cached_view.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::uint8_t kFormatVersion = 1;
+constexpr std::size_t kRecentBlocks = 8;
+
+Unexpected<ChainFailure> failure(ChainError code, std::string message) {
+    return {ChainFailure{code, std::move(message)}};
+}
+
+Status<ChainFailure> check_owner(const Store& store, const Genesis& genesis) {
+    const auto format = store.get(keys::format());
+    const auto owner = store.get(keys::genesis());
+    if (!format && !owner) {
+        if (!store.get(keys::tip())) return Unit{};
+        return failure(ChainError::corrupt, "the data do not say which chain they belong to");
+    }
+    if (format != Bytes{kFormatVersion}) {
+        return failure(ChainError::other_version, "the data were written by another format version than " +
+                                                      std::to_string(kFormatVersion));
+    }
+    const Hash32 expected = genesis_hash(genesis);
+    if (!owner || !equal(*owner, view(expected))) {
+        return failure(ChainError::other_chain,
+                       "the data belong to another chain: genesis " + (owner ? to_0x(*owner) : "unknown") +
+                           ", expected " + to_0x(view(expected)));
+    }
+    return Unit{};
+}
+
+Status<ChainFailure> write_genesis(Store& store, const Genesis& genesis, const TxExecutor& executor,
+                                   const ChainOptions& options) {
+    RETRACE_TRY(outcome, build_genesis(store, genesis, executor));
+    CommitPlan plan = plan_commit(store, outcome, std::nullopt, options);
+    Batch batch;  // the owner stands first, so that no torn genesis is taken for another chain's
+    batch.put(keys::format(), {kFormatVersion});
+    batch.put(keys::genesis(), to_bytes(view(genesis_hash(genesis))));
+    std::move(plan.batch.ops.begin(), plan.batch.ops.end(), std::back_inserter(batch.ops));
+    if (const auto written = store.write(batch, true); !written) {
+        return failure(ChainError::store_failed, written.error().message);
+    }
+    return Unit{};
+}
+
+/// The tip must be the block its record names, follow a known block, and have a state tree.
+Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, const TipRecord& tip) {
+    auto block = load_block(store, tip.height);
+    if (!block || block->hash != tip.hash || block_hash(block->header) != tip.hash) {
+        return failure(ChainError::corrupt, "block " + std::to_string(tip.height) + " is missing or damaged");
+    }
+    if (tip.height > 0 && load_height(store, block->header.parent) != tip.height - 1) {
+        return failure(ChainError::corrupt, "block " + std::to_string(tip.height - 1) + " is missing or damaged");
+    }
+    const auto root = store.get(keys::node(merkle::NodePath{}.store_key()));
+    const auto node = root ? merkle::SparseNode::decode(*root) : merkle::SparseNode{};
+    if (!node || node->hash() != block->header.state_root) {
+        return failure(ChainError::corrupt, "the state does not belong to block " + std::to_string(tip.height));
+    }
+    return block;
+}
+
+}  // namespace
+
+std::string_view slug(ChainError error) noexcept {
+    switch (error) {
+        case ChainError::bad_genesis: return "bad_genesis";
+        case ChainError::other_chain: return "other_chain";
+        case ChainError::other_version: return "other_version";
+        case ChainError::corrupt: return "corrupt";
+        case ChainError::store_failed: return "store_failed";
+        case ChainError::bad_block: return "bad_block";
+        case ChainError::not_kept: return "not_kept";
+    }
+    return "unknown";
+}
+
+Chain::Chain(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Chain::~Chain() = default;
+
+Result<std::unique_ptr<Chain>, ChainFailure> Chain::open(Store& store, const Genesis& genesis,
+                                                         const TxExecutor& executor, ChainOptions options) {
+    if (const auto good = check(genesis); !good) return failure(ChainError::bad_genesis, good.error().message);
+    RETRACE_CHECK(check_owner(store, genesis));
+    RETRACE_TRY(tip, repair(store));
+    if (!tip) {
+        RETRACE_CHECK(write_genesis(store, genesis, executor, options));
+        RETRACE_TRY(written, repair(store));
+        tip = written;
+    }
+    if (!tip) return failure(ChainError::store_failed, "the genesis block was written and is not there");
+    RETRACE_TRY(block, load_tip(store, *tip));
+    auto impl = std::make_unique<Impl>(store, executor, genesis, options);
+    impl->writing = tip->height;
+    impl->publish(*tip, std::move(block));
+    return std::unique_ptr<Chain>(new Chain(std::move(impl)));
+}
+
+void Chain::Impl::publish(const TipRecord& record, std::shared_ptr<const Block> block) {
+    tip_record = record;
+    const std::lock_guard lock(mutex);
+    tip = block;
+    recent.push_back(std::move(block));
+    if (recent.size() > kRecentBlocks) recent.pop_front();
+    oldest_state = record.oldest_state;
+    oldest_nodes = record.oldest_nodes;
+    height = record.height;
+}
+
+Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input) const {
+    const std::shared_ptr<const Block> parent = tip();
+    const Header& before = parent->header;
+    if (input.height != before.height + 1) {
+        return failure(ChainError::bad_block, "block " + std::to_string(input.height) + " does not follow block " +
+                                                  std::to_string(before.height));
+    }
+    // CometBFT gives the first block the genesis time itself.
+    if (input.time_ns < before.time_ns + (before.height > 0 ? 1 : 0)) {
+        return failure(ChainError::bad_block, "the block's time does not advance");
+    }
+    BlockParts parts;
+    parts.header.parent = parent->hash;
+    parts.header.height = input.height;
+    parts.header.time_ns = input.time_ns;
+    parts.header.proposer = input.proposer;
+    parts.header.base_fee = next_base_fee();
+    parts.header.gas_limit = before.gas_limit;
+    parts.old_state_root = before.state_root;
+    parts.txs = read_txs(input, impl_->genesis.chain_id, impl_->options.threads);
+    const auto committed = view();
+    const CachedView cached(*committed);
+    State state(cached);
+    const BlockContext context{.height = input.height,
+                               .time_s = parts.header.time_s(),
+                               .chain_id = impl_->genesis.chain_id,
+                               .base_fee = parts.header.base_fee,
+                               .proposer = input.proposer};
+    parts.executed = execute_txs(state, context, parts.header.gas_limit, impl_->executor, parts.txs);
+    parts.diff = state.diff();
+    return build_block(impl_->store, std::move(parts));
+}
+
+Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
+    Impl& impl = *impl_;
+    if (impl.failed) return failure(ChainError::store_failed, "an earlier write failed; open the chain again");
+    const Header& header = outcome.block->header;
+    if (header.height != impl.tip_record.height + 1 || header.parent != impl.tip_record.hash) {
+        return failure(ChainError::bad_block, "the block does not follow the tip");
+    }
+    const CommitPlan plan = plan_commit(impl.store, outcome, impl.tip_record, impl.options);
+    impl.writing = header.height;  // before the write: from here on readers look for undo records
+    if (const auto written = impl.store.write(plan.batch, true); !written) {
+        impl.failed = true;
+        return failure(ChainError::store_failed, written.error().message);
+    }
+    impl.publish(plan.tip, outcome.block);
+    return Unit{};
+}
+
+}  // namespace retrace::ledger

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// What a Chain consists of; included by its source files only.
+#pragma once
+
+#include <deque>
+#include <mutex>
+
+#include "ledger/chain/chain.hpp"
+#include "ledger/chain/records.hpp"
+
+namespace retrace::ledger {
+
+struct Chain::Impl {
+    Impl(Store& s, const TxExecutor& e, Genesis g, ChainOptions o)
+        : store(s), executor(e), genesis(std::move(g)), options(o) {}
+
+    Store& store;
+    const TxExecutor& executor;
+    const Genesis genesis;
+    const ChainOptions options;
+
+    // Of the committing thread alone.
+    TipRecord tip_record;
+    bool failed = false;
+
+    // Read by any thread. `writing` runs ahead of `height` while a batch is being written.
+    std::atomic<std::uint64_t> writing{0};
+    std::atomic<std::uint64_t> height{0};
+    std::atomic<std::uint64_t> oldest_state{0};
+    std::atomic<std::uint64_t> oldest_nodes{0};
+
+    mutable std::mutex mutex;  // guards what is below
+    std::shared_ptr<const Block> tip;
+    std::deque<std::shared_ptr<const Block>> recent;  // the last few blocks, ascending, the tip included
+
+    void publish(const TipRecord& record, std::shared_ptr<const Block> block);
+};
+
+}  // namespace retrace::ledger

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/commit.hpp"
+
+#include <algorithm>
+
+#include "ledger/chain/block_store.hpp"
+#include "ledger/chain/keys.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+/// Heights whose records one commit removes: more than one, so that a window made smaller is caught up with.
+constexpr std::uint64_t kPruneMax = 4;
+
+struct Change {
+    Bytes key;
+    Bytes value;  // empty: removed
+};
+
+std::vector<Change> changes_of(const StateDiff& diff) {
+    std::vector<Change> out;
+    out.reserve(diff.accounts.size() + diff.slots.size());
+    for (const auto& [address, account] : diff.accounts) out.push_back({keys::account(address), encode(account)});
+    for (const auto& [slot, value] : diff.slots) out.push_back({keys::slot(slot.contract, slot.key), value});
+    return out;
+}
+
+void put_or_erase(Batch& batch, Bytes key, Bytes value) {
+    if (value.empty()) {
+        batch.erase(std::move(key));
+    } else {
+        batch.put(std::move(key), std::move(value));
+    }
+}
+
+/// Everything that is needed to take the batch back, in front of everything that changes a value.
+void put_undo(Batch& batch, const Store& store, std::uint64_t height, const std::vector<Change>& changes,
+              const merkle::NodeWrites& old_nodes) {
+    std::vector<Bytes> changed;
+    changed.reserve(changes.size());
+    for (const Change& change : changes) {
+        batch.put(keys::undo(change.key, height), store.get(change.key).value_or(Bytes{}));
+        changed.push_back(change.key);
+    }
+    batch.put(keys::changed(height), encode_keys(changed));
+    batch.put(keys::old_nodes(height), encode_nodes(old_nodes));
+}
+
+std::uint64_t window_start(std::uint64_t height, std::uint64_t window) {
+    return height > window ? height - window : 0;
+}
+
+void erase_undo(Batch& batch, const Store& store, std::uint64_t height) {
+    const auto record = store.get(keys::changed(height));
+    const auto changed = record ? decode_keys(*record) : std::nullopt;
+    if (changed) {
+        for (const Bytes& key : *changed) batch.erase(keys::undo(key, height));
+    }
+    batch.erase(keys::changed(height));
+}
+
+void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions& options) {
+    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_state < window_start(tip.height, options.state_window); ++i) {
+        erase_undo(batch, store, ++tip.oldest_state);
+    }
+    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_nodes < window_start(tip.height, options.proof_window); ++i) {
+        batch.erase(keys::old_nodes(++tip.oldest_nodes));
+    }
+}
+
+ChainFailure torn(const char* what) {
+    return {ChainError::corrupt, std::string("a write was torn and cannot be taken back: ") + what};
+}
+
+Status<ChainFailure> plan_undo(Batch& batch, const Store& store, std::uint64_t height) {
+    const auto changed_record = store.get(keys::changed(height));
+    const auto changed = changed_record ? decode_keys(*changed_record) : std::nullopt;
+    if (!changed) return Unexpected{torn("the list of changed keys is missing")};
+    for (const Bytes& key : *changed) {
+        auto before = store.get(keys::undo(key, height));
+        if (!before) return Unexpected{torn("an undo record is missing")};
+        put_or_erase(batch, key, std::move(*before));
+    }
+    const auto nodes_record = store.get(keys::old_nodes(height));
+    auto nodes = nodes_record ? decode_nodes(*nodes_record) : std::nullopt;
+    if (!nodes) return Unexpected{torn("the nodes before it are missing")};
+    for (auto& [key, node] : *nodes) put_or_erase(batch, keys::node(key), std::move(node));
+    return Unit{};
+}
+
+}  // namespace
+
+CommitPlan plan_commit(const Store& store, const BlockOutcome& outcome, const std::optional<TipRecord>& old,
+                       const ChainOptions& options) {
+    const Block& block = *outcome.block;
+    const std::uint64_t height = block.header.height;
+    CommitPlan plan;
+    plan.tip = old.value_or(TipRecord{});
+    plan.tip.height = height;
+    plan.tip.hash = block.hash;
+    Batch& batch = plan.batch;
+    std::vector<Change> changes = changes_of(outcome.diff);
+    batch.ops.reserve(3 * changes.size() + outcome.nodes.size() + 2 * block.txs.size() + 16);
+    batch.put(keys::writing(), keys::be64(height));
+    if (old) put_undo(batch, store, height, changes, outcome.old_nodes);
+    batch.put(keys::undoable(), keys::be64(height));
+    for (Change& change : changes) put_or_erase(batch, std::move(change.key), std::move(change.value));
+    for (const auto& [key, node] : outcome.nodes) put_or_erase(batch, keys::node(key), node);
+    put_block(batch, block);
+    prune(batch, store, plan.tip, options);
+    batch.put(keys::tip(), encode(plan.tip));
+    return plan;
+}
+
+Result<std::optional<TipRecord>, ChainFailure> repair(Store& store) {
+    const auto tip_record = store.get(keys::tip());
+    if (!tip_record) return std::optional<TipRecord>{};
+    auto tip = decode_tip(*tip_record);
+    if (!tip) return Unexpected{ChainFailure{ChainError::corrupt, "the record of the tip does not decode"}};
+    const Bytes done = keys::be64(tip->height);
+    if (store.get(keys::writing()) == done) return tip;
+    const Bytes begun = keys::be64(tip->height + 1);
+    if (store.get(keys::writing()) != begun) return Unexpected{torn("it does not follow the tip")};
+    Batch batch;
+    if (store.get(keys::undoable()) == begun) {
+        RETRACE_CHECK(plan_undo(batch, store, tip->height + 1));
+        // What the torn batch meant to prune may be gone in part.
+        tip->oldest_state = std::min(tip->oldest_state + kPruneMax, tip->height);
+        tip->oldest_nodes = std::min(tip->oldest_nodes + kPruneMax, tip->height);
+    }
+    batch.put(keys::undoable(), done);
+    batch.put(keys::tip(), encode(*tip));
+    batch.put(keys::writing(), done);
+    if (const auto written = store.write(batch, true); !written) {
+        return Unexpected{ChainFailure{ChainError::store_failed, written.error().message}};
+    }
+    return tip;
+}
+
+}  // namespace retrace::ledger

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/genesis.hpp"
+
+#include "ledger/block/receipt.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::size_t kAllocMax = 1'000'000;
+constexpr std::size_t kContractsMax = 16U << 20;
+
+}  // namespace
+
+Bytes encode(const Genesis& genesis) {
+    Writer out;
+    out.u64(genesis.chain_id).u64(genesis.time_ns).u64(genesis.gas_limit);
+    encode_to(out, genesis.base_fee);
+    out.u32(static_cast<std::uint32_t>(genesis.alloc.size()));
+    for (const auto& [address, balance] : genesis.alloc) {
+        out.raw(view(address));
+        encode_to(out, balance);
+    }
+    out.bytes(genesis.contracts);
+    return std::move(out).take();
+}
+
+Result<Genesis> decode_genesis(View bytes) {
+    Reader in(bytes);
+    Genesis genesis;
+    genesis.chain_id = in.u64();
+    genesis.time_ns = in.u64();
+    genesis.gas_limit = in.u64();
+    genesis.base_fee = decode_u256(in);
+    const std::uint32_t count = in.count(kAllocMax, 20 + 32);
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        const Address address = decode_address(in);
+        // Ascending order is part of the canonical form; a repeated account would be read as its last balance.
+        if (!genesis.alloc.empty() && genesis.alloc.rbegin()->first >= address) in.fail(CodecError::not_canonical);
+        genesis.alloc.insert_or_assign(address, decode_u256(in));
+    }
+    genesis.contracts = to_bytes(in.bytes(kContractsMax));
+    if (const auto end = in.finish(); !end) {
+        return error("genesis: the encoding is refused: " + std::string(slug(end.error())));
+    }
+    RETRACE_CHECK(check(genesis));
+    return genesis;
+}
+
+Status<> check(const Genesis& genesis) {
+    if (genesis.chain_id == 0 || genesis.chain_id > kChainIdMax) {
+        return error("genesis: chain id " + std::to_string(genesis.chain_id) + " is not in 1.." +
+                     std::to_string(kChainIdMax));
+    }
+    if (genesis.gas_limit < 2 * kTransferGas || genesis.gas_limit > kGasLimitMax) {
+        return error("genesis: gas limit " + std::to_string(genesis.gas_limit) + " is not in " +
+                     std::to_string(2 * kTransferGas) + ".." + std::to_string(kGasLimitMax));
+    }
+    if (genesis.base_fee.is_zero() || !genesis.base_fee.fits_u64()) {
+        return error("genesis: the base fee is not in 1..2^64-1");
+    }
+    if (genesis.alloc.size() > kAllocMax) return error("genesis: more than 1000000 allocations");
+    if (genesis.contracts.size() > kContractsMax) return error("genesis: contract records over 16 MiB");
+    U256 sum;
+    for (const auto& [address, balance] : genesis.alloc) {
+        const auto next = checked_add(sum, balance);
+        if (!next) return error("genesis: the allocations sum to more than 256 bits");
+        sum = *next;
+    }
+    return Unit{};
+}
+
+Hash32 genesis_hash(const Genesis& genesis) {
+    return merkle::sha256({view(std::string_view("retrace/genesis/1")), encode(genesis)});
+}
+
+}  // namespace retrace::ledger

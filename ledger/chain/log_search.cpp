@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/log_search.hpp"
+
+#include <algorithm>
+
+#include "ledger/crypto/keccak.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+/// The filter's items hashed once, for a search through many blooms.
+struct HashedFilter {
+    std::vector<std::vector<Hash32>> groups;  // a match needs one of each group
+
+    explicit HashedFilter(const LogFilter& filter) {
+        if (!filter.addresses.empty()) {
+            auto& group = groups.emplace_back();
+            for (const Address& address : filter.addresses) group.push_back(keccak256(view(address)));
+        }
+        for (const auto& position : filter.topics) {
+            if (position.empty()) continue;
+            auto& group = groups.emplace_back();
+            for (const Hash32& topic : position) group.push_back(keccak256(view(topic)));
+        }
+    }
+
+    bool may_match(const Bloom& bloom) const {
+        return std::all_of(groups.begin(), groups.end(), [&](const std::vector<Hash32>& group) {
+            return std::any_of(group.begin(), group.end(),
+                               [&](const Hash32& hash) { return may_contain_hash(bloom, hash); });
+        });
+    }
+};
+
+}  // namespace
+
+bool matches(const LogFilter& filter, const Log& log) {
+    const auto has = [](const auto& list, const auto& item) {
+        return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
+    };
+    if (!has(filter.addresses, log.address) || log.topics.size() < filter.topics.size()) return false;
+    for (std::size_t i = 0; i < filter.topics.size(); ++i) {
+        if (!has(filter.topics[i], log.topics[i])) return false;
+    }
+    return true;
+}
+
+bool may_match(const LogFilter& filter, const Bloom& bloom) { return HashedFilter(filter).may_match(bloom); }
+
+std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter) {
+    std::vector<LogEntry> out;
+    std::uint64_t log_index = 0;
+    const auto take = [&](const Log& log, const Hash32& tx_hash, std::uint32_t tx_index) {
+        if (matches(filter, log)) {
+            out.push_back({.log = log,
+                           .height = block.header.height,
+                           .block_hash = block.hash,
+                           .time_s = block.header.time_s(),
+                           .tx_hash = tx_hash,
+                           .tx_index = tx_index,
+                           .log_index = log_index});
+        }
+        ++log_index;
+    };
+    for (const Log& log : block.system_logs) take(log, block.hash, 0);
+    for (std::uint32_t i = 0; i < block.receipts.size(); ++i) {
+        for (const Log& log : block.receipts[i].logs) take(log, block.txs[i].hash, i);
+    }
+    return out;
+}
+
+Result<std::vector<LogEntry>> search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last,
+                                          const LogFilter& filter, std::size_t limit) {
+    const HashedFilter hashed(filter);
+    std::vector<LogEntry> out;
+    last = std::min(last, chain.height());
+    for (std::uint64_t height = first; height <= last; ++height) {
+        const auto bloom = chain.bloom(height);
+        if (!bloom || !hashed.may_match(*bloom)) continue;
+        const auto block = chain.block(height);
+        if (!block) continue;
+        auto found = logs_of(*block, filter);
+        std::move(found.begin(), found.end(), std::back_inserter(out));
+        if (out.size() > limit) return error("query returned more than " + std::to_string(limit) + " results");
+    }
+    return out;
+}
+
+}  // namespace retrace::ledger

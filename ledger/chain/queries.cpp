@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// The reading side of the chain: any thread, while blocks are committed.
+#include "ledger/chain/block_store.hpp"
+#include "ledger/chain/chain_impl.hpp"
+#include "ledger/chain/committed_view.hpp"
+#include "ledger/chain/keys.hpp"
+#include "ledger/chain/tree_nodes.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+BlockContext context_of(const Header& header, std::uint64_t chain_id) {
+    return {.height = header.height,
+            .time_s = header.time_s(),
+            .chain_id = chain_id,
+            .base_fee = header.base_fee,
+            .proposer = header.proposer};
+}
+
+Unexpected<ChainFailure> not_kept(const char* what, std::uint64_t height) {
+    return {ChainFailure{ChainError::not_kept,
+                         "header not found: the " + std::string(what) + " of block " + std::to_string(height) +
+                             " is not kept"}};
+}
+
+}  // namespace
+
+const Genesis& Chain::genesis() const noexcept { return impl_->genesis; }
+const TxExecutor& Chain::executor() const noexcept { return impl_->executor; }
+std::uint64_t Chain::height() const noexcept { return impl_->height; }
+std::uint64_t Chain::oldest_state() const noexcept { return impl_->oldest_state; }
+
+std::shared_ptr<const Block> Chain::tip() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->tip;
+}
+
+U256 Chain::next_base_fee() const {
+    const Header header = tip()->header;
+    return ledger::next_base_fee(header.base_fee, header.gas_used, header.gas_limit);
+}
+
+std::shared_ptr<const StateView> Chain::view() const {
+    return std::make_shared<CommittedView>(impl_->store, impl_->writing, impl_->height);
+}
+
+Result<std::shared_ptr<const StateView>, ChainFailure> Chain::view_at(std::uint64_t height) const {
+    if (height > impl_->height || height < impl_->oldest_state) return not_kept("state", height);
+    return std::shared_ptr<const StateView>(
+        std::make_shared<CommittedView>(impl_->store, impl_->writing, height));
+}
+
+Result<BlockContext, ChainFailure> Chain::context_at(std::uint64_t height) const {
+    const auto found = header(height);
+    if (!found) return not_kept("header", height);
+    return context_of(*found, impl_->genesis.chain_id);
+}
+
+BlockContext Chain::next_context() const {
+    Header next = tip()->header;
+    next.base_fee = next_base_fee();
+    ++next.height;
+    return context_of(next, impl_->genesis.chain_id);
+}
+
+std::optional<Header> Chain::header(std::uint64_t height) const {
+    if (height > impl_->height) return std::nullopt;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        for (const auto& block : impl_->recent) {
+            if (block->header.height == height) return block->header;
+        }
+    }
+    const auto record = load_block_record(impl_->store, height);
+    return record ? std::optional<Header>(record->header) : std::nullopt;
+}
+
+std::shared_ptr<const Block> Chain::block(std::uint64_t height) const {
+    if (height > impl_->height) return nullptr;
+    {
+        const std::lock_guard lock(impl_->mutex);
+        for (const auto& block : impl_->recent) {
+            if (block->header.height == height) return block;
+        }
+    }
+    return load_block(impl_->store, height);
+}
+
+std::optional<std::uint64_t> Chain::height_of(const Hash32& block_hash) const {
+    const auto height = load_height(impl_->store, block_hash);
+    return height && *height <= impl_->height ? height : std::nullopt;
+}
+
+std::optional<Bloom> Chain::bloom(std::uint64_t height) const {
+    return height <= impl_->height ? load_bloom(impl_->store, height) : std::nullopt;
+}
+
+std::optional<TxRecord> Chain::tx(const Hash32& tx_hash) const {
+    auto record = load_tx(impl_->store, tx_hash);
+    return record && record->height <= impl_->height ? std::move(record) : std::nullopt;
+}
+
+std::optional<TxRecord> Chain::tx(std::uint64_t height, std::uint32_t index) const {
+    return height <= impl_->height ? load_tx(impl_->store, height, index) : std::nullopt;
+}
+
+Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, const Address& address) const {
+    RETRACE_TRY(view, view_at(height));
+    return prove(height, account_leaf_key(address), encode(view->account(address)));
+}
+
+Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract, View key) const {
+    RETRACE_TRY(view, view_at(height));
+    return prove(height, slot_leaf_key(contract, key), view->slot(contract, key));
+}
+
+Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key, Bytes value) const {
+    constexpr int kTries = 4;
+    const auto found = header(height);
+    if (!found || height < impl_->oldest_nodes) return not_kept("state tree", height);
+    // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its parent, so
+    // that shows as a missing or wrong node; then the new block's changes are taken back as well.
+    for (int i = 0; i < kTries; ++i) {
+        const auto nodes = PastNodes::load(impl_->store, height, impl_->height);
+        if (!nodes) continue;
+        auto proof = merkle::SparseTree(*nodes, found->state_root).prove(leaf_key);
+        if (!proof) continue;
+        return StateProof{.height = height,
+                          .state_root = found->state_root,
+                          .leaf_key = leaf_key,
+                          .value = std::move(value),
+                          .proof = std::move(*proof)};
+    }
+    return not_kept("state tree", height);
+}
+
+}  // namespace retrace::ledger

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/records.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::size_t kRecordMax = 1U << 30;  // RocksDB's own values end far below
+
+BlockTx read_tx_part(Reader& in) {
+    BlockTx out;
+    out.hash = in.hash();
+    const bool valid = in.boolean();
+    if (!valid) {
+        out.raw = to_bytes(in.bytes(kRecordMax));
+        return out;
+    }
+    const Address sender = decode_address(in);
+    const View raw = in.bytes(kTxBytesMax);
+    auto decoded = decode_tx(raw);
+    if (!in.ok() || !decoded) {
+        in.fail(CodecError::not_canonical);
+        return out;
+    }
+    out.tx = std::make_shared<const SignedTx>(SignedTx{.tx = std::move(decoded->tx),
+                                                       .signature = decoded->signature,
+                                                       .sender = sender,
+                                                       .hash = out.hash,
+                                                       .raw = to_bytes(raw)});
+    return out;
+}
+
+}  // namespace
+
+Bytes encode(const TipRecord& record) {
+    Writer out;
+    out.u64(record.height).hash(record.hash).u64(record.oldest_state).u64(record.oldest_nodes);
+    return std::move(out).take();
+}
+
+std::optional<TipRecord> decode_tip(View bytes) {
+    Reader in(bytes);
+    TipRecord record;
+    record.height = in.u64();
+    record.hash = in.hash();
+    record.oldest_state = in.u64();
+    record.oldest_nodes = in.u64();
+    if (!in.finish() || record.oldest_state > record.height || record.oldest_nodes > record.height) {
+        return std::nullopt;
+    }
+    return record;
+}
+
+Bytes encode(const BlockRecord& record) {
+    Writer out;
+    out.hash(record.hash);
+    encode_to(out, record.header);
+    out.u32(record.tx_count).u64(record.encoded_size);
+    out.u32(static_cast<std::uint32_t>(record.system_logs.size()));
+    for (const Log& log : record.system_logs) encode_to(out, log);
+    return std::move(out).take();
+}
+
+std::optional<BlockRecord> decode_block_record(View bytes) {
+    Reader in(bytes);
+    BlockRecord record;
+    record.hash = in.hash();
+    record.header = decode_header(in);
+    record.tx_count = in.u32();
+    record.encoded_size = in.u64();
+    const std::uint32_t logs = in.count(kRecordMax, 25);
+    for (std::uint32_t i = 0; i < logs && in.ok(); ++i) record.system_logs.push_back(decode_log(in));
+    if (!in.finish()) return std::nullopt;
+    return record;
+}
+
+Bytes encode_tx_record(const BlockTx& tx, const Receipt& receipt, std::uint64_t first_log_index) {
+    Writer out;
+    out.hash(tx.hash).boolean(tx.tx != nullptr);
+    if (tx.tx) out.raw(view(tx.tx->sender));
+    out.bytes(tx.bytes()).u64(first_log_index);
+    encode_to(out, receipt);
+    return std::move(out).take();
+}
+
+std::optional<TxRecord> decode_tx_record(View bytes) {
+    Reader in(bytes);
+    TxRecord record;
+    record.tx = read_tx_part(in);
+    record.first_log_index = in.u64();
+    record.receipt = decode_receipt(in);
+    if (!in.finish()) return std::nullopt;
+    return record;
+}
+
+Bytes encode_keys(const std::vector<Bytes>& keys) {
+    Writer out;
+    out.u32(static_cast<std::uint32_t>(keys.size()));
+    for (const Bytes& key : keys) out.bytes(key);
+    return std::move(out).take();
+}
+
+std::optional<std::vector<Bytes>> decode_keys(View bytes) {
+    Reader in(bytes);
+    std::vector<Bytes> keys;
+    const std::uint32_t count = in.count(kRecordMax, 4);
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) keys.push_back(to_bytes(in.bytes(kRecordMax)));
+    if (!in.finish()) return std::nullopt;
+    return keys;
+}
+
+Bytes encode_nodes(const merkle::NodeWrites& nodes) {
+    Writer out;
+    out.u32(static_cast<std::uint32_t>(nodes.size()));
+    for (const auto& [key, node] : nodes) out.bytes(key).bytes(node);
+    return std::move(out).take();
+}
+
+std::optional<merkle::NodeWrites> decode_nodes(View bytes) {
+    Reader in(bytes);
+    merkle::NodeWrites nodes;
+    const std::uint32_t count = in.count(kRecordMax, 8);
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        Bytes key = to_bytes(in.bytes(kRecordMax));
+        nodes.insert_or_assign(std::move(key), to_bytes(in.bytes(kRecordMax)));
+    }
+    if (!in.finish()) return std::nullopt;
+    return nodes;
+}
+
+}  // namespace retrace::ledger

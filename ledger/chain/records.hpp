@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Records of the data base that are more than one value. Decoding is strict: a record that does not decode is damage.
+#pragma once
+
+#include <optional>
+
+#include "ledger/chain/chain.hpp"
+
+namespace retrace::ledger {
+
+/// Under keys::tip.
+struct TipRecord {
+    std::uint64_t height = 0;
+    Hash32 hash;
+    std::uint64_t oldest_state = 0;   ///< Undo records of the heights above this one are there.
+    std::uint64_t oldest_nodes = 0;   ///< The same for the nodes of the state tree.
+};
+Bytes encode(const TipRecord& record);
+std::optional<TipRecord> decode_tip(View bytes);
+
+/// Under keys::block: a block without its transactions and bloom.
+struct BlockRecord {
+    Hash32 hash;
+    Header header;
+    std::uint32_t tx_count = 0;
+    std::uint64_t encoded_size = 0;
+    std::vector<Log> system_logs;
+};
+Bytes encode(const BlockRecord& record);
+std::optional<BlockRecord> decode_block_record(View bytes);
+
+/// Under keys::tx. The sender is stored, so that reading needs no signature recovery.
+Bytes encode_tx_record(const BlockTx& tx, const Receipt& receipt, std::uint64_t first_log_index);
+std::optional<TxRecord> decode_tx_record(View bytes);
+
+/// Under keys::changed and keys::old_nodes. Empty bytes of a node: there was none.
+Bytes encode_keys(const std::vector<Bytes>& keys);
+std::optional<std::vector<Bytes>> decode_keys(View bytes);
+Bytes encode_nodes(const merkle::NodeWrites& nodes);
+std::optional<merkle::NodeWrites> decode_nodes(View bytes);
+
+}  // namespace retrace::ledger
