@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Where the native contracts live. SPEC 1.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "ledger/types/address.hpp"
+
+namespace retrace::contracts {
+
+enum class Contract : std::uint8_t { staking = 1, market = 2, audits = 3, disputes = 4 };
+inline constexpr std::array kContracts = {Contract::staking, Contract::market, Contract::audits, Contract::disputes};
+
+/// 0x…1001 to 0x…1004.
+constexpr ledger::Address address_of(Contract contract) {
+    ledger::Address out;
+    out.bytes[18] = 0x10;
+    out.bytes[19] = static_cast<std::uint8_t>(contract);
+    return out;
+}
+
+/// Name of the Solidity interface: "IStaking" …
+constexpr std::string_view interface_name(Contract contract) {
+    switch (contract) {
+        case Contract::staking: return "IStaking";
+        case Contract::market: return "IMarket";
+        case Contract::audits: return "IAudits";
+        case Contract::disputes: return "IDisputes";
+    }
+    return "";
+}
+
+}  // namespace retrace::contracts

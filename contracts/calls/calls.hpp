@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// The methods that change state, as plain structs: the same type is what a wallet or agent fills in
+// (`calldata(CommitBid{...})`, contracts/calls/encode.hpp) and what a rule receives. A method's selector, its ABI
+// JSON and its decoder all come from kName, kFields and tie. SPEC 4.
+#pragma once
+
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "contracts/addresses.hpp"
+#include "market/types.hpp"
+
+namespace retrace::contracts {
+
+using ledger::Address;
+using ledger::U256;
+using market::TaskSpec;
+
+using Names = std::vector<std::string_view>;
+
+// --- staking ---
+
+/// Adds msg.value to the sender's stake.
+struct Deposit {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "deposit";
+    static constexpr bool kPayable = true;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+/// Starts to free `amount` of what is not locked; starts the clock anew for all that is unbonding.
+struct BeginUnbond {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "beginUnbond";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"amount"}; }
+    static auto tie(auto& c) { return std::tie(c.amount); }
+    U256 amount;
+};
+/// Pays out what has finished unbonding.
+struct Withdraw {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "withdraw";
+    static constexpr bool kPayable = false;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+struct RegisterSolver {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "registerSolver";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"endpoint", "hardwareClass"}; }
+    static auto tie(auto& c) { return std::tie(c.endpoint, c.hardware_class); }
+    std::string endpoint;
+    std::uint8_t hardware_class = 0;
+};
+/// Joins the verifiers and the beacon; `head` is the newest value of the sender's hash chain.
+struct RegisterVerifier {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "registerVerifier";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"endpoint", "chainHead"}; }
+    static auto tie(auto& c) { return std::tie(c.endpoint, c.head); }
+    std::string endpoint;
+    Hash32 head;
+};
+/// Leaves the verifiers: no more draws, no more reveals due. Stake locked in audits stays locked until they end.
+struct RetireVerifier {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "retireVerifier";
+    static constexpr bool kPayable = false;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+/// This epoch's reveal: beacon_link(preimage) is the registered head.
+struct RevealBeacon {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "revealBeacon";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"preimage"}; }
+    static auto tie(auto& c) { return std::tie(c.preimage); }
+    Hash32 preimage;
+};
+
+// --- market ---
+
+/// msg.value is the escrow: market::escrow_of(spec, params). More is refused.
+struct PostTask {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "postTask";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"spec"}; }
+    static auto tie(auto& c) { return std::tie(c.spec); }
+    TaskSpec spec;
+};
+struct CancelTask {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "cancelTask";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+/// msg.value is params.bid_deposit; commitment by market::bid_commitment.
+struct CommitBid {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "commitBid";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"task", "commitment"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.commitment); }
+    std::uint64_t task = 0;
+    Hash32 commitment;
+};
+/// Locks market::stake_floor of the sender's stake until the auction is lost or the run is over.
+struct RevealBid {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "revealBid";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "price", "finishHeight", "salt"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.price, c.finish_height, c.salt); }
+    std::uint64_t task = 0;
+    U256 price;
+    std::uint64_t finish_height = 0;
+    Hash32 salt;
+};
+/// The winner has program and data: running begins.
+struct AcceptData {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "acceptData";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+/// The winner leaves free of charge.
+struct DeclineTask {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "declineTask";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+/// L_index by solver::checkpoint_commitment. The first is the run's first state, then each in turn.
+struct CommitCheckpoint {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "commitCheckpoint";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index", "commitment"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index, c.commitment); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Hash32 commitment;
+};
+/// Opens states first .. first + roots.size() - 1 that no audit needs blind any more.
+struct OpenRoots {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "openRoots";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "first", "salts", "roots"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.first, c.salts, c.roots); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t first = 0;
+    std::vector<Hash32> salts, roots;
+};
+/// The requester has the model.
+struct AcceptModel {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "acceptModel";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+
+// --- audits ---
+
+/// Opens the start of a drawn segment.
+struct OpenSegment {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "openSegment";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "segment", "salt", "root"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.segment, c.salt, c.root); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 salt, root;
+};
+/// By solver::verdict_commitment.
+struct CommitVerdict {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "commitVerdict";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"audit", "commitment"}; }
+    static auto tie(auto& c) { return std::tie(c.audit, c.commitment); }
+    std::uint64_t audit = 0;
+    Hash32 commitment;
+};
+/// Opens the end of a drawn segment: salt and root of state segment + 1.
+struct RevealSegment {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "revealSegment";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "segment", "salt", "root"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.segment, c.salt, c.root); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 salt, root;
+};
+struct RevealVerdict {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "revealVerdict";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"audit", "root", "salt"}; }
+    static auto tie(auto& c) { return std::tie(c.audit, c.root, c.salt); }
+    std::uint64_t audit = 0;
+    Hash32 root, salt;
+};
+/// An auditor whose verdict matched keeps the segment's end (state `index`) and is paid for its audit.
+struct AttestRetention {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "attestRetention";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
+/// msg.value is params.report_fee; returned when the solver fails to answer.
+struct ReportUnavailable {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "reportUnavailable";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"kind", "task", "run", "index", "tensor", "tile"}; }
+    static auto tie(auto& c) { return std::tie(c.kind, c.task, c.run, c.index, c.tensor, c.tile); }
+    std::uint8_t kind = 0;               ///< market::ReportKind
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::uint32_t tensor = 0;
+    std::uint64_t tile = 0;
+};
+/// `proof` is an encoded TileAnswer (contracts/audits/tile_answer.hpp).
+struct AnswerUnavailable {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "answerUnavailable";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"report", "proof"}; }
+    static auto tie(auto& c) { return std::tie(c.report, c.proof); }
+    std::uint64_t report = 0;
+    Bytes proof;
+};
+
+// --- disputes ---
+
+/// msg.value is params.challenge_bond. `root` is what the sender computed for the segment's end.
+struct ChallengeSegment {
+    static constexpr Contract kContract = Contract::disputes;
+    static constexpr std::string_view kName = "challengeSegment";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"task", "run", "segment", "root"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.segment, c.root); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 root;
+};
+/// Disputes the root of the seeded initial state. msg.value is params.challenge_bond.
+struct ChallengeInitial {
+    static constexpr Contract kContract = Contract::disputes;
+    static constexpr std::string_view kName = "challengeInitial";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"task", "run", "root"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.root); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Hash32 root;
+};
+/// `move` is an encoded verifier::Move.
+struct PlayMove {
+    static constexpr Contract kContract = Contract::disputes;
+    static constexpr std::string_view kName = "move";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"dispute", "move"}; }
+    static auto tie(auto& c) { return std::tie(c.dispute, c.move); }
+    std::uint64_t dispute = 0;
+    Bytes move;
+};
+
+/// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
+using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
+                             RevealBeacon, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
+                             CommitCheckpoint, OpenRoots, AcceptModel, OpenSegment, CommitVerdict, RevealSegment,
+                             RevealVerdict, AttestRetention, ReportUnavailable, AnswerUnavailable, ChallengeSegment,
+                             ChallengeInitial, PlayMove>;
+
+}  // namespace retrace::contracts

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Between the structs of calls.hpp and events.hpp and the bytes on the wire. Instantiated for every member of AnyCall
+// and AnyEvent in encode.cpp, so that including this stays cheap.
+#pragma once
+
+#include <optional>
+
+#include "contracts/calls/events.hpp"
+#include "ledger/exec/executor.hpp"
+
+namespace retrace::contracts {
+
+/// Selector and arguments, for a transaction to address_of(Call::kContract).
+template <class Call>
+Bytes calldata(const Call& call);
+/// "commitBid(uint64,bytes32)"
+template <class T>
+std::string signature_of();
+
+template <class Event>
+ledger::Log to_log(const Event& event);
+/// nullopt when the log is another event's or malformed.
+template <class Event>
+std::optional<Event> decode_event(const ledger::Log& log);
+/// Any event of ours.
+std::optional<AnyEvent> decode_any_event(const ledger::Log& log);
+
+/// The custom error of every refusal: Refused(uint16 code, string slug).
+struct Refused {
+    static constexpr std::string_view kName = "Refused";
+    static Names names() { return {"code", "slug"}; }
+    static auto tie(auto& e) { return std::tie(e.code, e.slug); }
+    std::uint16_t code = 0;
+    std::string slug;
+};
+/// From the revert data of a refused call.
+std::optional<Refused> decode_refusal(View revert_data);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Typed reads of everything that the contracts store, on any StateView: the chain's own, or a remote one that an
+// agent reads through a node. An unknown id and a record that does not decode are both nullopt. SPEC 6.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ledger/state/view.hpp"
+#include "market/params.hpp"
+#include "market/types.hpp"
+#include "verifier/game/game.hpp"
+
+namespace retrace::contracts::views {
+
+using ledger::Address;
+using ledger::StateView;
+using ledger::U256;
+
+std::optional<market::Params> params(const StateView& view);
+
+std::uint64_t task_count(const StateView& view);              ///< Ids are 1 .. task_count.
+std::vector<std::uint64_t> active_tasks(const StateView& view);  ///< Not in a final state, ascending.
+std::optional<market::TaskSpec> spec(const StateView& view, std::uint64_t task);
+std::optional<market::Task> task(const StateView& view, std::uint64_t task);
+std::optional<market::Bid> bid(const StateView& view, std::uint64_t task, const Address& bidder);  ///< This auction's.
+std::optional<market::Run> run(const StateView& view, std::uint64_t task, std::uint32_t run);
+std::optional<market::Checkpoint> checkpoint(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                             std::uint64_t index);
+std::optional<market::Segment> segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                       std::uint64_t index);
+std::optional<market::Audit> audit(const StateView& view, std::uint64_t audit);
+std::optional<market::Dispute> dispute(const StateView& view, std::uint64_t dispute);
+/// Only while the dispute is open.
+std::optional<verifier::Game> game(const StateView& view, std::uint64_t dispute);
+std::optional<market::Report> report(const StateView& view, std::uint64_t report);
+
+/// Zero when the party never staked.
+market::Stake stake(const StateView& view, const Address& party);
+std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
+std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
+std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
+
+/// The newest mixed epoch and its value; epoch 0's value comes from genesis.
+struct Beacon {
+    std::uint64_t epoch = 0;
+    Hash32 value;
+};
+std::optional<Beacon> beacon(const StateView& view);
+/// Epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the next epoch's first block.
+std::uint64_t epoch_of(const market::Params& params, std::uint64_t height);
+
+// What is open for one party, in order of id. Each list is at most market::kOpenItemsMax long.
+std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);     ///< Seats of an auditor.
+std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);   ///< As either side.
+struct RunId {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    auto operator<=>(const RunId&) const = default;
+};
+std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
+std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
+
+std::uint64_t audit_count(const StateView& view);
+std::uint64_t dispute_count(const StateView& view);
+std::uint64_t report_count(const StateView& view);
+
+}  // namespace retrace::contracts::views

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "market/types.hpp"
+
+namespace retrace::market {
+
+std::string_view slug(AuditPhase phase) noexcept {
+    switch (phase) {
+        case AuditPhase::waiting: return "waiting";
+        case AuditPhase::opening: return "opening";
+        case AuditPhase::collecting: return "collecting";
+        case AuditPhase::redrawing: return "redrawing";
+        case AuditPhase::revealing: return "revealing";
+        case AuditPhase::verdicts: return "verdicts";
+        case AuditPhase::closed: return "closed";
+    }
+    return "invalid";
+}
+
+std::string_view slug(DisputeState state) noexcept {
+    switch (state) {
+        case DisputeState::open: return "open";
+        case DisputeState::solver_lost: return "solver_lost";
+        case DisputeState::challenger_lost: return "challenger_lost";
+        case DisputeState::withdrawn: return "withdrawn";
+    }
+    return "invalid";
+}
+
+}  // namespace retrace::market

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+// What the contracts store about tasks, runs, audits, disputes and stakes. SPEC 2. The zero value of every enum is
+// invalid, so a record that was never written cannot be mistaken for one in some state.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "ledger/types/address.hpp"
+#include "ledger/types/u256.hpp"
+#include "market/life_cycle.hpp"
+
+namespace retrace::market {
+
+using ledger::Address;
+using ledger::U256;
+
+inline constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kSegmentsMax = 1'000'000;
+inline constexpr std::size_t kDataRootsMax = 4;
+inline constexpr std::size_t kNameMax = 64;
+inline constexpr std::size_t kEndpointMax = 256;
+inline constexpr std::uint8_t kAuditorsMax = 5;
+inline constexpr std::uint8_t kReplicasMax = 5;
+inline constexpr std::size_t kBiddersMax = 64;         ///< Of one auction.
+inline constexpr std::size_t kVerifiersMax = 1024;
+inline constexpr std::size_t kOpenItemsMax = 256;      ///< Open runs, audits, disputes or reports of one party.
+
+/// Everything that determines the result of a task, and what is paid for it. Immutable once posted.
+struct TaskSpec {
+    std::string name;
+    Hash32 program_root;
+    std::uint64_t program_bytes = 0;
+    Hash32 init_root;              ///< Seeded initialiser program; zero when initial_state_root is given.
+    Hash32 initial_state_root;     ///< Exactly one of the two is not zero.
+    std::vector<Hash32> data_roots;
+    std::uint64_t steps = 0;       ///< T
+    std::uint64_t interval = 0;    ///< C, steps in a segment.
+    std::uint64_t seed = 0;
+    Hash32 contract_hash;          ///< Kernel contract.
+    U256 price_ceiling;            ///< For each segment.
+    std::uint16_t audit_bp = 500;
+    std::uint8_t auditors = 2;     ///< v
+    std::uint8_t replicas = 1;     ///< r
+    std::uint8_t hardware_class = 0;      ///< 0: any.
+    std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's own.
+    std::uint64_t replay_blocks = 0;      ///< Allowance to re-execute one segment.
+    std::uint64_t finish_blocks = 0;      ///< A bid's finishing height is at most this far after the auction.
+
+    bool operator==(const TaskSpec&) const = default;
+    static auto tie(auto& s) {
+        return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
+                        s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
+                        s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks);
+    }
+    /// n = ceil(T / C)
+    std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }
+    std::uint64_t first_step(std::uint64_t segment) const noexcept { return segment * interval; }
+    std::uint64_t last_step(std::uint64_t segment) const noexcept {
+        return std::min(steps, (segment + 1) * interval);
+    }
+};
+
+struct Task {
+    std::uint64_t id = 0;
+    Address requester;
+    TaskState state{};
+    std::uint64_t posted_height = 0;
+    std::uint32_t round = 0;             ///< Auctions so far.
+    std::uint64_t bid_end = 0;           ///< Commitments are taken below this height,
+    std::uint64_t reveal_end = 0;        ///< reveals from there to below this one.
+    U256 escrow;                         ///< Left for segments.
+    U256 audit_budget;                   ///< Left for audits.
+    std::uint64_t first_state = 0;       ///< Segments below it are paid; a successor starts here.
+    Hash32 resume_root;                  ///< Of state first_state; zero while first_state is 0.
+    std::uint32_t runs = 0;              ///< Run numbers given out.
+    std::vector<std::uint32_t> active;   ///< Runs that are not over, one for each replica.
+    std::vector<Address> bidders;        ///< Of the current auction, in order of commitment.
+    std::vector<Address> excluded;       ///< Declined or forfeited before; may not bid again.
+    std::uint64_t deliver_end = 0;
+
+    bool operator==(const Task&) const = default;
+    static auto tie(auto& t) {
+        return std::tie(t.id, t.requester, t.state, t.posted_height, t.round, t.bid_end, t.reveal_end, t.escrow,
+                        t.audit_budget, t.first_state, t.resume_root, t.runs, t.active, t.bidders, t.excluded,
+                        t.deliver_end);
+    }
+};
+
+struct Bid {
+    Hash32 commitment;
+    U256 deposit;
+    bool revealed = false;
+    U256 price;                          ///< For each segment.
+    std::uint64_t finish_height = 0;
+    U256 locked;                         ///< Of the bidder's stake.
+    bool operator==(const Bid&) const = default;
+    static auto tie(auto& b) {
+        return std::tie(b.commitment, b.deposit, b.revealed, b.price, b.finish_height, b.locked);
+    }
+};
+
+/// One assignment of a task to a solver.
+struct Run {
+    std::uint64_t task = 0;
+    std::uint32_t index = 0;
+    Address solver;
+    RunState state{};
+    U256 price;                          ///< For each segment; set by the second price.
+    std::uint64_t assigned_height = 0;
+    std::uint64_t finish_height = 0;     ///< The last checkpoint is due by then.
+    U256 locked;                         ///< Of the solver's stake.
+    std::uint64_t first_state = 0;
+    std::uint64_t next_state = 0;        ///< Index of the checkpoint to post next.
+    std::uint64_t deadline = 0;          ///< For acceptData, then for that checkpoint; 0 when none is due.
+    std::uint64_t paid = 0;              ///< Segments below it are paid (starts at first_state).
+    std::vector<std::uint64_t> retained; ///< Verified states that an auditor keeps, above `paid`, ascending.
+    std::uint32_t open_disputes = 0;
+    U256 earned;
+    bool operator==(const Run&) const = default;
+    static auto tie(auto& r) {
+        return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
+                        r.first_state, r.next_state, r.deadline, r.paid, r.retained, r.open_disputes, r.earned);
+    }
+};
+
+/// State `index` of a run: committed blindly, opened later.
+struct Checkpoint {
+    Hash32 commitment;
+    std::uint64_t height = 0;
+    bool opened = false;
+    std::uint64_t open_height = 0;
+    std::uint64_t open_deadline = 0;     ///< 0 until openRoots is due.
+    Hash32 salt, root;
+    std::vector<Address> keepers;        ///< Who attested to keep it.
+    bool operator==(const Checkpoint&) const = default;
+    static auto tie(auto& c) {
+        return std::tie(c.commitment, c.height, c.opened, c.open_height, c.open_deadline, c.salt, c.root, c.keepers);
+    }
+};
+
+enum class SegmentState : std::uint8_t {
+    waiting_draw = 1,   ///< Committed; the beacon that decides is not known yet.
+    unaudited = 2,      ///< Not drawn (or no audit came to a verdict).
+    auditing = 3,
+    verified = 4,       ///< A matching reveal.
+    paid = 5,
+    failed = 6,         ///< Its run was forfeited before it was paid.
+};
+constexpr SegmentState last_of(SegmentState) { return SegmentState::failed; }
+
+/// Segment `index` leads from state `index` to state `index` + 1.
+struct Segment {
+    SegmentState state{};
+    std::uint64_t commit_height = 0;
+    std::uint64_t draw_epoch = 0;        ///< The beacon that decides.
+    std::uint32_t audits = 0;            ///< Audit rounds so far.
+    std::uint32_t postponed = 0;         ///< Draws that found no verifier.
+    std::uint64_t audit = 0;             ///< The newest; 0: none.
+    std::uint64_t window_end = 0;        ///< 0 until both ends are opened.
+    std::uint32_t open_disputes = 0;
+    bool operator==(const Segment&) const = default;
+    static auto tie(auto& s) {
+        return std::tie(s.state, s.commit_height, s.draw_epoch, s.audits, s.postponed, s.audit, s.window_end,
+                        s.open_disputes);
+    }
+};
+
+enum class AuditPhase : std::uint8_t {
+    waiting = 1,      ///< Opening its start would leak another audit's answer.
+    opening = 2,      ///< Solver: openSegment.
+    collecting = 3,   ///< Auditors: commitVerdict.
+    redrawing = 4,    ///< Silent auditors are replaced by the next beacon.
+    revealing = 5,    ///< Solver: revealSegment.
+    verdicts = 6,     ///< Auditors: revealVerdict.
+    closed = 7,
+};
+constexpr AuditPhase last_of(AuditPhase) { return AuditPhase::closed; }
+std::string_view slug(AuditPhase phase) noexcept;
+
+enum class SeatState : std::uint8_t {
+    drawn = 1, committed = 2, matched = 3, mismatched = 4, missed = 5, released = 6,
+};
+constexpr SeatState last_of(SeatState) { return SeatState::released; }
+
+struct Seat {
+    Address auditor;
+    SeatState state{};
+    U256 bond;                           ///< Locked of the auditor's stake; zero once released or lost.
+    Hash32 commitment, root;
+    bool paid = false;
+    bool operator==(const Seat&) const = default;
+    static auto tie(auto& s) { return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid); }
+};
+
+struct Audit {
+    std::uint64_t id = 0;
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    AuditPhase phase{};
+    std::uint64_t deadline = 0;          ///< Of the phase; 0 in waiting and closed.
+    std::uint64_t redraws = 0;
+    std::vector<Seat> seats;
+    bool operator==(const Audit&) const = default;
+    static auto tie(auto& a) {
+        return std::tie(a.id, a.task, a.run, a.segment, a.phase, a.deadline, a.redraws, a.seats);
+    }
+};
+
+enum class DisputeKind : std::uint8_t {
+    audit = 1,        ///< A drawn auditor's reveal differs.
+    challenge = 2,    ///< challengeSegment, at own cost.
+    initial = 3,      ///< challengeInitial: the seeded initial state.
+    replica = 4,      ///< Another run's root differs.
+};
+constexpr DisputeKind last_of(DisputeKind) { return DisputeKind::replica; }
+
+enum class DisputeState : std::uint8_t {
+    open = 1,
+    solver_lost = 2,
+    challenger_lost = 3,
+    withdrawn = 4,    ///< Closed by the run's end; the bond went back.
+};
+constexpr DisputeState last_of(DisputeState) { return DisputeState::withdrawn; }
+std::string_view slug(DisputeState state) noexcept;
+
+/// The quarrel's books; the game itself is another record (contracts/views: game).
+struct Dispute {
+    std::uint64_t id = 0;
+    DisputeKind kind{};
+    DisputeState state{};
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Address solver, challenger;
+    std::uint64_t audit = 0;             ///< For kind audit.
+    Hash32 claimed_root;                 ///< What the challenger says the end is; zero when it did not say.
+    U256 bond;                           ///< Coins held, or locked stake for audit and replica.
+    std::uint64_t solver_clock = 0, challenger_clock = 0;   ///< Blocks left.
+    std::uint64_t turn_height = 0;       ///< When the party to move got the turn.
+    std::uint64_t deadline = 0;          ///< Its clock runs out after this height.
+    std::uint8_t mover = 0;              ///< 1 solver, 2 challenger (verifier::Side).
+    std::uint64_t opened_height = 0;
+    std::uint8_t ending = 0;             ///< verifier::Ending
+    std::uint32_t rounds = 0;
+    std::uint64_t evidence_bytes = 0;
+    bool operator==(const Dispute&) const = default;
+    static auto tie(auto& d) {
+        return std::tie(d.id, d.kind, d.state, d.task, d.run, d.segment, d.solver, d.challenger, d.audit,
+                        d.claimed_root, d.bond, d.solver_clock, d.challenger_clock, d.turn_height, d.deadline,
+                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes);
+    }
+};
+
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
+constexpr ReportKind last_of(ReportKind) { return ReportKind::model; }
+enum class ReportState : std::uint8_t { open = 1, answered = 2, failed = 3 };
+constexpr ReportState last_of(ReportState) { return ReportState::failed; }
+
+/// "This tile is not served."
+struct Report {
+    std::uint64_t id = 0;
+    ReportKind kind{};
+    ReportState state{};
+    Address reporter;
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;             ///< State, or data set; 0 otherwise.
+    std::uint32_t tensor = 0;
+    std::uint64_t tile = 0;
+    std::uint64_t deadline = 0;
+    U256 fee;
+    bool operator==(const Report&) const = default;
+    static auto tie(auto& r) {
+        return std::tie(r.id, r.kind, r.state, r.reporter, r.task, r.run, r.index, r.tensor, r.tile, r.deadline,
+                        r.fee);
+    }
+};
+
+struct Stake {
+    U256 bonded;                         ///< Includes what is locked.
+    U256 locked;
+    U256 unbonding;
+    std::uint64_t unbond_height = 0;     ///< When `unbonding` may leave.
+    bool operator==(const Stake&) const = default;
+    static auto tie(auto& s) { return std::tie(s.bonded, s.locked, s.unbonding, s.unbond_height); }
+    U256 available() const { return bonded - locked; }
+};
+
+/// What a solver did on this chain; bids are scored with it.
+struct Reputation {
+    std::uint32_t settled = 0;           ///< Tasks finished.
+    std::uint32_t faults = 0;            ///< Convictions.
+    std::uint32_t silences = 0;          ///< Missed deadlines.
+    std::uint64_t segments = 0;          ///< Segments paid.
+    bool operator==(const Reputation&) const = default;
+    static auto tie(auto& r) { return std::tie(r.settled, r.faults, r.silences, r.segments); }
+};
+
+struct SolverInfo {
+    std::string endpoint;                ///< Where artifacts are served.
+    std::uint8_t hardware_class = 0;
+    std::uint64_t height = 0;            ///< Of the registration.
+    std::uint64_t capability = 0;        ///< Proved work for each block; 0: not measured.
+    Reputation reputation;
+    bool operator==(const SolverInfo&) const = default;
+    static auto tie(auto& s) { return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation); }
+};
+
+/// A verifier is a member of the beacon as long as it reveals.
+struct VerifierInfo {
+    std::string endpoint;
+    bool member = false;                 ///< Drawn and counted only while true.
+    Hash32 head;                         ///< Of its hash chain.
+    std::uint64_t joined_epoch = 0;      ///< Reveals are due in epochs after this one.
+    std::uint64_t revealed_epoch = 0;    ///< The newest epoch it revealed in.
+    std::uint64_t audits = 0;            ///< Audits that were paid,
+    std::uint64_t missed = 0;            ///< and seats or reveals that it missed.
+    bool operator==(const VerifierInfo&) const = default;
+    static auto tie(auto& v) {
+        return std::tie(v.endpoint, v.member, v.head, v.joined_epoch, v.revealed_epoch, v.audits, v.missed);
+    }
+};
+
+}  // namespace retrace::market
