@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: MIT
+#include "node/artifacts/store.hpp"
+
+#include <algorithm>
+
+#include "node/artifacts/tensor_layout.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A process that was killed leaves the file it was writing; no other process writes here while we hold the lock.
+void remove_leftovers(const fs::path& folder) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder, code)) {
+        if (entry.path().extension() == ".tmp") fs::remove(entry.path(), code);
+    }
+}
+
+Result<kernels::Program, Failure> decode(View file, const kernels::Limits& limits) {
+    auto program = kernels::decode_program(file, limits);
+    if (!program) return failure(Fault::malformed, "not a program: " + program.error().message);
+    return std::move(program).value();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>, Failure> Store::open(const fs::path& folder, const Options& options) {
+    for (const char* const part : {"programs", "tensors", "states"}) RETRACE_CHECK(make_directory(folder / part));
+    RETRACE_TRY(lock, lock_file(folder / "lock"));
+    for (const char* const part : {"programs", "tensors", "states"}) remove_leftovers(folder / part);
+    return std::unique_ptr<Store>(new Store(folder, options, std::move(lock)));
+}
+
+Store::Store(fs::path folder, const Options& options, File lock)
+    : folder_(std::move(folder)),
+      options_(options),
+      lock_(std::move(lock)),
+      pool_(options.threads),
+      tensors_(folder_ / "tensors", options.tensors, pool_) {}
+
+fs::path Store::program_path(const Hash32& root) const {
+    return folder_ / "programs" / (to_hex(view(root)) + ".rtp");
+}
+
+fs::path Store::state_path(const Hash32& root) const {
+    return folder_ / "states" / (to_hex(view(root)) + ".state");
+}
+
+Result<Hash32, Failure> Store::put_program(View file) {
+    if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
+    RETRACE_TRY(program, decode(file, options_.programs));
+    const Hash32 root = kernels::CommittedProgram(std::move(program)).root();
+    const std::lock_guard lock(mutex_);
+    RETRACE_CHECK(write_atomically(program_path(root), {file}));
+    return root;
+}
+
+Status<Failure> Store::add_program(const Hash32& root, View file) {
+    if (file.size() > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
+    RETRACE_TRY(program, decode(file, options_.programs));
+    if (kernels::CommittedProgram(std::move(program)).root() != root) {
+        return failure(Fault::wrong_root, "the program does not hash to " + to_hex(view(root)));
+    }
+    const std::lock_guard lock(mutex_);
+    return write_atomically(program_path(root), {file});
+}
+
+Result<Bytes, Failure> Store::program_file(const Hash32& root) const {
+    const std::lock_guard lock(mutex_);
+    auto file = read_file(program_path(root), options_.program_bytes);
+    if (!file && file.error().fault == Fault::not_found) {
+        return failure(Fault::not_found, "program " + to_hex(view(root)) + " is not here");
+    }
+    return file;
+}
+
+Result<kernels::Program, Failure> Store::program(const Hash32& root) const {
+    RETRACE_TRY(file, program_file(root));
+    auto decoded = decode(file, options_.programs);
+    if (!decoded || kernels::CommittedProgram(*decoded).root() != root) {
+        return failure(Fault::corrupt, "program " + to_hex(view(root)) + ": the file is damaged");
+    }
+    return decoded;
+}
+
+Result<Hash32, Failure> Store::put_tensor(const kernels::Tensor& tensor) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.put(tensor);
+}
+
+Result<kernels::Tensor, Failure> Store::tensor(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.load(root);
+}
+
+Result<Hash32, Failure> Store::put_state(const Hash32& program_root, const kernels::State& state) {
+    const std::lock_guard lock(mutex_);
+    std::vector<Hash32> roots;
+    for (const kernels::Tensor& tensor : state.tensors) {
+        RETRACE_TRY(root, tensors_.put(tensor));
+        roots.push_back(root);
+    }
+    const auto commitment = kernels::commit_roots(program_root, state.step, std::move(roots));
+    RETRACE_CHECK(write_manifest(commitment.root, {commitment.header.contract, program_root, state.step,
+                                                   commitment.tensor_roots}));
+    return commitment.root;
+}
+
+Result<kernels::State, Failure> Store::state(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    RETRACE_TRY(manifest, read_manifest(root));
+    kernels::State out;
+    out.step = manifest.step;
+    for (const Hash32& tensor_root : manifest.tensor_roots) {
+        auto tensor = tensors_.load(tensor_root);
+        if (!tensor && tensor.error().fault == Fault::not_found) {
+            return failure(Fault::incomplete, "state " + to_hex(view(root)) + ": " + tensor.error().message);
+        }
+        RETRACE_CHECK(std::move(tensor));
+        out.tensors.push_back(std::move(*tensor));
+    }
+    return out;
+}
+
+Result<wire::StateManifest, Failure> Store::manifest(const Hash32& root) const {
+    const std::lock_guard lock(mutex_);
+    return read_manifest(root);
+}
+
+Result<wire::TileRange, Failure> Store::tiles(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.tiles(root, first, count);
+}
+
+Result<wire::Info, Failure> Store::info(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    std::error_code code;
+    if (const auto size = fs::file_size(program_path(root), code); !code) {
+        return wire::Info{wire::Kind::program, true, size, {}, {}};
+    }
+    if (tensors_.known(root)) {
+        RETRACE_TRY(header, tensors_.header(root));
+        RETRACE_TRY(missing, tensors_.missing(root));
+        const std::uint64_t size = data_bytes(header);
+        return wire::Info{wire::Kind::tensor, tensors_.complete(root), size, std::move(header), std::move(missing)};
+    }
+    RETRACE_TRY(manifest, read_manifest(root));
+    const bool complete = std::all_of(manifest.tensor_roots.begin(), manifest.tensor_roots.end(),
+                                      [&](const Hash32& tensor) { return tensors_.complete(tensor); });
+    return wire::Info{wire::Kind::state, complete, 32 * manifest.tensor_roots.size(), {}, {}};
+}
+
+Result<wire::StateManifest, Failure> Store::read_manifest(const Hash32& root) const {
+    auto file = read_file(state_path(root), wire::kMessageBytesMax);
+    if (!file) {
+        if (file.error().fault != Fault::not_found) return Unexpected{std::move(file).error()};
+        return failure(Fault::not_found, "state " + to_hex(view(root)) + " is not here");
+    }
+    auto manifest = wire::decode_state_manifest(*file);
+    if (!manifest || manifest->root() != root) {
+        return failure(Fault::corrupt, "state " + to_hex(view(root)) + ": the file is damaged");
+    }
+    return std::move(*manifest);
+}
+
+Status<Failure> Store::write_manifest(const Hash32& root, const wire::StateManifest& manifest) {
+    if (manifest.tensor_roots.size() > wire::kStateTensorsMax) {
+        return failure(Fault::too_large, "a state of more than " + std::to_string(wire::kStateTensorsMax) + " tensors");
+    }
+    return write_atomically(state_path(root), {wire::encode(manifest)});
+}
+
+Status<Failure> Store::add_manifest(const Hash32& root, const wire::StateManifest& manifest) {
+    if (manifest.root() != root) {
+        return failure(Fault::wrong_root, "the state manifest does not hash to " + to_hex(view(root)));
+    }
+    const std::lock_guard lock(mutex_);
+    return write_manifest(root, manifest);
+}
+
+Status<Failure> Store::begin_tensor(const Hash32& root, const kernels::TensorHeader& header) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.begin(root, header);
+}
+
+Status<Failure> Store::add_tiles(const Hash32& root, const wire::TileRange& range) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.add(root, range);
+}
+
+std::vector<Hash32> Store::list_states() const {
+    std::vector<Hash32> out;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder_ / "states", code)) {
+        const auto name = from_hex(entry.path().stem().string());
+        if (entry.path().extension() == ".state" && name && name->size() == 32) out.push_back(to_hash32(*name));
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+}
+
+std::vector<Hash32> Store::states() const {
+    const std::lock_guard lock(mutex_);
+    return list_states();
+}
+
+void Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
+    const std::lock_guard lock(mutex_);
+    const auto gone = read_manifest(root);
+    std::error_code code;
+    fs::remove(state_path(root), code);
+    if (!gone) return;
+    std::set<Hash32> kept = keep;
+    for (const Hash32& other : list_states()) {
+        if (const auto manifest = read_manifest(other)) {
+            kept.insert(manifest->tensor_roots.begin(), manifest->tensor_roots.end());
+        }
+    }
+    for (const Hash32& tensor : gone->tensor_roots) {
+        if (!kept.contains(tensor)) tensors_.remove(tensor);
+    }
+}
+
+void Store::remove_program(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    std::error_code code;
+    fs::remove(program_path(root), code);
+}
+
+void Store::remove_tensor(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    tensors_.remove(root);
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Between tiles and row-major elements, and the fixed head of a tensor file.
+#pragma once
+
+#include "kernels/commit/commitment.hpp"
+#include "node/artifacts/fault.hpp"
+#include "node/wire/artifact_codec.hpp"
+
+namespace retrace::node {
+
+inline constexpr std::size_t kTensorFileHead = 128;
+
+/// kTensorFileHead bytes.
+Bytes tensor_file_head(const kernels::TensorHeader& header);
+/// The header of a file that is `file_size` long; corrupt unless it hashes to `root` and the length fits.
+Result<kernels::TensorHeader, Failure> read_tensor_file_head(View head, std::uint64_t file_size, const Hash32& root);
+
+std::uint64_t data_bytes(const kernels::TensorHeader& header);
+/// `header` hashes to `root`, and its tree is over as many tiles as its extents say (an empty tensor has no tree).
+Status<Failure> check_header(const Hash32& root, const kernels::TensorHeader& header);
+/// Position, proof and contents of every tile of `range` against its own header.
+Status<Failure> check_range(const wire::TileRange& range);
+/// Writes one tile's elements to their rows in `data`; its padding is dropped.
+void scatter_tile(View tile, std::uint32_t element_size, const kernels::Geometry& shape, std::uint64_t index,
+                  std::uint8_t* data);
+
+}  // namespace retrace::node
