@@ -19,17 +19,18 @@ TxRefusal nonce_too_high(std::uint64_t nonce, std::uint64_t next) {
     return {TxError::nonce_too_high, "nonce too high" + nonces(nonce, next)};
 }
 
+TxRefusal fee_cap_too_low(const SignedTx& tx, const U256& base_fee) {
+    return {TxError::fee_cap_below_base_fee, "max fee per gas less than block base fee: address " + to_0x(tx.sender) +
+                                                 ", maxFeePerGas: " + tx.tx.fee_cap.to_decimal() +
+                                                 ", baseFee: " + base_fee.to_decimal()};
+}
+
 std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
                                std::uint64_t gas_left) {
     const Account account = view.account(tx.sender);
     if (tx.tx.nonce < account.nonce) return nonce_too_low(tx.tx.nonce, account.nonce);
     if (tx.tx.nonce > account.nonce) return nonce_too_high(tx.tx.nonce, account.nonce);
-    if (tx.tx.fee_cap < base_fee) {
-        return TxRefusal{TxError::fee_cap_below_base_fee,
-                         "max fee per gas less than block base fee: address " + to_0x(tx.sender) +
-                             ", maxFeePerGas: " + tx.tx.fee_cap.to_decimal() +
-                             ", baseFee: " + base_fee.to_decimal()};
-    }
+    if (tx.tx.fee_cap < base_fee) return fee_cap_too_low(tx, base_fee);
     if (tx.tx.gas_limit > gas_left) return TxRefusal{TxError::exceeds_block_gas, "exceeds block gas limit"};
     return check_funds(tx, account.balance);
 }

@@ -14,6 +14,7 @@ std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const 
 /// The single conditions, for the mempool, which asks them in another order.
 TxRefusal nonce_too_low(std::uint64_t nonce, std::uint64_t next);
 TxRefusal nonce_too_high(std::uint64_t nonce, std::uint64_t next);
+TxRefusal fee_cap_too_low(const SignedTx& tx, const U256& base_fee);
 /// Whether a balance covers the transaction's highest cost.
 std::optional<TxRefusal> check_funds(const SignedTx& tx, const U256& balance);
 

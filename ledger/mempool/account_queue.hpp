@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The waiting transactions of one account, by nonce.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ledger/tx/transaction.hpp"
+
+namespace retrace::ledger {
+
+/// Nonces from the account's next one without a hole are executable ("pending"); those behind a hole are queued.
+class AccountQueue {
+public:
+    struct Entry {
+        TxPtr tx;
+        std::uint64_t arrival = 0;   ///< Order of arrival in the pool.
+    };
+
+    explicit AccountQueue(std::uint64_t next_nonce) : next_(next_nonce), pending_end_(next_nonce) {}
+
+    bool empty() const noexcept { return entries_.empty(); }
+    std::size_t size() const noexcept { return entries_.size(); }
+    std::size_t pending() const noexcept { return pending_end_ - next_; }
+    /// The first nonce that is missing.
+    std::uint64_t pending_end() const noexcept { return pending_end_; }
+    const std::map<std::uint64_t, Entry>& entries() const noexcept { return entries_; }
+    const Entry* find(std::uint64_t nonce) const;
+    const Entry& last() const { return entries_.rbegin()->second; }
+
+    /// Sum of the highest costs of everything here.
+    const U256& total_cost() const noexcept { return total_cost_; }
+
+    /// Puts or replaces; the caller has checked that the sum of all costs fits. Returns what became pending, `tx` included, in nonce order.
+    std::vector<TxPtr> put(TxPtr tx, std::uint64_t arrival);
+    /// Removes one; what lay behind it is no longer pending.
+    void remove(std::uint64_t nonce);
+
+    struct Advance {
+        std::vector<TxPtr> dropped;
+        std::vector<TxPtr> promoted;
+    };
+    /// The account now has this next nonce and this balance: drops nonces that are used and transactions that the
+    /// balance can never cover.
+    Advance advance(std::uint64_t next_nonce, const U256& balance);
+
+private:
+    using Entries = std::map<std::uint64_t, Entry>;
+    Entries::iterator erase(Entries::iterator at);
+    void find_end() noexcept;
+    std::vector<TxPtr> pending_from(std::uint64_t nonce) const;
+
+    std::uint64_t next_;
+    std::uint64_t pending_end_;
+    U256 total_cost_;
+    std::map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace retrace::ledger

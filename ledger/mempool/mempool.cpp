@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/mempool/mempool.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <shared_mutex>
+#include <tuple>
+
+#include "ledger/mempool/account_queue.hpp"
+#include "ledger/tx/admit.hpp"
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::uint64_t kBumpPercent = 10;
+constexpr std::size_t kVictimTries = 16;
+constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, in either engine
+
+Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
+
+/// At least 10 % more, and more at all.
+bool bumped(const U256& old_fee, const U256& new_fee) {
+    const auto threshold = checked_mul(old_fee, 100 + kBumpPercent);
+    const auto offered = checked_mul(new_fee, 100);
+    if (!offered) return threshold.has_value();
+    return threshold && *offered >= *threshold && new_fee > old_fee;
+}
+
+/// Cheapest first: the order in which a full pool gives up transactions.
+using Rank = std::tuple<U256, Hash32>;
+
+}  // namespace
+
+struct Mempool::Impl {
+    struct Known {
+        TxPtr tx;
+        U256 tip;  // as ranked
+    };
+
+    explicit Impl(MempoolLimits l) : limits(l) {}
+
+    const MempoolLimits limits;
+    mutable std::shared_mutex mutex;
+    std::map<Address, AccountQueue> accounts;
+    std::map<Hash32, Known> known;
+    std::set<Rank> ranks;
+    std::map<Address, std::uint64_t> last_block_nonces;  // of the senders in the last block
+    U256 base_fee;
+    std::size_t bytes = 0;
+    std::uint64_t arrivals = 0;
+
+    std::uint64_t next_nonce(const Address& sender, const StateView& view) const;
+    std::optional<TxRefusal> check_fee(const SignedTx& tx, const U256& base_fee) const;
+    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue, std::uint64_t next) const;
+    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue, const U256& balance) const;
+    std::optional<TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
+    bool over(std::size_t more_count, std::size_t more_bytes) const;
+    const SignedTx* victim_for(const SignedTx& tx) const;
+    void index(const TxPtr& tx);
+    void forget(const SignedTx& tx);
+    void remove(const SignedTx& tx);
+    void rank_again(const U256& new_base_fee);
+};
+
+Mempool::Mempool(MempoolLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
+Mempool::~Mempool() = default;
+
+std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const StateView& view) const {
+    // The caller's view may be one block older than the pool; then the pool knows better.
+    const auto found = last_block_nonces.find(sender);
+    return std::max(view.account(sender).nonce, found == last_block_nonces.end() ? 0 : found->second);
+}
+
+std::optional<TxRefusal> Mempool::Impl::check_fee(const SignedTx& tx, const U256& fee) const {
+    if (tx.tx.tip_cap < limits.min_tip) {
+        return TxRefusal{TxError::underpriced, "transaction underpriced: tip needed " + limits.min_tip.to_decimal() +
+                                                   ", tip permitted " + tx.tx.tip_cap.to_decimal()};
+    }
+    if (tx.tx.fee_cap < fee) return fee_cap_too_low(tx, fee);
+    return std::nullopt;
+}
+
+std::optional<TxRefusal> Mempool::Impl::check_place(const SignedTx& tx, const AccountQueue& queue,
+                                                    std::uint64_t next) const {
+    if (tx.tx.nonce < next) return nonce_too_low(tx.tx.nonce, next);
+    if (tx.tx.nonce - queue.pending_end() > limits.gap_per_account && tx.tx.nonce > queue.pending_end()) {
+        return nonce_too_high(tx.tx.nonce, queue.pending_end());
+    }
+    if (const auto* old = queue.find(tx.tx.nonce)) {
+        if (bumped(old->tx->tx.fee_cap, tx.tx.fee_cap) && bumped(old->tx->tx.tip_cap, tx.tx.tip_cap)) {
+            return std::nullopt;
+        }
+        return TxRefusal{TxError::replacement_underpriced, "replacement transaction underpriced"};
+    }
+    if (queue.size() >= limits.pending_per_account) {
+        return TxRefusal{TxError::account_queue_full, "account limit exceeded: " + std::to_string(queue.size()) +
+                                                          " transactions of " + to_0x(tx.sender) + " wait already"};
+    }
+    return std::nullopt;
+}
+
+std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const AccountQueue& queue,
+                                                      const U256& balance) const {
+    if (auto refusal = check_funds(tx, balance)) return refusal;
+    U256 queued = queue.total_cost();
+    if (const auto* old = queue.find(tx.tx.nonce)) queued -= *max_cost(old->tx->tx);
+    const U256 cost = *max_cost(tx.tx);  // check_funds saw that it fits
+    const auto total = checked_add(queued, cost);
+    if (total && *total <= balance) return std::nullopt;
+    const std::string overshot = total ? (*total - balance).to_decimal() : "over 256 bits";
+    return TxRefusal{TxError::insufficient_funds,
+                     "insufficient funds for gas * price + value: balance " + balance.to_decimal() +
+                         ", queued cost " + queued.to_decimal() + ", tx cost " + cost.to_decimal() + ", overshot " +
+                         overshot};
+}
+
+bool Mempool::Impl::over(std::size_t more_count, std::size_t more_bytes) const {
+    return known.size() + more_count > limits.count || bytes + more_bytes > limits.bytes;
+}
+
+/// The last transaction of the account that holds the cheapest one; never the sender's own, which would tear a hole
+/// in front of the newcomer.
+const SignedTx* Mempool::Impl::victim_for(const SignedTx& tx) const {
+    const U256 tip = effective_tip(tx.tx, base_fee);
+    std::size_t tries = 0;
+    for (auto at = ranks.begin(); at != ranks.end() && tries < kVictimTries; ++at, ++tries) {
+        if (std::get<0>(*at) >= tip) return nullptr;
+        const SignedTx& cheapest = *known.at(std::get<1>(*at)).tx;
+        if (cheapest.sender != tx.sender) return accounts.at(cheapest.sender).last().tx.get();
+    }
+    return nullptr;
+}
+
+std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const AccountQueue& queue) {
+    const auto* old = queue.find(tx.tx.nonce);
+    const std::size_t freed = old ? old->tx->raw.size() : 0;
+    const std::size_t more_bytes = tx.raw.size() > freed ? tx.raw.size() - freed : 0;
+    while (over(old ? 0 : 1, more_bytes)) {
+        const SignedTx* victim = victim_for(tx);
+        if (!victim) return TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"};
+        remove(*victim);
+    }
+    return std::nullopt;
+}
+
+void Mempool::Impl::index(const TxPtr& tx) {
+    const U256 tip = effective_tip(tx->tx, base_fee);
+    known.emplace(tx->hash, Known{tx, tip});
+    ranks.emplace(tip, tx->hash);
+    bytes += tx->raw.size();
+}
+
+void Mempool::Impl::forget(const SignedTx& tx) {
+    const auto found = known.find(tx.hash);
+    ensure(found != known.end(), "every queued transaction is known");
+    bytes -= tx.raw.size();
+    ranks.erase(Rank{found->second.tip, tx.hash});
+    known.erase(found);
+}
+
+void Mempool::Impl::remove(const SignedTx& tx) {
+    const auto queue = accounts.find(tx.sender);
+    const TxPtr kept = queue->second.find(tx.tx.nonce)->tx;  // `tx` may be the queue's own
+    queue->second.remove(kept->tx.nonce);
+    if (queue->second.empty()) accounts.erase(queue);
+    forget(*kept);
+}
+
+void Mempool::Impl::rank_again(const U256& new_base_fee) {
+    if (new_base_fee == base_fee) return;
+    base_fee = new_base_fee;
+    ranks.clear();
+    for (auto& [hash, entry] : known) {
+        entry.tip = effective_tip(entry.tx->tx, base_fee);
+        ranks.emplace(entry.tip, hash);
+    }
+}
+
+Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U256& base_fee,
+                                      std::uint64_t gas_limit) {
+    Impl& pool = *impl_;
+    if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
+    if (tx->tx.gas_limit > gas_limit) return refuse(TxError::exceeds_block_gas, "exceeds block gas limit");
+    if (auto refusal = pool.check_fee(*tx, base_fee)) return Unexpected{std::move(*refusal)};
+    const Account account = view.account(tx->sender);  // outside the lock: it may read the disk
+    const std::unique_lock lock(pool.mutex);
+    if (pool.known.contains(tx->hash)) return refuse(TxError::already_known, "already known");
+    if (pool.base_fee.is_zero()) pool.rank_again(base_fee);
+    const auto recent = pool.last_block_nonces.find(tx->sender);
+    const std::uint64_t next =
+        std::max(account.nonce, recent == pool.last_block_nonces.end() ? 0 : recent->second);
+    const auto found = pool.accounts.find(tx->sender);
+    const AccountQueue fresh(next);
+    const AccountQueue& queue = found == pool.accounts.end() ? fresh : found->second;
+    if (auto refusal = pool.check_place(*tx, queue, next)) return Unexpected{std::move(*refusal)};
+    if (auto refusal = pool.check_balance(*tx, queue, account.balance)) return Unexpected{std::move(*refusal)};
+    if (auto refusal = pool.make_room(*tx, queue)) return Unexpected{std::move(*refusal)};
+    AccountQueue& target = pool.accounts.try_emplace(tx->sender, next).first->second;
+    Added added;
+    added.hash = tx->hash;
+    if (const auto* old = target.find(tx->tx.nonce)) {
+        added.replaced = old->tx->hash;
+        pool.forget(*old->tx);
+    }
+    pool.index(tx);
+    added.promoted = target.put(std::move(tx), pool.arrivals++);
+    return added;
+}
+
+std::vector<TxPtr> Mempool::on_block(const Block& block, const StateView& view) {
+    Impl& pool = *impl_;
+    std::map<Address, Account> senders;
+    for (const BlockTx& tx : block.txs) {
+        if (tx.tx) senders.try_emplace(tx.tx->sender);
+    }
+    for (auto& [address, account] : senders) account = view.account(address);
+    const std::unique_lock lock(pool.mutex);
+    pool.last_block_nonces.clear();
+    std::vector<TxPtr> promoted;
+    for (const auto& [address, account] : senders) {
+        pool.last_block_nonces.emplace_hint(pool.last_block_nonces.end(), address, account.nonce);
+        const auto queue = pool.accounts.find(address);
+        if (queue == pool.accounts.end()) continue;
+        AccountQueue::Advance advance = queue->second.advance(account.nonce, account.balance);
+        for (const TxPtr& tx : advance.dropped) pool.forget(*tx);
+        std::move(advance.promoted.begin(), advance.promoted.end(), std::back_inserter(promoted));
+        if (queue->second.empty()) pool.accounts.erase(queue);
+    }
+    const Header& header = block.header;
+    pool.rank_again(next_base_fee(header.base_fee, header.gas_used, header.gas_limit));
+    return promoted;
+}
+
+TxPtr Mempool::find(const Hash32& hash) const {
+    const std::shared_lock lock(impl_->mutex);
+    const auto found = impl_->known.find(hash);
+    return found == impl_->known.end() ? nullptr : found->second.tx;
+}
+
+std::uint64_t Mempool::pending_nonce(const Address& sender, const StateView& view) const {
+    const std::shared_lock lock(impl_->mutex);
+    const std::uint64_t next = impl_->next_nonce(sender, view);
+    const auto queue = impl_->accounts.find(sender);
+    return queue == impl_->accounts.end() ? next : std::max(next, queue->second.pending_end());
+}
+
+PoolStats Mempool::stats() const {
+    const std::shared_lock lock(impl_->mutex);
+    PoolStats out;
+    for (const auto& [address, queue] : impl_->accounts) out.pending += queue.pending();
+    out.queued = impl_->known.size() - out.pending;
+    out.bytes = impl_->bytes;
+    return out;
+}
+
+std::vector<TxPtr> Mempool::contents() const {
+    const std::shared_lock lock(impl_->mutex);
+    std::vector<TxPtr> out;
+    out.reserve(impl_->known.size());
+    for (const auto& [address, queue] : impl_->accounts) {
+        for (const auto& [nonce, entry] : queue.entries()) out.push_back(entry.tx);
+    }
+    return out;
+}
+
+namespace {
+
+/// One account's place in the contest for a block: its next transaction that fits.
+struct Contender {
+    U256 tip;
+    std::uint64_t arrival = 0;
+    const AccountQueue* queue = nullptr;
+    std::map<std::uint64_t, AccountQueue::Entry>::const_iterator next;
+    U256 balance;  // what the transactions chosen so far leave at worst
+
+    /// Highest tip first, earliest first among equals.
+    bool operator<(const Contender& other) const {
+        return std::tie(tip, other.arrival) < std::tie(other.tip, arrival);
+    }
+
+    /// False when the account has nothing more that could run.
+    bool find_tip(const U256& base_fee) {
+        if (next == queue->entries().end() || next->first >= queue->pending_end()) return false;
+        const Transaction& tx = next->second.tx->tx;
+        const auto cost = max_cost(tx);
+        if (tx.fee_cap < base_fee || !cost || *cost > balance) return false;
+        balance -= *cost;
+        tip = effective_tip(tx, base_fee);
+        arrival = next->second.arrival;
+        return true;
+    }
+};
+
+}  // namespace
+
+std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, std::size_t max_bytes,
+                                  std::uint64_t gas_limit) const {
+    const std::shared_lock lock(impl_->mutex);
+    std::vector<Contender> heap;
+    heap.reserve(impl_->accounts.size());
+    for (const auto& [address, queue] : impl_->accounts) {
+        if (queue.pending() == 0) continue;
+        const Account account = view.account(address);
+        Contender contender;
+        contender.queue = &queue;
+        contender.next = queue.entries().lower_bound(account.nonce);
+        contender.balance = account.balance;
+        const bool follows = contender.next != queue.entries().end() && contender.next->first == account.nonce;
+        if (follows && contender.find_tip(base_fee)) heap.push_back(std::move(contender));
+    }
+    std::make_heap(heap.begin(), heap.end());
+    std::vector<TxPtr> out;
+    while (!heap.empty()) {
+        std::pop_heap(heap.begin(), heap.end());
+        Contender& best = heap.back();
+        const TxPtr& tx = best.next->second.tx;
+        const std::size_t size = tx->raw.size() + kBytesPerTx;
+        // One that does not fit takes its account out of this block: its later nonces cannot go without it.
+        bool more = size <= max_bytes && tx->tx.gas_limit <= gas_limit;
+        if (more) {
+            max_bytes -= size;
+            gas_limit -= tx->tx.gas_limit;
+            out.push_back(tx);
+            ++best.next;
+            more = best.find_tip(base_fee);
+        }
+        if (more) {
+            std::push_heap(heap.begin(), heap.end());
+        } else {
+            heap.pop_back();
+        }
+    }
+    return out;
+}
+
+}  // namespace retrace::ledger
