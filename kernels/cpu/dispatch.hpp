@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Which instruction sets this machine has and which one the fast kernels use. Results never depend on it.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace retrace::kernels {
+
+/// Ascending: each level includes the ones before it.
+enum class CpuLevel : std::uint8_t {
+    scalar = 1,  ///< The reference loops.
+    avx2 = 2,    ///< AVX2 and FMA.
+    avx512 = 3,  ///< AVX-512 F, BW, VL, DQ.
+    vnni = 4,    ///< AVX-512 VNNI.
+    amx = 5,     ///< AMX int8 tiles.
+};
+
+std::string_view name_of(CpuLevel level) noexcept;
+
+/// Every level that this machine and its operating system support, ascending; at least `scalar`.
+std::vector<CpuLevel> cpu_levels();
+
+/// The level in use: the highest, or the one that the environment variable RETRACE_CPU names (scalar, avx2, avx512,
+/// vnni, amx). An unknown or missing level ends the process with status 2, because a silent substitute would make a
+/// test of that level worthless. Read once.
+CpuLevel cpu_level();
+
+}  // namespace retrace::kernels

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// One known-answer case of a file (format: tests/vectors/numerics/README.md): inputs from seeds, output by its hash.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/tools/json.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::kernels {
+class ThreadPool;
+}
+
+namespace retrace::kernels::tools {
+
+inline constexpr std::uint64_t kCaseElementsMax = std::uint64_t{1} << 28;  ///< Of one operand or result.
+
+/// What a case asks for, inputs generated.
+struct KnownAnswer {
+    std::string name, op, precision, function;
+    std::vector<std::vector<float>> inputs;
+    std::uint64_t rows = 0, cols = 0, depth = 0;  ///< M, N, K of a product; rows and cols of a reduction; 1 and n.
+    std::vector<std::uint32_t> counter, key;      ///< Philox only, word 0 first.
+    std::string sha256;                           ///< Over the output words, little endian.
+    std::uint64_t words = 0;
+
+    bool is_matmul() const { return op == "matmul"; }
+};
+
+Result<KnownAnswer> read_case(const Json& json);
+
+/// The output words. The level and the pool matter to products alone; other ops have one definition on a CPU.
+Result<std::vector<std::uint32_t>> run_case(const KnownAnswer& known, CpuLevel level, ThreadPool& pool);
+
+/// SHA-256 of the words, little endian, in lower-case hex.
+std::string digest_of(const std::vector<std::uint32_t>& words);
+
+}  // namespace retrace::kernels::tools
