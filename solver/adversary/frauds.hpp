@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Cheating solvers, for demo, simulation and tests: runners that compute the last segment of a task wrongly and stay
+// consistent with that when a dispute asks. `node` refuses them outside developer chains.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "solver/run/step_runner.hpp"
+#include "solver/train/trainer.hpp"
+
+namespace retrace::solver {
+
+enum class Fraud : std::uint8_t {
+    ulp = 1,               ///< One element of one op's output in one step is off by one unit in the last place.
+    skip_steps = 2,        ///< The second half of the segment is not computed.
+    wrong_data = 3,        ///< The segment is trained on other samples than the task's.
+    stale_checkpoint = 4,  ///< The segment ends with the state that it started from.
+    silent = 5,            ///< Computes honestly and stops answering (see silence.hpp).
+};
+std::string_view slug(Fraud fraud) noexcept;
+std::optional<Fraud> parse_fraud(std::string_view text) noexcept;
+
+/// A runner that commits `fraud` in the last segment of `schedule`. Arguments as for ProgramRunner.
+std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const kernels::Program& program,
+                                       kernels::Inputs inputs, kernels::ThreadPool& pool);
+
+/// Where a fraud begins: the steps of the last segment at which the computation is wrong.
+struct FraudSteps {
+    std::uint64_t first = 0, last = 0;  ///< Inclusive.
+};
+FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule);
+
+/// A fraud by tampering: one ulp in step `step`, in the last matrix product for which the state then differs
+/// (in another op if the program has none).
+class UlpRunner final : public ProgramRunner {
+public:
+    UlpRunner(std::uint64_t step, const kernels::Program& program, kernels::Inputs inputs,
+              kernels::ThreadPool& pool);
+    std::vector<kernels::Metric> step(kernels::State& state) override;
+    std::vector<Hash32> trace(const kernels::State& state) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+
+private:
+    struct Target {
+        std::uint32_t op = 0;
+        std::uint64_t element = 0;
+    };
+    void aim(const kernels::State& state);
+    bool try_target(const Target& target, const kernels::State& before, const kernels::State& honest);
+
+    std::uint64_t step_;
+    bool aimed_ = false;
+};
+
+/// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true one but
+/// for the ops that write the state.
+class ForgingRunner : public ProgramRunner {
+public:
+    using ProgramRunner::ProgramRunner;
+    std::vector<kernels::Metric> step(kernels::State& state) override;
+    std::vector<Hash32> trace(const kernels::State& state) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+
+protected:
+    /// The tensors that replace those of the state after the step; nullopt: this step is computed honestly.
+    virtual std::optional<std::vector<kernels::Tensor>> forged(const kernels::State& before) = 0;
+};
+
+}  // namespace retrace::solver

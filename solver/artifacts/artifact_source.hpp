@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Where programs, data and states come from: a node's artifact store, a solver, a verifier that keeps a state
+// (implemented in node/artifacts). Nothing that a source says is believed: the fetch_* functions check it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/program/codec.hpp"
+
+namespace retrace::solver {
+
+/// What a state root opens to, tiles apart.
+struct StateRoots {
+    kernels::StateHeader header;
+    std::vector<Hash32> tensor_roots;
+};
+
+/// Blocking calls, made on a worker thread. An error says who was asked and what went wrong.
+class ArtifactSource {
+public:
+    virtual ~ArtifactSource() = default;
+    /// An encoded program (program.rtp) of at most `limit` bytes.
+    virtual Result<Bytes> program(const Hash32& root, std::uint64_t limit) = 0;
+    virtual Result<StateRoots> state(const Hash32& root) = 0;
+    /// A whole tensor; an implementation checks each tile on arrival, and may resume.
+    virtual Result<kernels::Tensor> tensor(const Hash32& root) = 0;
+};
+
+/// What could not be had, in the terms of a report (contracts: reportUnavailable).
+struct Unavailable {
+    std::string message;
+    std::uint32_t tensor = 0;  ///< Of a state.
+};
+
+/// Decoded, checked against the limits and against `root`.
+Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource& source, const Hash32& root,
+                                                                 std::uint64_t limit);
+/// Every tensor of the data sets of `program`, with the recorded dtype and dims, against `roots`.
+Result<std::vector<kernels::Tensor>, Unavailable> fetch_data(ArtifactSource& source,
+                                                             const kernels::Program& program,
+                                                             const std::vector<Hash32>& roots,
+                                                             kernels::ThreadPool& pool);
+/// A state of `program` at `step`, every tile checked against `root`.
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
+                                                const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool);
+
+}  // namespace retrace::solver

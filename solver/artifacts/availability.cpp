@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "solver/artifacts/availability.hpp"
+
+#include "merkle/tree/proof_codec.hpp"
+
+namespace retrace::solver {
+namespace {
+
+constexpr std::size_t kSiblingsMax = 64;
+constexpr std::size_t kTileBytesMax = 4096;
+
+/// What is shown when the report names something that does not exist.
+template <class Number>
+Number existing(Number wanted, std::uint64_t count) {
+    return wanted < count ? wanted : Number{0};
+}
+
+Status<> verify_leaf(const Hash32& root, std::uint64_t leaves, std::uint64_t index, const Hash32& leaf,
+                     const merkle::MultiProof& proof, const char* what) {
+    const merkle::IndexedLeaf at{index, leaf};
+    if (!merkle::verify(root, leaves, {&at, 1}, proof)) return error(std::string(what) + " is not proved");
+    return Unit{};
+}
+
+Status<> verify_tile(const TileAnswer& answer, std::uint64_t tile) {
+    const std::uint64_t tiles = kernels::geometry(answer.header.dims).tiles();
+    if (tiles == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
+    return verify_leaf(answer.header.tree_root, tiles, existing(tile, tiles), merkle::tile_leaf(answer.tile),
+                       answer.proof, "the tile");
+}
+
+}  // namespace
+
+Bytes encode(const TileAnswer& answer) {
+    Writer out;
+    out.boolean(answer.state.has_value());
+    if (answer.state) {
+        answer.state->header.encode_to(out);
+        answer.state->program.encode_to(out);
+        merkle::encode_to(out, answer.state->proof);
+    }
+    answer.header.encode_to(out);
+    out.bytes(answer.tile);
+    merkle::encode_to(out, answer.proof);
+    return std::move(out).take();
+}
+
+Result<TileAnswer, CodecError> decode_tile_answer(View bytes) {
+    if (bytes.size() > kTileAnswerBytesMax) return Unexpected{CodecError::too_long};
+    Reader in(bytes);
+    TileAnswer answer;
+    if (in.boolean()) {
+        TileAnswer::InState state;
+        state.header = kernels::StateHeader::decode_from(in);
+        state.program = kernels::ProgramHeader::decode_from(in);
+        state.proof = merkle::decode_multi_proof(in, kSiblingsMax);
+        answer.state = std::move(state);
+    }
+    answer.header = kernels::TensorHeader::decode_from(in);
+    answer.tile = to_bytes(in.bytes(kTileBytesMax));
+    answer.proof = merkle::decode_multi_proof(in, kSiblingsMax);
+    RETRACE_CHECK(in.finish());
+    return answer;
+}
+
+Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root, const Hash32& state_root,
+                           std::uint32_t tensor, std::uint64_t tile) {
+    if (!answer.state) return error("the state is not opened");
+    if (answer.state->header.root() != state_root) return error("another state is opened");
+    if (answer.state->program.root() != program_root) return error("another program is opened");
+    const std::uint32_t states = answer.state->program.states;
+    const std::uint32_t shown = existing(tensor, states);
+    RETRACE_CHECK(verify_leaf(answer.state->header.tree_root, states, shown,
+                              kernels::state_leaf(shown, answer.header.root()), answer.state->proof, "the tensor"));
+    return verify_tile(answer, shown == tensor ? tile : 0);
+}
+
+Status<> verify_tensor_tile(const TileAnswer& answer, const Hash32& tensor_root, std::uint64_t tile) {
+    if (answer.state) return error("a data set lies in no state");
+    if (answer.header.root() != tensor_root) return error("another tensor is opened");
+    return verify_tile(answer, tile);
+}
+
+TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
+    const merkle::TileTree tree = kernels::tile_tree(tensor, pool);
+    TileAnswer answer;
+    answer.header = {tensor.dtype, tensor.dims, tree.root()};
+    if (tree.leaf_count() == 0) return answer;
+    const std::uint64_t shown = existing(tile, tree.leaf_count());
+    answer.tile = kernels::tile_bytes(tensor, shown);
+    answer.proof = tree.prove({&shown, 1});
+    return answer;
+}
+
+TileAnswer answer_state_tile(const kernels::CommittedProgram& program, const kernels::StateCommitment& commitment,
+                             const kernels::State& state, std::uint32_t tensor, std::uint64_t tile,
+                             kernels::ThreadPool& pool) {
+    const std::uint64_t shown = existing(tensor, state.tensors.size());
+    TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
+    answer.state = TileAnswer::InState{commitment.header, program.header(), commitment.tree().prove({&shown, 1})};
+    return answer;
+}
+
+}  // namespace retrace::solver

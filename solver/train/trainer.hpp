@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Runs a task's program from any state to a later checkpoint. The same steps give the same bits from wherever they are
+// resumed.
+#pragma once
+
+#include <functional>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/program/codec.hpp"
+#include "solver/run/step_runner.hpp"
+
+namespace retrace::solver {
+
+/// Where the checkpoints of a task lie: state i is the one after step min(i × interval, steps).
+struct Schedule {
+    std::uint64_t steps = 0;
+    std::uint64_t interval = 1;
+
+    /// n = ceil(steps / interval); the states are 0 … n.
+    std::uint64_t segments() const noexcept { return steps / interval + (steps % interval != 0 ? 1 : 0); }
+    std::uint64_t step_of(std::uint64_t index) const noexcept {
+        return index >= segments() ? steps : index * interval;
+    }
+};
+
+struct Progress {
+    std::uint64_t step = 0;                  ///< Steps done.
+    std::vector<kernels::Metric> metrics;    ///< Of the last one.
+};
+
+class Trainer {
+public:
+    /// Called after every step; false stops there.
+    using OnProgress = std::function<bool(const Progress&)>;
+    /// Called with each checkpoint that is reached; an error stops.
+    using OnCheckpoint =
+        std::function<Status<>(std::uint64_t index, const kernels::StateCommitment&, const kernels::State&)>;
+
+    /// Everything outlives the trainer. `runner` runs `program`.
+    Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
+            kernels::ThreadPool& pool);
+
+    /// Trains `state` (at any step) up to checkpoint `index`. Returns false when on_progress stopped it.
+    Result<bool> run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
+                     const OnCheckpoint& on_checkpoint);
+
+private:
+    const kernels::CommittedProgram& program_;
+    StepRunner& runner_;
+    Schedule schedule_;
+    kernels::ThreadPool& pool_;
+};
+
+}  // namespace retrace::solver
