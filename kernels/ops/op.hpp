@@ -61,6 +61,9 @@ std::span<const OpRule> movement_rules();
 std::span<const OpRule> window_rules();
 std::span<const OpRule> generate_rules();
 
+/// Element n of the output depends on one element of each operand, found by broadcasting.
+inline bool is_elementwise(OpCode code) noexcept { return code >= OpCode::neg && code <= OpCode::select; }
+
 // Shared by shape and cost rules.
 inline std::uint64_t elements_of(const OpFacts::Operand& operand) { return geometry(operand.dims).elements(); }
 inline std::uint64_t cost_of_output(const OpFacts& facts) { return elements_of(facts.output); }

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/executor.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/exec/op_call.hpp"
+#include "kernels/exec/plan.hpp"
+#include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+struct Free {
+    void operator()(std::uint8_t* p) const noexcept { std::free(p); }
+};
+
+/// A plan with its memory, which is taken at the first use.
+struct Workspace {
+    MemoryPlan plan;
+    std::unique_ptr<std::uint8_t, Free> arena;
+
+    void reserve() {
+        if (arena || plan.bytes == 0) return;
+        arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, plan.bytes)));
+        ensure(arena != nullptr, "memory for the planned step");
+    }
+};
+
+bool is_metric(const TensorRecord& record) {
+    return !record.name.empty() && record.dims.empty() && record.dtype == DType::f32;
+}
+
+}  // namespace
+
+struct Executor::Impl {
+    /// Called after each op; false ends the step there.
+    using AfterOp = std::function<bool(std::uint32_t op, const std::uint8_t* output)>;
+
+    const Program& program;
+    ThreadPool& pool;
+    Backend backend;
+    std::vector<OpFacts> facts;
+    std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
+    Workspace fast, isolated;
+    Tamper tamper;
+
+    Impl(const Program& p, ThreadPool& threads, Backend b) : program(p), pool(threads), backend(b) {
+        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
+            facts.push_back(facts_of(p, i));
+            kernels.push_back(b == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
+        }
+        fast.plan = plan_memory(p, false);
+        isolated.plan = plan_memory(p, true);
+    }
+
+    std::uint64_t bytes_of(std::uint32_t tensor) const {
+        const TensorRecord& record = program.tensors[tensor];
+        return geometry(record.dims).elements() * size_of(record.dtype);
+    }
+
+    void check_tensor(std::uint32_t index, const Tensor& tensor) const {
+        const TensorRecord& record = program.tensors[index];
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == bytes_of(index),
+               "state and data sets as the program records them");
+    }
+
+    /// Addresses of all tensors of a step.
+    std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state, const Inputs& inputs) const {
+        std::vector<const std::uint8_t*> at(program.tensors.size());
+        ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
+               "as many state tensors and data sets as the program has");
+        std::uint32_t t = 0;
+        for (std::uint32_t i = 0; i < program.states; ++i, ++t) {
+            check_tensor(t, state.tensors[i]);
+            at[t] = state.tensors[i].data.data();
+        }
+        for (std::uint32_t i = 0; i < program.constants; ++i, ++t) at[t] = program.constant_data[i].data.data();
+        for (std::uint32_t i = 0; i < program.datasets; ++i, ++t) {
+            check_tensor(t, *inputs.datasets[i]);
+            at[t] = inputs.datasets[i]->data.data();
+        }
+        for (const Place& place : space.plan.places) {
+            at[t++] = place.where == Place::Where::arena ? space.arena.get() + place.at : at[place.at];
+        }
+        return at;
+    }
+
+    void apply_tamper(std::uint64_t step, std::uint32_t op, std::uint8_t* output) const {
+        const TensorRecord& record = program.tensors[program.output_of(op)];
+        Tensor tensor{record.dtype, record.dims, Bytes(output, output + bytes_of(program.output_of(op)))};
+        tamper(step, op, tensor);
+        ensure(tensor.data.size() == bytes_of(program.output_of(op)), "tampering keeps the size");
+        if (!tensor.data.empty()) std::memcpy(output, tensor.data.data(), tensor.data.size());
+    }
+
+    void run_op(std::uint32_t op, const std::vector<const std::uint8_t*>& at, std::uint64_t step,
+                std::uint64_t seed) const {
+        std::vector<const std::uint8_t*> operands;
+        for (const std::uint32_t input : program.ops[op].inputs) operands.push_back(at[input]);
+        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
+        auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
+        const OpCall call{facts[op], operands, output, seed, step, pool};
+        kernels[op] != nullptr ? kernels[op](call) : run_reference(call);
+    }
+
+    /// Runs the ops and returns the addresses of their outputs.
+    std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
+                                         const AfterOp& after) {
+        space.reserve();
+        const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
+        for (std::uint32_t op = 0; op < program.ops.size(); ++op) {
+            if (space.plan.places[op].where != Place::Where::alias) run_op(op, at, state.step, inputs.seed);
+            auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
+            if (tamper) apply_tamper(state.step, op, output);
+            if (after && !after(op, output)) break;
+        }
+        return at;
+    }
+};
+
+Executor::Executor(const Program& program, ThreadPool& pool, Backend backend)
+    : impl_(std::make_unique<Impl>(program, pool, backend)) {}
+Executor::~Executor() = default;
+
+std::uint64_t Executor::planned_bytes() const noexcept { return impl_->fast.plan.bytes; }
+
+void Executor::set_tamper(Tamper tamper) { impl_->tamper = std::move(tamper); }
+
+std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
+    const Program& program = impl_->program;
+    Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
+    std::vector<Metric> metrics;
+    const auto at = impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
+        const TensorRecord& record = program.tensors[program.output_of(op)];
+        if (is_metric(record)) metrics.push_back({record.name, from_bits(load_u32(output))});
+        return true;
+    });
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const std::uint32_t writer = program.tensors[i].writer;
+        if (writer == kNoWriter) continue;
+        const std::uint8_t* next = at[program.output_of(writer)];
+        Bytes& data = state.tensors[i].data;
+        if (next != data.data() && !data.empty()) std::memcpy(data.data(), next, data.size());
+    }
+    ++state.step;
+    return metrics;
+}
+
+std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
+    const Program& program = impl_->program;
+    std::vector<Hash32> roots;
+    roots.reserve(program.ops.size());
+    impl_->run(impl_->isolated, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
+        const TensorRecord& record = program.tensors[program.output_of(op)];
+        roots.push_back(tensor_root(output, record.dtype, record.dims, impl_->pool));
+        return true;
+    });
+    return roots;
+}
+
+Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t op) {
+    return std::move(outputs(state, inputs, {op}).front());
+}
+
+std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops) {
+    const Program& program = impl_->program;
+    std::vector<Tensor> found;
+    if (ops.empty()) return found;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        ensure(ops[i] < program.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
+    }
+    impl_->run(impl_->isolated, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
+        if (op != ops[found.size()]) return true;
+        const TensorRecord& record = program.tensors[program.output_of(op)];
+        found.push_back({record.dtype, record.dims, Bytes(output, output + impl_->bytes_of(program.output_of(op)))});
+        return found.size() < ops.size();
+    });
+    return found;
+}
+
+State run_initialiser(const Program& program, std::uint64_t seed, ThreadPool& pool) {
+    State state;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        ensure(program.tensors[i].writer != kNoWriter, "an initialiser writes every state tensor");
+        state.tensors.push_back(zeros(program.tensors[i].dtype, program.tensors[i].dims));
+    }
+    Executor executor(program, pool);
+    executor.step(state, Inputs{seed, {}});
+    state.step = 0;
+    return state;
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <span>
+
+#include "kernels/exec/thread_pool.hpp"
+#include "kernels/ops/element.hpp"
+
+namespace retrace::kernels {
+
+/// One op to compute: elements in memory, row-major and little-endian, at addresses aligned to the element.
+struct OpCall {
+    const OpFacts& facts;
+    std::span<const std::uint8_t* const> inputs;
+    std::uint8_t* output = nullptr;  ///< Overlaps no input, except that an elementwise op may write over a full one.
+    std::uint64_t seed = 0, step = 0;
+    ThreadPool& pool;
+
+    template <class T>
+    const T* in(std::size_t slot) const noexcept { return reinterpret_cast<const T*>(inputs[slot]); }
+    template <class T>
+    T* out() const noexcept { return reinterpret_cast<T*>(output); }
+};
+
+/// The definition: the op's element rule for every link of every element.
+void run_reference(const OpCall& call);
+
+}  // namespace retrace::kernels

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Fast loops of the CPU back end. Each gives the bits of the op's element rule; a parity test compares them all.
+#pragma once
+
+#include "kernels/exec/op_call.hpp"
+
+namespace retrace::kernels {
+
+using CpuKernel = void (*)(const OpCall& call);
+
+/// The fast loop of an op with these static facts; null where the reference is all there is.
+CpuKernel find_cpu_kernel(const OpFacts& facts);
+
+void run_elementwise(const OpCall& call);
+void run_matmul(const OpCall& call);
+void run_row_reduction(const OpCall& call);
+void run_column_reduction(const OpCall& call);
+void run_row_argmax(const OpCall& call);
+void run_gather_rows(const OpCall& call);
+void run_scatter_add_rows(const OpCall& call);
+void run_reshape(const OpCall& call);
+void run_permute(const OpCall& call);
+void run_slice(const OpCall& call);
+void run_concat(const OpCall& call);
+void run_pad(const OpCall& call);
+void run_window_gather(const OpCall& call);
+void run_window_scatter(const OpCall& call);
+void run_fill(const OpCall& call);
+void run_fill_bits(const OpCall& call, std::uint32_t bits);  ///< Every element of the output.
+void run_philox(const OpCall& call);
+void run_batch_index(const OpCall& call);
+
+}  // namespace retrace::kernels

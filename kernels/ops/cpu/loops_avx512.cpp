@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/ops/cpu/loops_body.hpp"
+
+namespace retrace::kernels {
+
+Loops loops_avx512() { return kLoops; }
+
+}  // namespace retrace::kernels

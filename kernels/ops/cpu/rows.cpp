@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/cpu/loops.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+
+void run_gather_rows(const OpCall& call) {
+    const OpFacts::Operand& table = call.facts.inputs[0];
+    const std::uint64_t bytes = std::accumulate(table.dims.begin() + 1, table.dims.end(), std::uint64_t{1},
+                                                std::multiplies<>()) * size_of(table.dtype);
+    const std::int32_t* index = call.in<std::int32_t>(1);
+    const std::uint64_t grain = 1 + 16384 / (bytes + 1);
+    call.pool.parallel_for(call.facts.inputs[1].dims[0], grain, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            std::uint8_t* out = call.output + i * bytes;
+            if (index[i] >= 0 && static_cast<std::uint64_t>(index[i]) < table.dims[0]) {
+                std::memcpy(out, call.inputs[0] + static_cast<std::uint64_t>(index[i]) * bytes, bytes);
+            } else {
+                std::memset(out, 0, bytes);
+            }
+        }
+    });
+}
+
+// The chain of a row changes only in blocks that hold one of its tokens: a block without any adds +0 to a carried
+// value that is never -0.
+void run_scatter_add_rows(const OpCall& call) {
+    constexpr std::uint64_t kTokens = 256, kColumns = 256;
+    const std::uint64_t tokens = call.facts.inputs[0].dims[0], width = call.facts.inputs[0].dims[1];
+    const std::uint64_t rows = call.facts.output.dims[0];
+    const std::int32_t* index = call.in<std::int32_t>(1);
+    std::vector<std::uint32_t> order(tokens);
+    std::iota(order.begin(), order.end(), 0u);
+    for (std::uint64_t b = 0; b < tokens; b += kTokens) {
+        std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(b),
+                         order.begin() + static_cast<std::ptrdiff_t>(std::min(tokens, b + kTokens)),
+                         [&](std::uint32_t x, std::uint32_t y) { return index[x] < index[y]; });
+    }
+    const Loops& loop = loops();
+    const std::uint64_t strips = (width + kColumns - 1) / kColumns;
+    call.pool.parallel_for(strips, 1, [&](std::uint64_t first, std::uint64_t last) {
+        std::vector<float> sum(kColumns);
+        for (std::uint64_t strip = first; strip < last; ++strip) {
+            const std::uint64_t col = strip * kColumns, cols = std::min(kColumns, width - col);
+            for (std::uint64_t r = 0; r < rows; ++r) std::memset(call.out<float>() + r * width + col, 0, 4 * cols);
+            for (std::uint64_t t = 0; t < tokens;) {
+                const std::int32_t row = index[order[t]];
+                const std::uint64_t end = std::min(tokens, t / kTokens * kTokens + kTokens);
+                std::fill(sum.begin(), sum.end(), 0.0f);
+                for (; t < end && index[order[t]] == row; ++t) {
+                    loop.accumulate(sum.data(), call.in<float>(0) + order[t] * width + col, cols);
+                }
+                if (row < 0 || static_cast<std::uint64_t>(row) >= rows) continue;
+                loop.accumulate(call.out<float>() + static_cast<std::uint64_t>(row) * width + col, sum.data(), cols);
+            }
+            for (std::uint64_t r = 0; r < rows; ++r) loop.finish(call.out<float>() + r * width + col, cols);
+        }
+    });
+}
+
+}  // namespace retrace::kernels

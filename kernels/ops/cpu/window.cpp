@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/ops/window_shape.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox).
+template <class T>
+void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, T fill, T* out) {
+    const auto y0 = static_cast<std::int64_t>(oy * s.sh) - static_cast<std::int64_t>(s.ph);
+    const auto x0 = static_cast<std::int64_t>(ox * s.sw) - static_cast<std::int64_t>(s.pw);
+    const auto h = static_cast<std::int64_t>(s.h), w = static_cast<std::int64_t>(s.w);
+    const auto kh = static_cast<std::int64_t>(s.kh), kw = static_cast<std::int64_t>(s.kw);
+    const std::int64_t low = std::clamp<std::int64_t>(-x0, 0, kw), high = std::clamp<std::int64_t>(w - x0, low, kw);
+    for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
+        for (std::int64_t ky = 0; ky < kh; ++ky, out += kw) {
+            const std::int64_t y = y0 + ky;
+            if (y < 0 || y >= h) {
+                for (std::int64_t k = 0; k < kw; ++k) out[k] = fill;
+                continue;
+            }
+            const T* line = image + y * w;
+            for (std::int64_t k = 0; k < low; ++k) out[k] = fill;
+            for (std::int64_t k = low; k < high; ++k) out[k] = line[x0 + k];
+            for (std::int64_t k = high; k < kw; ++k) out[k] = fill;
+        }
+    }
+}
+
+template <class T>
+void gather(const OpCall& call) {
+    const WindowShape s = gather_shape(call.facts);
+    const T fill = static_cast<T>(call.facts.op.attributes[6]);
+    const std::uint64_t width = s.c * s.kh * s.kw;
+    call.pool.parallel_for(s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t row = begin; row < end; ++row) {
+            gather_window(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w, row / s.ow % s.oh, row % s.ow, fill,
+                          call.out<T>() + row * width);
+        }
+    });
+}
+
+/// Adds the windows' elements at kernel position k to one channel's plane of sums. Positions ascend in the caller, and
+/// a position adds at most one term to a pixel, so every pixel's terms come in the normative order.
+void scatter_position(const WindowShape& s, std::uint64_t k, const float* windows, std::uint64_t width, float* plane) {
+    const std::uint64_t ky = k / s.kw, kx = k % s.kw;
+    for (std::uint64_t oy = 0; oy < s.oh; ++oy) {
+        const std::uint64_t y = oy * s.sh + ky;
+        if (y < s.ph || y - s.ph >= s.h) continue;
+        float* line = plane + (y - s.ph) * s.w;
+        const float* row = windows + oy * s.ow * width + k;
+        for (std::uint64_t ox = 0; ox < s.ow; ++ox) {
+            const std::uint64_t x = ox * s.sw + kx;
+            if (x >= s.pw && x - s.pw < s.w) line[x - s.pw] += row[ox * width];
+        }
+    }
+}
+
+}  // namespace
+
+void run_window_gather(const OpCall& call) {
+    size_of(call.facts.output.dtype) == 1 ? gather<std::uint8_t>(call) : gather<std::uint32_t>(call);
+}
+
+void run_window_scatter(const OpCall& call) {
+    const WindowShape s = scatter_shape(call.facts);
+    const std::uint64_t window = s.kh * s.kw, width = s.c * window, pixels = s.h * s.w;
+    call.pool.parallel_for(s.n * s.c, 1, [&](std::uint64_t begin, std::uint64_t end) {
+        std::vector<float> link(window > kWindowTerms ? pixels : 0);
+        for (std::uint64_t plane = begin; plane < end; ++plane) {
+            float* out = call.out<float>() + plane * pixels;
+            const float* windows = call.in<float>(0) + plane / s.c * s.oh * s.ow * width + plane % s.c * window;
+            std::fill_n(out, pixels, 0.0f);
+            for (std::uint64_t first = 0; first < window; first += kWindowTerms) {
+                float* sums = first == 0 ? out : link.data();
+                std::fill_n(sums, pixels, 0.0f);
+                for (std::uint64_t k = first; k < std::min(window, first + kWindowTerms); ++k) {
+                    scatter_position(s, k, windows, width, sums);
+                }
+                if (sums == out) continue;
+                for (std::uint64_t i = 0; i < pixels; ++i) out[i] += sums[i];
+            }
+            for (std::uint64_t i = 0; i < pixels; ++i) out[i] = finish(out[i]);
+        }
+    });
+}
+
+}  // namespace retrace::kernels
