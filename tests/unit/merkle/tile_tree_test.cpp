@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/merkle/naive.hpp"
 
 namespace retrace::merkle {
