@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "market/odds.hpp"
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::market {
+namespace {
+
+constexpr std::uint64_t kWhole = kBasisPoints;
+constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;  // fixed point for display
+
+}  // namespace
+
+Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors) {
+    ensure(audit_bp <= kWhole && collusion_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
+    U256 all = 1, colluding = 1;
+    for (std::uint8_t i = 0; i < auditors; ++i) {
+        all = all * U256(kWhole);
+        colluding = colluding * U256(collusion_bp);
+    }
+    return {U256(audit_bp) * (all - colluding), U256(kWhole) * all};
+}
+
+std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
+                                const U256& gain) {
+    ensure(gain.limbs()[2] == 0 && gain.limbs()[3] == 0, "a gain is below 2^128");
+    const Ratio p = effective_audit_probability(audit_bp, params.collusion_bp, auditors);
+    if (p.numerator.is_zero()) return std::nullopt;
+    const U256 missed = p.denominator - p.numerator;
+    // gain < 2^128, missed ≤ 10^24 < 2^80, so the product with 10^4 stays below 2^222.
+    const U256 top = missed * U256(kWhole) * gain;
+    const U256 bottom = p.numerator * U256(kWhole - params.challenger_share_bp);
+    const U256 least = top / bottom + U256(1);  // strictly more
+    return ledger::mul_div(least, params.safety_bp, kBasisPoints);
+}
+
+std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
+    return stake_floor(params, spec.audit_bp, spec.auditors, spec.price_ceiling);
+}
+
+std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments) {
+    const U256 one = kFixedOne;
+    U256 base = ledger::mul_div(one, probability.denominator - probability.numerator, probability.denominator);
+    U256 missed = one;
+    for (std::uint64_t rest = bad_segments; rest != 0; rest >>= 1) {
+        if (rest & 1) missed = ledger::mul_div(missed, base, one);
+        base = ledger::mul_div(base, base, one);
+    }
+    return ledger::mul_div(one - missed, 1'000'000, one).low64();
+}
+
+std::uint64_t audit_cost_bp(const Params& params, const TaskSpec& spec) {
+    const std::uint64_t n = spec.segments();
+    if (n == 0 || spec.price_ceiling.is_zero()) return 0;
+    const std::uint64_t always = std::min<std::uint64_t>(n, 2);
+    // Audits times 10,000, so that the share of a segment stays whole.
+    const U256 audits_bp = U256(always * kWhole) + U256(n - always) * U256(spec.audit_bp);
+    const U256 fees = params.audit_fee * U256(spec.auditors);
+    const U256 share = ledger::mul_div(audits_bp, fees, spec.price_ceiling) / U256(n);
+    return share.fits_u64() ? share.low64() : ~std::uint64_t{0};
+}
+
+}  // namespace retrace::market
