@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/ops/cpu/loops.hpp"
 
-#include <cstdlib>
-#include <string_view>
+#include "kernels/cpu/dispatch.hpp"
 
 namespace retrace::kernels {
 namespace {
 
 Loops choose() {
 #if defined(__x86_64__)
-    const char* wanted = std::getenv("RETRACE_CPU");
-    const std::string_view name = wanted ? wanted : "";
-    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-    if (name == "reference" || name == "scalar") return loops_generic();
-    if (avx512 && name != "avx2") return loops_avx512();
-    if (avx2) return loops_avx2();
+    if (cpu_level() >= CpuLevel::avx512) return loops_avx512();
+    if (cpu_level() == CpuLevel::avx2) return loops_avx2();
 #endif
     return loops_generic();
 }

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/builder/layers.hpp"
+
+#include <limits>
+
+#include "kernels/scalar/scalar.hpp"
+
+namespace retrace::kernels {
+
+Value linear(Tape& tape, Value x, Value weight, std::optional<Value> bias, Precision precision) {
+    Graph& g = tape.graph();
+    Value y = matmul(g, x, weight, precision, false, true);
+    std::vector<Value> inputs{x, weight};
+    if (bias) {
+        y = add(g, y, *bias);
+        inputs.push_back(*bias);
+    }
+    return tape.note(inputs, y, [&g, x, weight, bias, precision](Value dy, const std::vector<bool>& needed) {
+        std::vector<std::optional<Value>> out(needed.size());
+        if (needed[0]) out[0] = matmul(g, dy, weight, precision);
+        if (needed[1]) out[1] = matmul(g, dy, x, precision, true, false);
+        if (bias && needed[2]) out[2] = reshape(g, sum_columns(g, dy), g.dims(*bias));
+        return out;
+    });
+}
+
+Value relu(Tape& tape, Value x) {
+    Graph& g = tape.graph();
+    return tape.note({x}, g.op(OpCode::relu, {x}), [&g, x](Value dy, const std::vector<bool>&) {
+        const Value positive = g.op(OpCode::greater, {x, g.scalar(0.0f)});
+        return std::vector<std::optional<Value>>{select(g, positive, dy, g.scalar(0.0f))};
+    });
+}
+
+Value view_as(Tape& tape, Value x, Dims dims) {
+    Graph& g = tape.graph();
+    if (g.dims(x) == dims) return x;
+    return tape.note({x}, reshape(g, x, std::move(dims)), [&g, x](Value dy, const std::vector<bool>&) {
+        return std::vector<std::optional<Value>>{reshape(g, dy, g.dims(x))};
+    });
+}
+
+namespace {
+
+std::vector<std::uint64_t> window_attributes(const Window& w) {
+    return {w.height, w.width, w.stride, w.stride, w.padding, w.padding};
+}
+
+Value gather_windows(Graph& g, Value x, const Window& w, float padding) {
+    std::vector<std::uint64_t> attributes = window_attributes(w);
+    attributes.push_back(to_bits(padding));
+    return g.op(OpCode::window_gather, {x}, std::move(attributes));
+}
+
+Value scatter_windows(Graph& g, Value windows, const Dims& image, const Window& w) {
+    std::vector<std::uint64_t> attributes(image.begin(), image.end());
+    const std::vector<std::uint64_t> window = window_attributes(w);
+    attributes.insert(attributes.end(), window.begin(), window.end());
+    return g.op(OpCode::window_scatter, {windows}, std::move(attributes));
+}
+
+std::uint64_t windows_along(std::uint64_t extent, std::uint64_t kernel, const Window& w) {
+    return (extent + 2 * w.padding - kernel) / w.stride + 1;
+}
+
+}  // namespace
+
+Value conv2d(Tape& tape, Value x, Value weight, Value bias, std::uint64_t stride, std::uint64_t padding,
+             Precision precision) {
+    Graph& g = tape.graph();
+    const Dims in = g.dims(x), w = g.dims(weight);
+    const Window window{w[2], w[3], stride, padding};
+    const std::uint64_t oh = windows_along(in[2], w[2], window), ow = windows_along(in[3], w[3], window);
+    const Value columns = gather_windows(g, x, window, 0.0f);  // [n·oh·ow, c·kh·kw]
+    const Value flat = reshape(g, weight, {w[0], w[1] * w[2] * w[3]});
+    const Value rows = add(g, matmul(g, columns, flat, precision, false, true), bias);  // [n·oh·ow, out]
+    const Value y = permute(g, reshape(g, rows, {in[0], oh, ow, w[0]}), {0, 3, 1, 2});
+    return tape.note({x, weight, bias}, y, [=, &g](Value dy, const std::vector<bool>& needed) {
+        const Value d_rows = reshape(g, permute(g, dy, {0, 2, 3, 1}), {in[0] * oh * ow, w[0]});
+        std::vector<std::optional<Value>> out(3);
+        if (needed[0]) out[0] = scatter_windows(g, matmul(g, d_rows, flat, precision), in, window);
+        if (needed[1]) out[1] = reshape(g, matmul(g, d_rows, columns, precision, true, false), w);
+        if (needed[2]) out[2] = reshape(g, sum_columns(g, d_rows), g.dims(bias));
+        return out;
+    });
+}
+
+// Every channel of every image is an image of its own, so windows are rows of height × width and pooling is a maximum
+// of rows.
+Value max_pool2d(Tape& tape, Value x, const Window& window) {
+    Graph& g = tape.graph();
+    const Dims in = g.dims(x);
+    const Dims planes{in[0] * in[1], 1, in[2], in[3]};
+    const std::uint64_t oh = windows_along(in[2], window.height, window);
+    const std::uint64_t ow = windows_along(in[3], window.width, window);
+    const float lowest = -std::numeric_limits<float>::infinity();
+    const Value windows = gather_windows(g, reshape(g, x, planes), window, lowest);
+    const Value y = reshape(g, max_rows(g, windows), {in[0], in[1], oh, ow});
+    return tape.note({x}, y, [=, &g](Value dy, const std::vector<bool>&) {
+        const Value chosen = one_hot(g, argmax_rows(g, windows), window.height * window.width);
+        const Value column = reshape(g, dy, {in[0] * in[1] * oh * ow, 1});
+        const Value spread = select(g, chosen, column, g.scalar(0.0f));
+        return std::vector<std::optional<Value>>{reshape(g, scatter_windows(g, spread, planes, window), in)};
+    });
+}
+
+Loss softmax_cross_entropy(Graph& g, Value logits, Value labels, std::optional<Value> valid) {
+    const Geometry shape = g.matrix(logits);
+    const Value rows = g.scalar(static_cast<float>(shape.rows));
+    const Value chosen = one_hot(g, labels, shape.cols);
+    const Value shifted = sub(g, logits, max_rows(g, logits));
+    const Value powers = g.op(OpCode::exp, {shifted});
+    const Value total = sum_rows(g, powers);
+    const Value own = sum_rows(g, select(g, chosen, shifted, g.scalar(0.0f)));
+    Value losses = sub(g, g.op(OpCode::log, {total}), own);
+    if (valid) losses = select(g, *valid, losses, g.scalar(0.0f));
+    const Value target = convert(g, chosen, DType::f32);
+    Value gradient = div(g, sub(g, div(g, powers, total), target), rows);
+    if (valid) gradient = select(g, *valid, gradient, g.scalar(0.0f));
+    return {div(g, sum_all(g, losses), rows), gradient};
+}
+
+}  // namespace retrace::kernels
