@@ -90,7 +90,7 @@ TEST(Lint, CirclesAreFoundOnce) {
 }
 
 TEST(Lint, AFileThatIncludesItselfIsACircle) {
-    EXPECT_THAT(with("node/x.hpp", cpp(include("node/x.hpp"))), ElementsAre("node/x.hpp:0 include_cycle"));
+    EXPECT_THAT(with("node/x.cpp", cpp(include("node/x.cpp"))), ElementsAre("node/x.cpp:0 include_cycle"));
 }
 
 TEST(Lint, LibrariesStayAtHome) {
@@ -135,6 +135,31 @@ TEST(Lint, ALibraryOutsideTheTableIsRefused) {
     EXPECT_THAT(with("node/x.cpp", cpp(system_include("nlohmann/json.hpp"))),
                 ElementsAre("node/x.cpp:2 third_party_unknown"));
     EXPECT_THAT(with("node/x.cpp", cpp(system_include("vector") + system_include("sys/mman.h"))), IsEmpty());
+}
+
+TEST(Lint, ConsensusCodeIsDeterministic) {
+    EXPECT_THAT(with("ledger/b.cpp", cpp("double x = 0;\n")), ElementsAre("ledger/b.cpp:2 determinism"));
+    EXPECT_THAT(with("kernels/b.cpp", cpp("double x = 0;\n")), IsEmpty());
+    EXPECT_THAT(with("verifier/b.cpp", cpp("\nstd::unordered_map<int, int> x;\n")),
+                ElementsAre("verifier/b.cpp:3 determinism"));
+    EXPECT_THAT(with("market/b.cpp", cpp("auto t = std::chrono::system_clock::now();\n")),
+                ElementsAre("market/b.cpp:2 determinism"));
+    EXPECT_THAT(with("node/b.cpp", cpp("auto t = std::chrono::system_clock::now();\n")), IsEmpty());
+    EXPECT_THAT(with("ledger/b.cpp", cpp("int double_spend; // a double\n/* float\n double */ char c = '\"';\n"
+                                         "auto s = \"a double\"; int n = 1'000; auto r = R\"(double\n)\";\n")),
+                IsEmpty());
+    EXPECT_THAT(with("ledger/b.cpp", cpp("int n = 1'000; double d; int m = 1'000;\n")),
+                ElementsAre("ledger/b.cpp:2 determinism"));
+}
+
+TEST(Lint, CommentsAndLiteralsAreBlankedInPlace) {
+    EXPECT_EQ(without_comments("a /* b\nc */ d // e\n\"\\\"f\" g"), "a     \n     d     \n      g");
+    EXPECT_EQ(without_comments("\"open"), "     ");
+    EXPECT_EQ(without_comments("/* open"), "       ");
+}
+
+TEST(Lint, HeadersAreReadOnce) {
+    EXPECT_THAT(with("merkle/b.hpp", kLicense), ElementsAre("merkle/b.hpp:0 pragma_once"));
 }
 
 TEST(Lint, EveryCodeFileNamesItsLicense) {

@@ -31,6 +31,12 @@ bool is_cpp(std::string_view path);
 bool is_code(std::string_view path);
 std::vector<std::string_view> lines_of(std::string_view text);
 
+bool is_word_character(char c);
+/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+bool has_word(std::string_view line, std::string_view word);
+/// C++ with its comments and literals replaced by spaces, line by line in place.
+std::string without_comments(std::string_view text);
+
 struct Include {
     std::size_t line = 0;
     std::string target;
@@ -41,7 +47,8 @@ std::vector<Include> includes_of(std::string_view text);
 Findings check_arrows(const Tree& tree);       ///< include_arrow, include_missing, include_quotes
 Findings check_cycles(const Tree& tree);       ///< include_cycle
 Findings check_third_party(const Tree& tree);  ///< third_party_home, third_party_unknown
-/// spdx, tab, trailing_space, long_line, long_file, unfinished, machine_path
+Findings check_determinism(const Tree& tree);  ///< determinism
+/// spdx, pragma_once, tab, trailing_space, long_line, long_file, unfinished, machine_path
 Findings check_text(const Tree& tree);
 Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
 

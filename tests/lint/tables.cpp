@@ -27,6 +27,7 @@ constexpr Library kLibraries[] = {
     {"RocksDB", "rocksdb/", "ledger/storage/rocks_store.cpp"},
     {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/"},
     {"Boost.JSON", "boost/json", "node/ tests/"},  // Tests read their vectors with it.
+    {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},
     {"Protobuf", "google/protobuf/", "node/wire/"},
     {"zlib", "zlib.h", "node/data/"},
@@ -61,6 +62,15 @@ constexpr std::string_view kSystem =
     "malloc.h math.h poll.h pthread.h pwd.h sched.h signal.h spawn.h stddef.h stdint.h stdio.h stdlib.h string.h "
     "termios.h time.h unistd.h wait.h x86intrin.h";
 
+constexpr BannedWords kBanned[] = {
+    {"ledger market contracts", "float double", "amounts are integers; floating point belongs to the kernels"},
+    {"merkle ledger market verifier contracts",
+     "unordered_map unordered_set unordered_multimap unordered_multiset", "iteration order differs between machines"},
+    {"merkle ledger market verifier contracts",
+     "system_clock steady_clock high_resolution_clock random_device getenv setlocale",
+     "clock, chance and environment are injected"},
+};
+
 }  // namespace
 
 std::span<const FolderRule> folder_rules() { return kFolders; }
@@ -78,24 +88,28 @@ bool is_system_header(std::string_view name) {
            starts_with_one_of(name, "sys/ linux/ asm/ bits/");
 }
 
+std::span<const BannedWords> banned_words() { return kBanned; }
+
 std::span<const LongFile> long_files() { return {}; }
 
-bool contains_word(std::string_view list, std::string_view item) {
+void for_each_word(std::string_view list, const std::function<void(std::string_view)>& use) {
     for (std::size_t at = 0; at < list.size();) {
         const std::size_t end = std::min(list.find(' ', at), list.size());
-        if (list.substr(at, end - at) == item) return true;
+        use(list.substr(at, end - at));
         at = end + 1;
     }
-    return false;
+}
+
+bool contains_word(std::string_view list, std::string_view item) {
+    bool found = false;
+    for_each_word(list, [&](std::string_view word) { found = found || word == item; });
+    return found;
 }
 
 bool starts_with_one_of(std::string_view text, std::string_view list) {
-    for (std::size_t at = 0; at < list.size();) {
-        const std::size_t end = std::min(list.find(' ', at), list.size());
-        if (text.starts_with(list.substr(at, end - at))) return true;
-        at = end + 1;
-    }
-    return false;
+    bool found = false;
+    for_each_word(list, [&](std::string_view word) { found = found || text.starts_with(word); });
+    return found;
 }
 
 }  // namespace retrace::lint

@@ -2,6 +2,7 @@
 // The tables of the architecture, as data. They have no exceptions: a file that breaks one is in the wrong folder.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -26,6 +27,14 @@ std::span<const Library> libraries();
 /// Headers of the language and of the operating system, which are nobody's library.
 bool is_system_header(std::string_view name);
 
+/// Words that code of some folders may not contain, comments and literals apart.
+struct BannedWords {
+    std::string_view folders;
+    std::string_view words;
+    std::string_view reason;
+};
+std::span<const BannedWords> banned_words();
+
 /// Files that may be longer than the limit, each with its reason: generated or typed tables of numbers alone.
 struct LongFile {
     std::string_view path;
@@ -35,6 +44,8 @@ std::span<const LongFile> long_files();
 
 /// Whether `item` stands in `list`, whose items are separated by single spaces.
 bool contains_word(std::string_view list, std::string_view item);
+/// Calls `use` with each item of `list`.
+void for_each_word(std::string_view list, const std::function<void(std::string_view)>& use);
 /// Whether an item of `list` is a prefix of `text`.
 bool starts_with_one_of(std::string_view text, std::string_view list);
 

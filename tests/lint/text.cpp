@@ -22,18 +22,6 @@ std::size_t columns(std::string_view line) {
         std::count_if(line.begin(), line.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-bool has_word(std::string_view line, std::string_view word) {
-    for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
-        const std::size_t end = at + word.size();
-        const bool left = at == 0 || !is_word_character(line[at - 1]);
-        const bool right = end == line.size() || !is_word_character(line[end]);
-        if (left && right) return true;
-    }
-    return false;
-}
-
 bool has_license(const std::vector<std::string_view>& lines) {
     const std::size_t at = !lines.empty() && lines[0].starts_with("#!") ? 1 : 0;
     return lines.size() > at && (lines[at] == "// SPDX-License-Identifier: MIT" ||
@@ -62,12 +50,27 @@ void check_line(const std::string& path, std::size_t number, std::string_view li
 
 }  // namespace
 
+bool is_word_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool has_word(std::string_view line, std::string_view word) {
+    for (std::size_t at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
+        const std::size_t end = at + word.size();
+        const bool left = at == 0 || !is_word_character(line[at - 1]);
+        const bool right = end == line.size() || !is_word_character(line[end]);
+        if (left && right) return true;
+    }
+    return false;
+}
+
 Findings check_text(const Tree& tree) {
     Findings out;
     for (const auto& [path, text] : tree) {
         const auto lines = lines_of(text);
         if (is_code(path)) {
             if (!has_license(lines)) out.push_back({path, 1, "spdx", "the first line names the license: SPDX-..."});
+            if (path.ends_with(".hpp") && text.find("\n#pragma once\n") == std::string::npos) {
+                out.push_back({path, 0, "pragma_once", "a header says #pragma once"});
+            }
             if (lines.size() > kLinesMax && !may_be_long(path)) {
                 out.push_back({path, 0, "long_file",
                                std::to_string(lines.size()) + " lines, at most " + std::to_string(kLinesMax)});
