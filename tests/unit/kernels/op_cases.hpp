@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// One list of op cases for all tests of ops: static facts with random extents, and inputs of several distributions.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/exec/tensor.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels::testing {
+
+struct OpCase {
+    std::string name;
+    OpFacts facts;
+    std::vector<Tensor> inputs;
+};
+
+enum class Data { bell, heavy, special };
+
+/// Random inputs for facts whose integer operands are indices below `index_limit` (some out of range).
+std::vector<Tensor> random_inputs(const OpFacts& facts, Data data, std::mt19937_64& random);
+
+/// `rounds` random cases of every op of the table, each with facts that pass check_facts.
+std::vector<OpCase> random_cases(std::uint64_t seed, int rounds);
+
+/// Cases whose geometry makes an element read as many tiles as its op can.
+std::vector<OpCase> widest_cases();
+
+}  // namespace retrace::kernels::testing

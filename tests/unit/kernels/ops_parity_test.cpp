@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Every op of the table on random shapes and data: the CPU back end gives the bits of the element rules.
+#include <gmock/gmock.h>
+
+#include "kernels/exec/op_call.hpp"
+#include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/cpu/loops.hpp"
+#include "op_cases.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using testing::OpCase;
+
+Tensor run(const OpCase& one, CpuKernel kernel, ThreadPool& pool, std::uint64_t step) {
+    Tensor out = zeros(one.facts.output.dtype, one.facts.output.dims);
+    std::fill(out.data.begin(), out.data.end(), std::uint8_t{0xcd});
+    std::vector<const std::uint8_t*> inputs;
+    for (const Tensor& input : one.inputs) inputs.push_back(input.data.data());
+    const OpCall call{one.facts, inputs, out.data.data(), 5, step, pool};
+    kernel != nullptr ? kernel(call) : run_reference(call);
+    return out;
+}
+
+TEST(OpParity, every_cpu_loop_equals_its_element_rule) {
+    ThreadPool one_thread(1), three_threads(3);
+    const std::uint64_t seed = 20260101;
+    for (const OpCase& one : testing::random_cases(seed, 12)) {
+        SCOPED_TRACE(one.name + ", seed " + std::to_string(seed) + ", output " + shape_text(one.facts.output.dims));
+        ASSERT_TRUE(check_facts(one.facts)) << check_facts(one.facts).error().message;
+        for (const std::uint64_t step : {0ull, 77ull}) {
+            const Tensor expected = run(one, nullptr, one_thread, step);
+            const CpuKernel kernel = find_cpu_kernel(one.facts);
+            ASSERT_EQ(run(one, kernel, one_thread, step), expected);
+            ASSERT_EQ(run(one, kernel, three_threads, step), expected);
+        }
+    }
+}
+
+TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
+    std::vector<Loops> copies;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) copies.push_back(loops_avx2());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) copies.push_back(loops_avx512());
+#endif
+    std::mt19937_64 random(11);
+    for (const OpRule& rule : all_rules()) {
+        if (!is_elementwise(rule.code) || rule.code == OpCode::convert) continue;
+        constexpr std::size_t n = 1003;
+        OpFacts facts;
+        facts.inputs.assign(3, {DType::f32, {n}});
+        const bool bools = rule.code >= OpCode::logical_and && rule.code <= OpCode::logical_not;
+        if (bools) facts.inputs.assign(3, {DType::boolean, {n}});
+        if (rule.code == OpCode::select) facts.inputs[0].dtype = DType::boolean;
+        if (rule.code == OpCode::powi) facts.inputs[1].dtype = DType::i32;
+        for (const testing::Data data : {testing::Data::bell, testing::Data::heavy, testing::Data::special}) {
+            const std::vector<Tensor> inputs = testing::random_inputs(facts, data, random);
+            const DType first = facts.inputs[rule.code == OpCode::select ? 1 : 0].dtype;
+            const auto result = [&](const Loops& loops, unsigned moving) {
+                LoopOperand in[3];
+                for (unsigned i = 0; i < 3; ++i) in[i] = {inputs[i].data.data(), (moving >> i & 1) != 0};
+                Bytes out(4 * n);
+                loops.element(rule.code, first, bools ? DType::boolean : DType::f32)(in, out.data(), n);
+                return out;
+            };
+            for (const Loops& copy : copies) {
+                for (unsigned moving = 0; moving < 8; ++moving) {
+                    ASSERT_EQ(result(copy, moving), result(loops_generic(), moving)) << rule.name << " " << moving;
+                }
+            }
+        }
+    }
+}
+
+TEST(OpParity, a_state_may_be_overwritten_element_by_element) {
+    std::mt19937_64 random(3);
+    ThreadPool pool(2);
+    OpFacts facts;
+    facts.op.code = OpCode::fma;
+    facts.inputs.assign(3, {DType::f32, {100, 333}});
+    facts.output = facts.inputs[0];
+    OpCase one{"fma", facts, testing::random_inputs(facts, testing::Data::bell, random)};
+    const Tensor expected = run(one, nullptr, pool, 0);
+    for (std::size_t slot = 0; slot < 3; ++slot) {
+        std::vector<Tensor> inputs = one.inputs;
+        std::vector<const std::uint8_t*> at;
+        for (const Tensor& input : inputs) at.push_back(input.data.data());
+        run_elementwise({facts, at, inputs[slot].data.data(), 0, 0, pool});
+        EXPECT_EQ(inputs[slot], expected);
+    }
+}
+
+}  // namespace
+}  // namespace retrace::kernels
