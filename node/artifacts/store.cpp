@@ -118,7 +118,7 @@ Result<kernels::State, Failure> Store::state(const Hash32& root) {
         if (!tensor && tensor.error().fault == Fault::not_found) {
             return failure(Fault::incomplete, "state " + to_hex(view(root)) + ": " + tensor.error().message);
         }
-        RETRACE_CHECK(std::move(tensor));
+        if (!tensor) return Unexpected{std::move(tensor).error()};
         out.tensors.push_back(std::move(*tensor));
     }
     return out;

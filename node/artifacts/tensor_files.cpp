@@ -191,6 +191,7 @@ Result<TensorFiles::Part*, Failure> TensorFiles::open_part(const Hash32& root) {
 }
 
 Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& range) {
+    if (range.tiles.empty()) return begin(root, range.header);
     RETRACE_CHECK(check_header(root, range.header));
     RETRACE_CHECK(check_range(range));
     if (complete(root)) return Unit{};

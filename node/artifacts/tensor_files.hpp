@@ -46,7 +46,7 @@ public:
     /// Makes room for a tensor that will arrive in ranges. `header` must hash to `root`. Nothing happens when it is known.
     Status<Failure> begin(const Hash32& root, const kernels::TensorHeader& header);
     /// Checks every tile against the root, then keeps it. Begins the tensor when need be. Tiles that are there already
-    /// are accepted and not written again. The last missing tile completes the tensor.
+    /// are accepted and not written again. The last missing tile completes the tensor. A range without tiles begins it.
     Status<Failure> add(const Hash32& root, const wire::TileRange& range);
     /// Gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing is known.
     Result<std::vector<wire::Range>, Failure> missing(const Hash32& root);

@@ -134,7 +134,7 @@ Result<TileRange, WireError> decode_tile_range(View bytes) {
     out.header = std::move(header);
     out.first = in.first();
     const std::uint64_t size = tile_bytes(out.header.dtype);
-    if (in.tiles().empty() || in.tiles().size() % size != 0) return Unexpected{WireError::bad_length};
+    if (in.tiles().size() % size != 0) return Unexpected{WireError::bad_length};
     if (in.tiles().size() / size > kRangeTilesMax) return Unexpected{WireError::too_long};
     out.tiles = to_bytes(view(in.tiles()));
     RETRACE_TRY(siblings, read_hashes(in.siblings(), 128));  // Two a level, for at most 2^64 leaves.

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "node/artifacts/server.hpp"
+
+namespace retrace::node {
+
+/// "http://host[:port]", without a path; malformed otherwise.
+struct Url {
+    std::string host;
+    std::string port;
+    bool operator==(const Url&) const = default;
+};
+Result<Url, Failure> parse_url(std::string_view text);
+
+/// One kept-alive connection to one peer. Blocks; not thread-safe.
+class HttpConnection {
+public:
+    explicit HttpConnection(Url url);
+    ~HttpConnection();
+    HttpConnection(HttpConnection&&) noexcept;
+    HttpConnection& operator=(HttpConnection&&) noexcept;
+
+    /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes gains
+    /// nothing. A connection that the peer closed meanwhile is opened again, once.
+    /// unreachable, timeout; too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
+    Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
+                                        std::chrono::milliseconds deadline);
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace retrace::node

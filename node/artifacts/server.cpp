@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "node/artifacts/server.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace retrace::node {
+namespace {
+
+struct Target {
+    Hash32 root;
+    std::string_view what, query;
+};
+
+/// Only this exact spelling: no second name for an artifact, no escapes, no way to a file by another path.
+std::optional<Target> parse_target(std::string_view target) {
+    constexpr std::string_view kPrefix = "/artifact/";
+    if (!target.starts_with(kPrefix)) return std::nullopt;
+    target.remove_prefix(kPrefix.size());
+    if (target.size() < 66 || target[64] != '/') return std::nullopt;
+    const std::string_view name = target.substr(0, 64);
+    if (name.find_first_not_of("0123456789abcdef") != std::string_view::npos) return std::nullopt;
+    Target out{to_hash32(*from_hex(name)), target.substr(65), {}};
+    if (const auto at = out.what.find('?'); at != std::string_view::npos) {
+        out.query = out.what.substr(at + 1);
+        out.what = out.what.substr(0, at);
+    }
+    return out;
+}
+
+std::optional<std::uint64_t> number(std::string_view text) {
+    std::uint64_t out = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (text.empty() || code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return out;
+}
+
+/// "first=F&count=N", in this order.
+std::optional<wire::Range> parse_range(std::string_view query) {
+    constexpr std::string_view kFirst = "first=", kCount = "count=";
+    const auto at = query.find('&');
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view first = query.substr(0, at), count = query.substr(at + 1);
+    if (!first.starts_with(kFirst) || !count.starts_with(kCount)) return std::nullopt;
+    const auto a = number(first.substr(kFirst.size())), n = number(count.substr(kCount.size()));
+    if (!a || !n) return std::nullopt;
+    return wire::Range{*a, *n};
+}
+
+unsigned status_of(Fault fault) noexcept {
+    switch (fault) {
+        case Fault::not_found: return 404;
+        case Fault::incomplete: return 409;
+        case Fault::not_wanted: return 403;
+        case Fault::malformed: return 400;
+        case Fault::too_large: return 413;
+        case Fault::wrong_root:
+        case Fault::wrong_proof:
+        case Fault::bad_tile: return 422;
+        case Fault::out_of_range: return 416;
+        case Fault::no_space: return 507;
+        case Fault::corrupt:
+        case Fault::io:
+        case Fault::in_use:
+        case Fault::unreachable:
+        case Fault::timeout:
+        case Fault::refused: return 500;
+    }
+    return 500;
+}
+
+template <class T>
+Result<T, Failure> decoded(Result<T, wire::WireError> result) {
+    if (result) return std::move(result).value();
+    const auto fault = result.error() == wire::WireError::too_long ? Fault::too_large : Fault::malformed;
+    return failure(fault, "the message is refused: " + std::string(wire::slug(result.error())));
+}
+
+}  // namespace
+
+HttpReply refusal(const Failure& failure) {
+    // The message of a failed file operation names a path of this machine: nobody outside needs it.
+    const bool ours = failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
+    const wire::Refusal body{std::string(slug(failure.fault)), ours ? "the store failed" : failure.message};
+    return {status_of(failure.fault), "application/octet-stream", wire::encode(body)};
+}
+
+ArtifactServer::ArtifactServer(Store& store, Wanted wanted) : store_(store), wanted_(std::move(wanted)) {
+    for (const Hash32& root : store_.states()) {
+        if (const auto manifest = store_.manifest(root)) remember(root, *manifest);
+    }
+}
+
+void ArtifactServer::remember(const Hash32& state_root, const wire::StateManifest& manifest) {
+    const std::lock_guard lock(mutex_);
+    for (const Hash32& tensor : manifest.tensor_roots) {
+        const auto [begin, end] = states_of_.equal_range(tensor);
+        const auto same = [&](const auto& entry) { return entry.second == state_root; };
+        if (std::none_of(begin, end, same)) states_of_.emplace(tensor, state_root);
+    }
+}
+
+bool ArtifactServer::wanted(const Hash32& root) {
+    if (wanted_(root)) return true;
+    const std::lock_guard lock(mutex_);
+    auto [at, end] = states_of_.equal_range(root);
+    while (at != end) {
+        if (wanted_(at->second)) return true;
+        at = states_of_.erase(at);
+    }
+    return false;
+}
+
+std::size_t ArtifactServer::body_limit(std::string_view method, std::string_view target) {
+    if (method != "PUT") return 0;
+    const auto parsed = parse_target(target);
+    if (!parsed || !wanted(parsed->root)) return 0;
+    return parsed->what == "program" ? store_.options().program_bytes : wire::kMessageBytesMax;
+}
+
+HttpReply ArtifactServer::handle(const HttpRequest& request) {
+    const auto target = parse_target(request.target);
+    if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
+    auto reply = request.method == "GET"   ? get(target->root, target->what, target->query)
+                 : request.method == "PUT" ? put(target->root, target->what, request.body)
+                                           : failure(Fault::malformed, "only GET and PUT are understood");
+    return reply ? std::move(*reply) : refusal(reply.error());
+}
+
+Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what, std::string_view query) {
+    HttpReply reply;
+    if (what == "tiles") {
+        const auto range = parse_range(query);
+        if (!range) return failure(Fault::malformed, "tiles need ?first=F&count=N");
+        RETRACE_TRY(tiles, store_.tiles(root, range->first, range->count));
+        reply.body = wire::encode(tiles);
+        return reply;
+    }
+    if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
+    if (what == "info") {
+        auto info = store_.info(root);
+        if (!info && info.error().fault == Fault::not_found && wanted(root)) info = wire::Info{};
+        RETRACE_CHECK(info);
+        reply.body = wire::encode(*info);
+    } else if (what == "program") {
+        RETRACE_TRY(file, store_.program_file(root));
+        reply.body = std::move(file);
+    } else if (what == "state") {
+        RETRACE_TRY(manifest, store_.manifest(root));
+        reply.body = wire::encode(manifest);
+    } else {
+        return failure(Fault::malformed, "artifacts have info, tiles, program and state");
+    }
+    return reply;
+}
+
+Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_view what, View body) {
+    if (!wanted(root)) {
+        return failure(Fault::not_wanted, "no task that is alive names " + to_hex(view(root)));
+    }
+    if (what == "tiles") {
+        RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
+        RETRACE_CHECK(store_.add_tiles(root, range));
+    } else if (what == "program") {
+        RETRACE_CHECK(store_.add_program(root, body));
+    } else if (what == "state") {
+        RETRACE_TRY(manifest, decoded(wire::decode_state_manifest(body)));
+        RETRACE_CHECK(store_.add_manifest(root, manifest));
+        remember(root, manifest);
+    } else {
+        return failure(Fault::malformed, "uploads go to tiles, program and state");
+    }
+    return HttpReply{204, "application/octet-stream", {}};
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "node/artifacts/store.hpp"
+
+namespace retrace::node {
+
+/// One HTTP exchange, without any HTTP library: the node's RPC port and the small server of solvers and verifiers both
+/// bring requests here.
+struct HttpRequest {
+    std::string method;  ///< "GET", "PUT", …
+    std::string target;  ///< Path and query.
+    Bytes body;
+};
+struct HttpReply {
+    unsigned status = 200;
+    std::string content_type = "application/octet-stream";
+    Bytes body;
+};
+
+/// Serves a store and takes uploads:
+///   GET /artifact/{root}/info                     wire::Info
+///   GET /artifact/{root}/tiles?first=F&count=N    wire::TileRange, at most 1024 tiles
+///   GET /artifact/{root}/program                  the program file
+///   GET /artifact/{root}/state                    wire::StateManifest
+///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
+/// `root` is 64 lower-case hex digits. Answers of 400 and above carry a wire::Refusal.
+///
+/// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that is here
+/// names it. Everything else is refused before its body is read. Every piece is verified before it is stored, so an
+/// upload can stop and go on at any tile; `info` says what is missing.
+class ArtifactServer {
+public:
+    using Wanted = std::function<bool(const Hash32&)>;
+
+    /// `store` outlives the server. `wanted` must answer at once; it is called from the serving thread.
+    ArtifactServer(Store& store, Wanted wanted);
+
+    /// The target is one of ours.
+    static bool owns(std::string_view target) noexcept { return target.starts_with("/artifact/"); }
+    /// Bytes that a request may bring, known from its first line; 0 for uploads that will be refused.
+    std::size_t body_limit(std::string_view method, std::string_view target);
+    HttpReply handle(const HttpRequest& request);
+
+private:
+    bool wanted(const Hash32& root);
+    void remember(const Hash32& state_root, const wire::StateManifest& manifest);
+    Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
+    Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, View body);
+
+    Store& store_;
+    Wanted wanted_;
+    std::mutex mutex_;
+    std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
+};
+
+HttpReply refusal(const Failure& failure);
+
+}  // namespace retrace::node
