@@ -47,11 +47,13 @@ private:
         std::uint32_t op = 0;
         std::uint64_t element = 0;
     };
+    void arm(const kernels::State& state);
     void aim(const kernels::State& state);
-    bool try_target(const Target& target, const kernels::State& before, const kernels::State& honest);
+    void tamper_with(const Target& target);
 
     std::uint64_t step_;
     bool aimed_ = false;
+    std::optional<Target> target_;  // After aiming; none if every nudge is rounded away.
 };
 
 /// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true one but

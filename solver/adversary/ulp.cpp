@@ -43,46 +43,53 @@ UlpRunner::UlpRunner(std::uint64_t step, const kernels::Program& program, kernel
                      kernels::ThreadPool& pool)
     : ProgramRunner(program, std::move(inputs), pool), step_(step) {}
 
-bool UlpRunner::try_target(const Target& target, const State& before, const State& honest) {
-    executor().set_tamper([step = step_, target](std::uint64_t at, std::uint32_t op, Tensor& output) {
-        if (at == step && op == target.op) nudge(output, target.element);
+void UlpRunner::tamper_with(const Target& target) {
+    executor().set_tamper([target](std::uint64_t, std::uint32_t op, Tensor& output) {
+        if (op == target.op) nudge(output, target.element);
     });
-    State state = before;
-    ProgramRunner::step(state);
-    return state != honest;
 }
 
-void UlpRunner::aim(const State& state) {
-    if (aimed_ || state.step != step_) return;
-    State honest = state;
+void UlpRunner::arm(const State& state) {
+    executor().set_tamper({});  // An executor that may be tampered with is slower: only where it is meant.
+    if (state.step != step_) return;
+    if (!aimed_) aim(state);
+    aimed_ = true;
+    if (target_) tamper_with(*target_);
+    else executor().set_tamper({});
+}
+
+void UlpRunner::aim(const State& before) {
+    State honest = before;
     ProgramRunner::step(honest);
     for (const std::uint32_t op : candidates(program())) {
         executor().set_tamper({});
-        const Tensor output = ProgramRunner::outputs(state, {op}).front();
+        const Tensor output = ProgramRunner::outputs(before, {op}).front();
         std::size_t tried = 0;
         for (std::uint64_t element = 0; element < output.elements() && tried < kElementsTried; ++element) {
             if (!can_nudge(output.bits(element))) continue;
             ++tried;
-            aimed_ = try_target({op, element}, state, honest);
-            if (aimed_) return;
+            tamper_with({op, element});
+            State nudged = before;
+            ProgramRunner::step(nudged);
+            if (nudged == honest) continue;
+            target_ = Target{op, element};
+            return;
         }
     }
-    executor().set_tamper({});  // Every nudge is rounded away: nothing to falsify.
-    aimed_ = true;
 }
 
 std::vector<kernels::Metric> UlpRunner::step(State& state) {
-    aim(state);
+    arm(state);
     return ProgramRunner::step(state);
 }
 
 std::vector<Hash32> UlpRunner::trace(const State& state) {
-    aim(state);
+    arm(state);
     return ProgramRunner::trace(state);
 }
 
 std::vector<Tensor> UlpRunner::outputs(const State& state, const std::vector<std::uint32_t>& ops) {
-    aim(state);
+    arm(state);
     return ProgramRunner::outputs(state, ops);
 }
 

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Two parties with different accounts of one segment play the dispute to its end.
+#pragma once
+
+#include <functional>
+
+#include "kernels/contract.hpp"
+#include "kernels/program/codec.hpp"
+#include "solver/run/step_runner.hpp"
+#include "verifier/game/game.hpp"
+#include "verifier/player/player.hpp"
+
+namespace retrace::test {
+
+/// Everything a task fixes, kept alive for the parties.
+struct Arena {
+    kernels::ThreadPool pool{1};
+    kernels::CommittedProgram program;
+    std::vector<kernels::Tensor> data;
+    std::vector<Hash32> data_roots;
+    std::uint64_t seed = 11;
+
+    explicit Arena(kernels::Program plan, std::vector<kernels::Tensor> datasets = {});
+    kernels::Inputs inputs() const;
+    verifier::Facts facts() const;
+};
+
+/// An executor that may be tampered with.
+class TamperedRunner final : public solver::ProgramRunner {
+public:
+    TamperedRunner(const Arena& arena, kernels::ThreadPool& pool, kernels::Executor::Tamper tamper)
+        : ProgramRunner(arena.program.program(), arena.inputs(), pool) {
+        executor().set_tamper(std::move(tamper));
+    }
+};
+
+/// Flips one bit of one element of an op's output in one step.
+kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element, std::uint32_t bit = 0);
+
+struct Party {
+    TamperedRunner runner;
+    verifier::Replayer truth;
+    Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper = {});
+};
+
+/// May replace a player's move; nullopt: the player's own.
+using Liar = std::function<std::optional<verifier::Move>(const verifier::Game&, verifier::Side, verifier::Replayer&)>;
+
+struct Outcome {
+    verifier::Game game;
+    double referee_ms = 0;
+    bool stuck = false;  ///< A side could not move, or its move was refused; its clock ran out.
+};
+
+/// Plays to the end; every move and game goes through its encoding. The claim is the solver's end root.
+Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger, const Liar& liar = {});
+Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger, const Liar& liar = {});
+
+}  // namespace retrace::test
