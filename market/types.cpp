@@ -3,6 +3,17 @@
 
 namespace retrace::market {
 
+std::string_view slug(SegmentState state) noexcept {
+    switch (state) {
+        case SegmentState::waiting_draw: return "waiting_draw";
+        case SegmentState::unaudited: return "unaudited";
+        case SegmentState::auditing: return "auditing";
+        case SegmentState::verified: return "verified";
+        case SegmentState::paid: return "paid";
+    }
+    return "invalid";
+}
+
 std::string_view slug(AuditPhase phase) noexcept {
     switch (phase) {
         case AuditPhase::waiting: return "waiting";

@@ -147,9 +147,9 @@ enum class SegmentState : std::uint8_t {
     auditing = 3,
     verified = 4,       ///< A matching reveal.
     paid = 5,
-    failed = 6,         ///< Its run was forfeited before it was paid.
 };
-constexpr SegmentState last_of(SegmentState) { return SegmentState::failed; }
+constexpr SegmentState last_of(SegmentState) { return SegmentState::paid; }
+std::string_view slug(SegmentState state) noexcept;
 
 /// Segment `index` leads from state `index` to state `index` + 1.
 struct Segment {
@@ -314,14 +314,17 @@ struct SolverInfo {
 struct VerifierInfo {
     std::string endpoint;
     bool member = false;                 ///< Drawn and counted only while true.
-    Hash32 head;                         ///< Of its hash chain.
+    bool retiring = false;               ///< Leaves when its last reveal is mixed.
+    Hash32 head;                         ///< Of its hash chain: the newest reveal, or what was registered.
+    Hash32 pending_head;                 ///< Of a new chain that counts from the next epoch; zero: none.
     std::uint64_t joined_epoch = 0;      ///< Reveals are due in epochs after this one.
     std::uint64_t revealed_epoch = 0;    ///< The newest epoch it revealed in.
     std::uint64_t audits = 0;            ///< Audits that were paid,
     std::uint64_t missed = 0;            ///< and seats or reveals that it missed.
     bool operator==(const VerifierInfo&) const = default;
     static auto tie(auto& v) {
-        return std::tie(v.endpoint, v.member, v.head, v.joined_epoch, v.revealed_epoch, v.audits, v.missed);
+        return std::tie(v.endpoint, v.member, v.retiring, v.head, v.pending_head, v.joined_epoch, v.revealed_epoch,
+                        v.audits, v.missed);
     }
 };
 

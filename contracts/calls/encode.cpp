@@ -112,8 +112,8 @@ template <class... Event>
 auto instantiate_events(std::type_identity<std::variant<Event...>>) {
     return std::tuple{std::tuple{&to_log<Event>, &decode_event<Event>, &signature_of<Event>}...};
 }
-[[maybe_unused]] const auto kCallFunctions = instantiate_calls(std::type_identity<AnyCall>{});
-[[maybe_unused]] const auto kEventFunctions = instantiate_events(std::type_identity<AnyEvent>{});
+[[gnu::used]] const auto kCallFunctions = instantiate_calls(std::type_identity<AnyCall>{});
+[[gnu::used]] const auto kEventFunctions = instantiate_events(std::type_identity<AnyEvent>{});
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 // agent reads through a node. An unknown id and a record that does not decode are both nullopt. SPEC 6.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <vector>
 
@@ -46,6 +45,7 @@ std::vector<Address> verifiers(const StateView& view);        ///< Members of th
 struct Beacon {
     std::uint64_t epoch = 0;
     Hash32 value;
+    static auto tie(auto& b) { return std::tie(b.epoch, b.value); }
 };
 std::optional<Beacon> beacon(const StateView& view);
 /// Epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the next epoch's first block.
@@ -58,6 +58,7 @@ struct RunId {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     auto operator<=>(const RunId&) const = default;
+    static auto tie(auto& r) { return std::tie(r.task, r.run); }
 };
 std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// What rules write through: state, events, coins and the agenda.
+#pragma once
+
+#include <vector>
+
+#include "contracts/calls/encode.hpp"
+#include "contracts/store/store.hpp"
+#include "contracts/verdict.hpp"
+#include "contracts/views/views.hpp"
+
+namespace retrace::contracts {
+
+using ledger::StateView;
+using market::Params;
+
+/// What a rule may know of its transaction.
+struct TxContext {
+    Address sender;
+    U256 value;                  ///< Sent with the call; the contract has it when `apply` runs.
+    std::uint64_t height = 0;
+    const Params& params;
+};
+
+struct Effects {
+    ledger::State& state;
+    const Params& params;
+    std::uint64_t height = 0;
+    std::vector<ledger::Log> logs;
+
+    template <class Event>
+    void emit(const Event& event) {
+        logs.push_back(to_log(event));
+    }
+};
+
+// Coins. Each contract's `held` record equals its balance; every move changes both (SPEC 8.1).
+void take(Effects& fx, Contract to, const Address& from, const U256& amount);   ///< The balance was checked.
+void pay(Effects& fx, Contract from, const Address& to, const U256& amount);
+void burn_held(Effects& fx, Contract from, const U256& amount);
+
+/// What happens by itself at a height.
+enum class DueKind : std::uint8_t {
+    auction_close = 1,        ///< task, round
+    accept_deadline = 2,      ///< task, run
+    checkpoint_deadline = 3,  ///< task, run, checkpoint
+    draw = 4,                 ///< task, run, segment
+    audit_deadline = 5,       ///< audit, -, phase's deadline
+    redraw = 6,               ///< audit
+    open_deadline = 7,        ///< task, run, state
+    payment = 8,              ///< task, run
+    dispute_clock = 9,        ///< dispute, -, turn's height
+    deliver_deadline = 10,    ///< task
+    report_deadline = 11,     ///< report
+};
+constexpr DueKind last_of(DueKind) { return DueKind::report_deadline; }
+
+struct DueItem {
+    DueKind kind{};
+    std::uint64_t id = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    static auto tie(auto& d) { return std::tie(d.kind, d.id, d.run, d.index); }
+};
+/// Items of one height; more of them wait for the next (SPEC 9.2). An item is a reminder: whoever handles it looks
+/// whether it still applies.
+inline constexpr std::size_t kDueMax = 256;
+/// Puts `item` on the agenda of the first height from `height` that has room. `height` is in the future.
+void schedule(Effects& fx, std::uint64_t height, const DueItem& item);
+
+}  // namespace retrace::contracts

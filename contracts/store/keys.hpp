@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Where each record lies: one tag byte, then big-endian numbers and addresses. SPEC 6.2. Tags are never reused.
+#pragma once
+
+#include "contracts/addresses.hpp"
+#include "merkle/base/bytes.hpp"
+
+namespace retrace::contracts::keys {
+
+using ledger::Address;
+
+struct Key {
+    Contract contract;
+    Bytes bytes;
+};
+
+Key params();
+Key due(std::uint64_t height);               ///< What happens by itself at a height.
+Key task_count();
+Key active_tasks();
+Key spec(std::uint64_t task);
+Key task(std::uint64_t task);
+Key bid(std::uint64_t task, const Address& bidder);
+Key run(std::uint64_t task, std::uint32_t run);
+Key checkpoint(std::uint64_t task, std::uint32_t run, std::uint64_t index);
+Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index);
+Key open_runs(const Address& party);
+
+Key stake(const Address& party);
+Key solver(const Address& party);
+Key verifier(const Address& party);
+Key verifiers();
+Key beacon();
+
+Key audit_count();
+Key audit(std::uint64_t audit);
+Key open_audits(const Address& party);
+Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run that are not closed.
+Key report_count();
+Key report(std::uint64_t report);
+Key open_reports(std::uint64_t task);
+
+Key dispute_count();
+Key dispute(std::uint64_t dispute);
+Key game(std::uint64_t dispute);
+Key open_disputes(const Address& party);
+Key run_disputes(std::uint64_t task, std::uint32_t run);   ///< Disputes of a run that are open.
+
+Key held(Contract contract);                 ///< Coins that its records account for.
+
+}  // namespace retrace::contracts::keys

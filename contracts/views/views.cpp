@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/views/views.hpp"
+
+#include "contracts/store/store.hpp"
+
+namespace retrace::contracts::views {
+
+std::optional<market::Params> params(const StateView& view) { return load<market::Params>(view, keys::params()); }
+
+std::uint64_t task_count(const StateView& view) { return counter(view, keys::task_count()); }
+std::vector<std::uint64_t> active_tasks(const StateView& view) {
+    return list<std::uint64_t>(view, keys::active_tasks());
+}
+std::optional<market::TaskSpec> spec(const StateView& view, std::uint64_t task) {
+    return load<market::TaskSpec>(view, keys::spec(task));
+}
+std::optional<market::Task> task(const StateView& view, std::uint64_t task) {
+    return load<market::Task>(view, keys::task(task));
+}
+std::optional<market::Bid> bid(const StateView& view, std::uint64_t task, const Address& bidder) {
+    return load<market::Bid>(view, keys::bid(task, bidder));
+}
+std::optional<market::Run> run(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return load<market::Run>(view, keys::run(task, run));
+}
+std::optional<market::Checkpoint> checkpoint(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                             std::uint64_t index) {
+    return load<market::Checkpoint>(view, keys::checkpoint(task, run, index));
+}
+std::optional<market::Segment> segment(const StateView& view, std::uint64_t task, std::uint32_t run,
+                                       std::uint64_t index) {
+    return load<market::Segment>(view, keys::segment(task, run, index));
+}
+std::optional<market::Audit> audit(const StateView& view, std::uint64_t audit) {
+    return load<market::Audit>(view, keys::audit(audit));
+}
+std::optional<market::Dispute> dispute(const StateView& view, std::uint64_t dispute) {
+    return load<market::Dispute>(view, keys::dispute(dispute));
+}
+std::optional<verifier::Game> game(const StateView& view, std::uint64_t dispute) {
+    const keys::Key key = keys::game(dispute);
+    const Bytes bytes = view.slot(address_of(key.contract), key.bytes);
+    if (bytes.empty()) return std::nullopt;
+    auto game = verifier::decode_game(bytes);
+    if (!game) return std::nullopt;
+    return std::move(*game);
+}
+std::optional<market::Report> report(const StateView& view, std::uint64_t report) {
+    return load<market::Report>(view, keys::report(report));
+}
+
+market::Stake stake(const StateView& view, const Address& party) {
+    return load<market::Stake>(view, keys::stake(party)).value_or(market::Stake{});
+}
+std::optional<market::SolverInfo> solver(const StateView& view, const Address& party) {
+    return load<market::SolverInfo>(view, keys::solver(party));
+}
+std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party) {
+    return load<market::VerifierInfo>(view, keys::verifier(party));
+}
+std::vector<Address> verifiers(const StateView& view) { return list<Address>(view, keys::verifiers()); }
+
+std::optional<Beacon> beacon(const StateView& view) { return load<Beacon>(view, keys::beacon()); }
+std::uint64_t epoch_of(const market::Params& params, std::uint64_t height) { return height / params.epoch_blocks; }
+
+std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party) {
+    return list<std::uint64_t>(view, keys::open_audits(party));
+}
+std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party) {
+    return list<std::uint64_t>(view, keys::open_disputes(party));
+}
+std::vector<RunId> open_runs(const StateView& view, const Address& party) {
+    return list<RunId>(view, keys::open_runs(party));
+}
+std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task) {
+    return list<std::uint64_t>(view, keys::open_reports(task));
+}
+
+std::uint64_t audit_count(const StateView& view) { return counter(view, keys::audit_count()); }
+std::uint64_t dispute_count(const StateView& view) { return counter(view, keys::dispute_count()); }
+std::uint64_t report_count(const StateView& view) { return counter(view, keys::report_count()); }
+
+}  // namespace retrace::contracts::views
