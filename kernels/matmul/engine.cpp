@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/matmul/engine.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "kernels/exec/thread_pool.hpp"
+
+namespace retrace::kernels {
+
+namespace {
+
+constexpr std::uint64_t kPackedBytesMax = std::uint64_t{64} << 20;  ///< Both operands, as many blocks as fit.
+constexpr std::uint64_t kChunkBytes = 192 << 10;       ///< Packed rows of A that stay in the second-level cache.
+constexpr std::uint64_t kSerialWork = std::uint64_t{1} << 18;  ///< Multiply-adds below which waking threads costs more.
+
+std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+
+/// Scratch memory that a thread keeps between products: fresh pages cost more than packing into them does.
+class Workspace {
+public:
+    std::byte* at_least(std::uint64_t bytes) {
+        if (bytes > size_) {
+            memory_.reset();
+            memory_.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+            size_ = bytes;
+        }
+        return memory_.get();
+    }
+
+private:
+    static constexpr std::align_val_t kAlignment{64};
+    struct Free {
+        void operator()(std::byte* p) const { ::operator delete(p, kAlignment); }
+    };
+    std::unique_ptr<std::byte, Free> memory_;
+    std::uint64_t size_ = 0;
+};
+
+/// One product: sizes, packed operands of the blocks at hand, and the two loops over them.
+class Product {
+public:
+    Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride,
+            ThreadPool& pool)
+        : kernel_(kernel), a_(a), b_(b), c_(c), c_stride_(c_stride), pool_(pool),
+          rows_(round_up(a.rows, kernel.lanes)), panels_((b.cols + kernel.cols - 1) / kernel.cols),
+          blocks_(matmul_blocks(a.cols)) {}
+
+    void run(Workspace& workspace) {
+        const std::uint64_t each = block_bytes();
+        at_hand_ = std::min(blocks_, std::max<std::uint64_t>(1, kPackedBytesMax / each));
+        place(workspace.at_least(at_hand_ * each));
+        for (begin_ = 0; begin_ < blocks_; begin_ += at_hand_) {
+            here_ = std::min(at_hand_, blocks_ - begin_);
+            pack();
+            multiply();
+        }
+    }
+
+private:
+    // Every part is a multiple of 64 bytes, so that all of them are aligned like the first.
+    std::uint64_t a_bytes() const { return round_up(rows_ * kernel_.row_words() * 4, 64); }
+    std::uint64_t b_bytes() const { return panels_ * kernel_.panel_words() * 4; }
+    std::uint64_t scale_a_bytes() const { return round_up(rows_ * 4, 64); }
+    std::uint64_t scale_b_bytes() const { return round_up(panels_ * kernel_.cols * 4, 64); }
+    std::uint64_t start_bytes() const { return round_up(rows_ * kSlicesMax * 4, 64); }
+    std::uint64_t block_bytes() const {
+        return a_bytes() + b_bytes() + scale_a_bytes() + scale_b_bytes() + start_bytes();
+    }
+
+    void place(std::byte* memory) {
+        const auto take = [&memory](std::uint64_t bytes) {
+            std::byte* const part = memory;
+            memory += bytes;
+            return part;
+        };
+        packed_a_ = reinterpret_cast<std::uint32_t*>(take(at_hand_ * a_bytes()));
+        packed_b_ = reinterpret_cast<std::uint32_t*>(take(at_hand_ * b_bytes()));
+        scale_a_ = reinterpret_cast<float*>(take(at_hand_ * scale_a_bytes()));
+        scale_b_ = reinterpret_cast<float*>(take(at_hand_ * scale_b_bytes()));
+        start_ = reinterpret_cast<std::int32_t*>(take(at_hand_ * start_bytes()));
+    }
+
+    std::uint32_t* row_of(std::uint64_t block, std::uint64_t row) const {
+        return packed_a_ + block * (a_bytes() / 4) + row * kernel_.row_words();
+    }
+    std::uint32_t* panel_of(std::uint64_t block, std::uint64_t panel) const {
+        return packed_b_ + block * (b_bytes() / 4) + panel * kernel_.panel_words();
+    }
+    float* scale_a_of(std::uint64_t block) const { return scale_a_ + block * (scale_a_bytes() / 4); }
+    float* scale_b_of(std::uint64_t block) const { return scale_b_ + block * (scale_b_bytes() / 4); }
+    std::int32_t* start_of(std::uint64_t block) const { return start_ + block * (start_bytes() / 4); }
+    std::uint32_t terms(std::uint64_t block) const {
+        return static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
+    }
+    std::uint64_t grain(std::uint64_t tasks) const {
+        return a_.rows * b_.cols * a_.cols < kSerialWork ? tasks : 1;
+    }
+
+    void pack() {
+        const std::uint64_t units_a = rows_ / kernel_.lanes, units_b = panels_ * (kernel_.cols / kernel_.lanes);
+        const std::uint64_t units = (units_a + units_b) * here_;
+        pool_.parallel_for(units, grain(units), [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; ++i) {
+                const std::uint64_t block = i / (units_a + units_b), unit = i % (units_a + units_b);
+                if (unit < units_a) pack_rows(block, unit * kernel_.lanes);
+                else pack_columns(block, (unit - units_a) * kernel_.lanes);
+            }
+        });
+    }
+
+    PackSource source(const MatrixView& x, std::uint64_t block, std::uint64_t vector, std::uint64_t vectors,
+                      std::uint64_t vector_stride, std::uint64_t k_stride) const {
+        PackSource out;
+        out.vector_stride = vector_stride;
+        out.k_stride = k_stride;
+        out.vectors = static_cast<std::uint32_t>(vector < vectors ? std::min<std::uint64_t>(kernel_.lanes, vectors - vector) : 0);
+        out.n = terms(block);
+        if (out.vectors != 0) out.data = x.data + vector * vector_stride + (begin_ + block) * kBlockK * k_stride;
+        return out;
+    }
+
+    void pack_rows(std::uint64_t block, std::uint64_t row) {
+        kernel_.pack_a(source(a_, block, row, a_.rows, a_.row_stride, a_.col_stride), row_of(block, row),
+                       scale_a_of(block) + row, start_of(block) + row * kSlicesMax);
+    }
+
+    void pack_columns(std::uint64_t block, std::uint64_t column) {
+        kernel_.pack_b(source(b_, block, column, b_.cols, b_.col_stride, b_.row_stride),
+                       panel_of(block, column / kernel_.cols) + column % kernel_.cols, scale_b_of(block) + column);
+    }
+
+    /// Rows of C in one task: as many as keep packed A in the cache, fewer where threads would have too little to do.
+    std::uint64_t chunk_rows() const {
+        const std::uint64_t cached = std::max<std::uint64_t>(1, kChunkBytes / (kernel_.row_words() * 4));
+        std::uint64_t chunks = (a_.rows + cached - 1) / cached;
+        if (pool_.threads() > 1) chunks = std::max(chunks, (std::uint64_t{pool_.threads()} * 4 + panels_ - 1) / panels_);
+        return std::max<std::uint64_t>(kernel_.rows, round_up((a_.rows + chunks - 1) / chunks, kernel_.rows));
+    }
+
+    void multiply() {
+        const std::uint64_t rows = chunk_rows();
+        const std::uint64_t chunks = (a_.rows + rows - 1) / rows;
+        pool_.parallel_for(chunks * panels_, grain(chunks * panels_), [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t task = begin; task < end; ++task) {
+                const std::uint64_t first = task / panels_ * rows;
+                chunk(first, std::min(rows, a_.rows - first), task % panels_);
+            }
+        });
+    }
+
+    /// One panel of columns for `rows` rows: the panel stays in the first-level cache for all tiles of a block.
+    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t panel) {
+        const std::uint64_t column = panel * kernel_.cols;
+        const std::uint64_t columns = std::min<std::uint64_t>(kernel_.cols, b_.cols - column);
+        // Tiles of nearly equal height are faster than full ones and a small rest.
+        const std::uint64_t tiles = (rows + kernel_.rows - 1) / kernel_.rows;
+        for (std::uint64_t block = 0; block < here_; ++block) {
+            std::uint64_t row = first_row;
+            for (std::uint64_t t = 0; t < tiles; ++t) {
+                const std::uint64_t end = first_row + rows * (t + 1) / tiles;
+                tile(block, row, end - row, panel, column, columns);
+                row = end;
+            }
+        }
+    }
+
+    void tile(std::uint64_t block, std::uint64_t row, std::uint64_t rows, std::uint64_t panel, std::uint64_t column,
+              std::uint64_t columns) {
+        Tile t;
+        t.a = row_of(block, row);
+        t.b = panel_of(block, panel);
+        t.scale_a = scale_a_of(block) + row;
+        t.scale_b = scale_b_of(block) + column;
+        t.start = start_of(block) + row * kSlicesMax;
+        t.rows = static_cast<std::uint32_t>(rows);
+        t.groups = (terms(block) + kernel_.group - 1) / kernel_.group;
+        t.narrow = columns <= kernel_.lanes;
+        t.first = begin_ + block == 0;
+        t.last = begin_ + block + 1 == blocks_;
+        float* const c = c_ + row * c_stride_ + column;
+        if (columns == kernel_.cols || columns == kernel_.lanes) {
+            t.c = c;
+            t.c_stride = c_stride_;
+            return kernel_.multiply(t);
+        }
+        alignas(64) float edge[kTileRowsMax * 2 * kLanesMax] = {};
+        t.c = edge;
+        t.c_stride = kernel_.cols;
+        for (std::uint64_t r = 0; r < rows && !t.first; ++r) {
+            std::copy_n(c + r * c_stride_, columns, edge + r * kernel_.cols);
+        }
+        kernel_.multiply(t);
+        for (std::uint64_t r = 0; r < rows; ++r) {
+            std::copy_n(edge + r * kernel_.cols, columns, c + r * c_stride_);
+        }
+    }
+
+    const MatmulKernel& kernel_;
+    const MatrixView& a_;
+    const MatrixView& b_;
+    float* const c_;
+    const std::uint64_t c_stride_;
+    ThreadPool& pool_;
+    const std::uint64_t rows_, panels_, blocks_;  ///< Rows of A padded to whole packing units.
+    std::uint64_t at_hand_ = 0, begin_ = 0, here_ = 0;
+    std::uint32_t* packed_a_ = nullptr;
+    std::uint32_t* packed_b_ = nullptr;
+    float* scale_a_ = nullptr;
+    float* scale_b_ = nullptr;
+    std::int32_t* start_ = nullptr;
+};
+
+}  // namespace
+
+void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
+                  std::uint64_t c_stride, ThreadPool& pool) {
+    if (a.rows == 0 || b.cols == 0) return;
+    if (a.cols == 0) {
+        for (std::uint64_t r = 0; r < a.rows; ++r) std::fill_n(c + r * c_stride, b.cols, 0.0f);
+        return;
+    }
+    static thread_local Workspace workspace;
+    Product(kernel, a, b, c, c_stride, pool).run(workspace);
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+// The fast matrix products: what an instruction set supplies (packing and a micro kernel) and the driver that is the
+// same for all (engine.cpp). Files compiled for one instruction set include this header and no standard container or
+// algorithm: a template instantiated there could be linked into code that must run on any machine.
+//
+// Both operands are packed block by block of 256 in K, as 32-bit words of `group` consecutive k:
+//   A: row after row, each a_words · 256/group words: word w of group g at [w · 256/group + g];
+//   B: panels of `cols` columns, each 256/group · b_words · cols words: [group][word][column].
+// The words are the fp32 values themselves (f32), pairs of int16 (vpmaddwd) or quadruples of int8 (VNNI, AMX).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/matmul/matmul.hpp"
+#include "kernels/matmul/slices.hpp"
+
+namespace retrace::kernels {
+
+inline constexpr std::uint32_t kLanesMax = 16;  ///< Widest vector, in 32-bit lanes.
+inline constexpr std::uint32_t kTileRowsMax = 32;
+
+/// Up to `lanes` vectors along K of one operand within one block: rows of A or columns of B.
+struct PackSource {
+    const float* data = nullptr;
+    std::uint64_t vector_stride = 0, k_stride = 0;
+    std::uint32_t vectors = 0, n = 0;  ///< n <= 256 values each.
+};
+
+/// One tile of C, at most MatmulKernel::rows × cols, and one block of K.
+struct Tile {
+    const std::uint32_t* a = nullptr;   ///< First row.
+    const std::uint32_t* b = nullptr;   ///< Panel.
+    const float* scale_a = nullptr;     ///< One a row; null for f32, like the next two.
+    const float* scale_b = nullptr;     ///< One a column, `cols` of them.
+    const std::int32_t* start = nullptr;  ///< kSlicesMax a row: where the integer sums S_g start.
+    float* c = nullptr;                 ///< Carried values; every column of the panel is read and written.
+    std::uint64_t c_stride = 0;
+    std::uint32_t rows = 0, groups = 0;
+    bool narrow = false;                ///< Only the panel's first half of columns matters.
+    bool first = false, last = false;   ///< First block of K: c is not read. Last: the epilogue is applied.
+};
+
+struct MatmulKernel {
+    std::uint32_t rows = 0, cols = 0;   ///< Largest tile; cols = 2 · lanes.
+    std::uint32_t lanes = 0;            ///< Vectors packed by one call.
+    std::uint32_t group = 0, a_words = 0, b_words = 0;
+    /// `out` is the first vector's row. `scale` and `start` (kSlicesMax a row) are null for f32.
+    void (*pack_a)(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t* start) = nullptr;
+    /// `out` is the first vector's column in its panel. All `lanes` columns are written, missing ones with zeros.
+    void (*pack_b)(const PackSource& source, std::uint32_t* out, float* scale) = nullptr;
+    void (*multiply)(const Tile& tile) = nullptr;
+
+    std::uint32_t row_words() const { return a_words * kBlockK / group; }
+    std::uint32_t panel_words() const { return b_words * kBlockK / group * cols; }
+};
+
+/// The kernels of one instruction set; null on machines of another architecture.
+const MatmulKernel* matmul_kernel_avx2(Precision precision);
+const MatmulKernel* matmul_kernel_avx512(Precision precision);
+const MatmulKernel* matmul_kernel_vnni(Precision precision);
+const MatmulKernel* matmul_kernel_amx(Precision precision);
+
+/// A · B with `kernel`, in blocks and tiles over the pool.
+void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
+                  std::uint64_t c_stride, ThreadPool& pool);
+
+}  // namespace retrace::kernels

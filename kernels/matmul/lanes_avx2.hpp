@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// Eight 32-bit lanes, for the kernels of words.hpp. Included by *_avx2.cpp alone.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace retrace::kernels {
+namespace {
+
+struct LanesAvx2 {
+    static constexpr int width = 8;
+    using F = __m256;
+    using I = __m256i;
+
+    static F load(const float* p) { return _mm256_loadu_ps(p); }
+    static I load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const I*>(p)); }
+    static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
+    static void store(std::uint32_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<I*>(p), x); }
+    static F broadcast(float x) { return _mm256_set1_ps(x); }
+    static I broadcast(std::int32_t x) { return _mm256_set1_epi32(x); }
+    static F zero() { return _mm256_setzero_ps(); }
+    static I zero_words() { return _mm256_setzero_si256(); }
+    static I bits(F x) { return _mm256_castps_si256(x); }
+    static F floats(I x) { return _mm256_castsi256_ps(x); }
+
+    static F add(F a, F b) { return _mm256_add_ps(a, b); }
+    static F mul(F a, F b) { return _mm256_mul_ps(a, b); }
+    static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
+    static I add(I a, I b) { return _mm256_add_epi32(a, b); }
+    static I bit_and(I a, I b) { return _mm256_and_si256(a, b); }
+    static I bit_or(I a, I b) { return _mm256_or_si256(a, b); }
+    static I max(I a, I b) { return _mm256_max_epi32(a, b); }
+    static I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
+    template <int n>
+    static I shift_left(I x) { return _mm256_slli_epi32(x, n); }
+    template <int n>
+    static I shift_right(I x) { return _mm256_srai_epi32(x, n); }
+    /// Low halves of `low`, high halves of `high`.
+    static I halves(I low, I high) { return _mm256_blend_epi16(low, high, 0xaa); }
+    /// Sum of the two products of int16 in each lane.
+    static I dot16(I a, I b) { return _mm256_madd_epi16(a, b); }
+    /// To the nearest even.
+    static I to_int(F x) { return _mm256_cvtps_epi32(x); }
+    static F to_float(I x) { return _mm256_cvtepi32_ps(x); }
+    /// 256·high + low, rounded once. A double holds the sum exactly.
+    static F wide_to_float(I high, I low) {
+        return _mm256_set_m128(wide_half(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)),
+                               wide_half(_mm256_castsi256_si128(high), _mm256_castsi256_si128(low)));
+    }
+    /// All bits set where a < b, signed.
+    static I less(I a, I b) { return _mm256_cmpgt_epi32(b, a); }
+    static std::uint32_t reduce_max(I x) {
+        __m128i m = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
+        return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
+    }
+    /// The epilogue of NUMERICS 1.
+    static F finish(F x) {
+        const I sign = broadcast(INT32_MIN);
+        const I magnitude = _mm256_andnot_si256(sign, bits(x));
+        const I tiny = less(magnitude, broadcast(0x00800000)), nan = less(broadcast(0x7f800000), magnitude);
+        const I flushed = _mm256_blendv_epi8(bits(x), bit_and(bits(x), sign), tiny);
+        return floats(_mm256_blendv_epi8(flushed, broadcast(0x7fc00000), nan));
+    }
+    /// dst[c][r] = src[r][c] for 8×8 words; strides in words.
+    static void transpose(const std::uint32_t* src, std::uint64_t src_stride, std::uint32_t* dst,
+                          std::uint64_t dst_stride) {
+        I r[8], t[8];
+        for (int i = 0; i < 8; ++i) r[i] = load(src + static_cast<std::uint64_t>(i) * src_stride);
+        for (int i = 0; i < 8; i += 2) {
+            t[i] = _mm256_unpacklo_epi32(r[i], r[i + 1]);
+            t[i + 1] = _mm256_unpackhi_epi32(r[i], r[i + 1]);
+        }
+        for (int i = 0; i < 8; i += 4) {
+            r[i] = _mm256_unpacklo_epi64(t[i], t[i + 2]);
+            r[i + 1] = _mm256_unpackhi_epi64(t[i], t[i + 2]);
+            r[i + 2] = _mm256_unpacklo_epi64(t[i + 1], t[i + 3]);
+            r[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
+        }
+        for (int i = 0; i < 4; ++i) {
+            store(dst + static_cast<std::uint64_t>(i) * dst_stride, _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
+            store(dst + static_cast<std::uint64_t>(i + 4) * dst_stride,
+                  _mm256_permute2x128_si256(r[i], r[i + 4], 0x31));
+        }
+    }
+
+private:
+    static __m128 wide_half(__m128i high, __m128i low) {
+        const __m256d sum = _mm256_add_pd(_mm256_mul_pd(_mm256_cvtepi32_pd(high), _mm256_set1_pd(256.0)),
+                                          _mm256_cvtepi32_pd(low));
+        return _mm256_cvtpd_ps(sum);
+    }
+};
+
+}  // namespace
+}  // namespace retrace::kernels

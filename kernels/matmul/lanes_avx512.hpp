@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Sixteen 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included by files compiled for AVX-512 alone.
+#pragma once
+
+#if defined(__GNUC__) && !defined(__clang__)
+// GCC 12's own intrinsics start from an undefined register and warn about it (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace retrace::kernels {
+namespace {
+
+struct LanesAvx512 {
+    static constexpr int width = 16;
+    using F = __m512;
+    using I = __m512i;
+
+    static F load(const float* p) { return _mm512_loadu_ps(p); }
+    static I load(const std::uint32_t* p) { return _mm512_loadu_si512(p); }
+    static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
+    static void store(std::uint32_t* p, I x) { _mm512_storeu_si512(p, x); }
+    static F broadcast(float x) { return _mm512_set1_ps(x); }
+    static I broadcast(std::int32_t x) { return _mm512_set1_epi32(x); }
+    static F zero() { return _mm512_setzero_ps(); }
+    static I zero_words() { return _mm512_setzero_si512(); }
+    static I bits(F x) { return _mm512_castps_si512(x); }
+    static F floats(I x) { return _mm512_castsi512_ps(x); }
+
+    static F add(F a, F b) { return _mm512_add_ps(a, b); }
+    static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+    static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+    static I add(I a, I b) { return _mm512_add_epi32(a, b); }
+    static I bit_and(I a, I b) { return _mm512_and_si512(a, b); }
+    static I bit_or(I a, I b) { return _mm512_or_si512(a, b); }
+    static I max(I a, I b) { return _mm512_max_epi32(a, b); }
+    static I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
+    template <int n>
+    static I shift_left(I x) { return _mm512_slli_epi32(x, n); }
+    template <int n>
+    static I shift_right(I x) { return _mm512_srai_epi32(x, n); }
+    /// Low halves of `low`, high halves of `high`.
+    static I halves(I low, I high) { return _mm512_mask_blend_epi16(0xaaaaaaaau, low, high); }
+    /// Sum of the two products of int16 in each lane.
+    static I dot16(I a, I b) { return _mm512_madd_epi16(a, b); }
+    /// To the nearest even.
+    static I to_int(F x) { return _mm512_cvtps_epi32(x); }
+    static F to_float(I x) { return _mm512_cvtepi32_ps(x); }
+    /// 256·high + low, rounded once.
+    static F wide_to_float(I high, I low) {
+        const __m256 lower = wide_half(_mm512_castsi512_si256(high), _mm512_castsi512_si256(low));
+        const __m256 upper = wide_half(_mm512_extracti64x4_epi64(high, 1), _mm512_extracti64x4_epi64(low, 1));
+        return _mm512_insertf32x8(_mm512_castps256_ps512(lower), upper, 1);
+    }
+    /// All bits set where a < b, signed.
+    static I less(I a, I b) { return _mm512_movm_epi32(_mm512_cmplt_epi32_mask(a, b)); }
+    static std::uint32_t reduce_max(I x) {
+        const __m256i half = _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        __m128i m = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+        m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
+        return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
+    }
+    /// The epilogue of NUMERICS 1.
+    static F finish(F x) {
+        const I sign = broadcast(INT32_MIN);
+        const I magnitude = _mm512_andnot_si512(sign, bits(x));
+        const __mmask16 tiny = _mm512_cmplt_epi32_mask(magnitude, broadcast(0x00800000));
+        const __mmask16 nan = _mm512_cmpgt_epi32_mask(magnitude, broadcast(0x7f800000));
+        const I flushed = _mm512_mask_and_epi32(bits(x), tiny, bits(x), sign);
+        return floats(_mm512_mask_mov_epi32(flushed, nan, broadcast(0x7fc00000)));
+    }
+    /// dst[c][r] = src[r][c] for 16×16 words; strides in words.
+    static void transpose(const std::uint32_t* src, std::uint64_t src_stride, std::uint32_t* dst,
+                          std::uint64_t dst_stride) {
+        I r[16], t[16];
+        for (int i = 0; i < 16; ++i) r[i] = load(src + static_cast<std::uint64_t>(i) * src_stride);
+        for (int i = 0; i < 16; i += 2) {
+            t[i] = _mm512_unpacklo_epi32(r[i], r[i + 1]);
+            t[i + 1] = _mm512_unpackhi_epi32(r[i], r[i + 1]);
+        }
+        for (int i = 0; i < 16; i += 4) {
+            r[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+            r[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+            r[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+            r[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+        }
+        // r[4g + c] holds, in 128-bit lane l, column 4l + c of rows 4g .. 4g+3.
+        for (int c = 0; c < 4; ++c) {
+            const I low0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);         // lanes 0, 2 of both
+            const I high0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0xdd);        // lanes 1, 3 of both
+            const I low1 = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0x88);
+            const I high1 = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0xdd);
+            const std::uint64_t at = static_cast<std::uint64_t>(c);
+            store(dst + at * dst_stride, _mm512_shuffle_i32x4(low0, low1, 0x88));
+            store(dst + (at + 4) * dst_stride, _mm512_shuffle_i32x4(high0, high1, 0x88));
+            store(dst + (at + 8) * dst_stride, _mm512_shuffle_i32x4(low0, low1, 0xdd));
+            store(dst + (at + 12) * dst_stride, _mm512_shuffle_i32x4(high0, high1, 0xdd));
+        }
+    }
+
+private:
+    static __m256 wide_half(__m256i high, __m256i low) {
+        const I sum = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(high), 8), _mm512_cvtepi32_epi64(low));
+        return _mm512_cvtepi64_ps(sum);
+    }
+};
+
+}  // namespace
+}  // namespace retrace::kernels

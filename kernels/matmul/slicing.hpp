@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Lines 2 to 6 and 13 of NUMERICS 3 on vectors: what word and byte kernels share. L is a type of lanes (lanes_*.hpp).
+// Included by files compiled for one instruction set alone.
+#pragma once
+
+#include "kernels/matmul/engine.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+/// Copies vector `v` of a source along K into 256 floats, zeros behind it.
+inline void copy_vector(const PackSource& source, std::uint32_t v, float* out) {
+    const float* const x = source.data + v * source.vector_stride;
+    for (std::uint32_t k = 0; k < source.n; ++k) out[k] = x[k * source.k_stride];
+    for (std::uint32_t k = source.n; k < kBlockK; ++k) out[k] = 0.0f;
+}
+
+/// Copies a source of at most `lanes` adjacent vectors so that each k has all lanes, missing ones zero.
+inline void copy_across(const PackSource& source, std::uint32_t lanes, float* out) {
+    for (std::uint32_t k = 0; k < source.n; ++k) {
+        const float* const x = source.data + k * source.k_stride;
+        for (std::uint32_t v = 0; v < lanes; ++v) out[k * lanes + v] = v < source.vectors ? x[v] : 0.0f;
+    }
+}
+
+/// Where to read one vector: in place where its values are adjacent and fill whole registers, else from `copy`.
+inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple, float* copy) {
+    if (source.k_stride == 1 && source.n % multiple == 0) return source.data + v * source.vector_stride;
+    copy_vector(source, v, copy);
+    return copy;
+}
+
+/// Scale and quantisation of one vector: q = int(x · factor) & keep.
+template <class L>
+struct Quantiser {
+    typename L::F factor;
+    typename L::I keep;
+
+    typename L::I operator()(typename L::F x) const { return L::bit_and(L::to_int(L::mul(x, factor)), keep); }
+};
+
+/// The same scale in all lanes: one vector along K, `count` values, a multiple of the lanes.
+template <class L, int S>
+Quantiser<L> quantiser_along(const float* x, std::uint32_t count, float* scale) {
+    typename L::I largest = L::zero_words();
+    const typename L::I magnitude = L::broadcast(INT32_MAX);
+    for (std::uint32_t k = 0; k < count; k += L::width) {
+        largest = L::max(largest, L::bit_and(L::bits(L::load(x + k)), magnitude));
+    }
+    const std::uint32_t most = L::reduce_max(largest);
+    *scale = slice_scale(S, most);
+    if (most >= kInfinityBits) return {L::zero(), L::zero_words()};
+    return {L::broadcast(power_of_two(8 * S - 1 - slice_exponent(most))), L::broadcast(-1)};
+}
+
+/// A scale a lane: `n` rows of adjacent vectors.
+template <class L, int S>
+Quantiser<L> quantiser_across(const float* x, std::uint64_t k_stride, std::uint32_t n, float* scale) {
+    typename L::I most = L::zero_words();
+    const typename L::I magnitude = L::broadcast(INT32_MAX);
+    for (std::uint32_t k = 0; k < n; ++k) {
+        most = L::max(most, L::bit_and(L::bits(L::load(x + k * k_stride)), magnitude));
+    }
+    const typename L::I field = L::template shift_right<23>(L::add(most, L::broadcast(0x00020000)));
+    const typename L::I exponent = L::max(L::sub(field, L::broadcast(126)), L::broadcast(kExponentMin));
+    const typename L::I finite = L::less(most, L::broadcast(static_cast<std::int32_t>(kInfinityBits)));
+    const typename L::I power = L::add(exponent, L::broadcast(127 - 7 - 4 * (S - 1)));
+    const typename L::I nan = L::sub(L::broadcast(static_cast<std::int32_t>(kNanBits)),
+                                     L::bit_and(finite, L::broadcast(static_cast<std::int32_t>(kNanBits))));
+    L::store(scale, L::floats(L::bit_or(nan, L::bit_and(finite, L::template shift_left<23>(power)))));
+    const typename L::I shift = L::sub(L::broadcast(127 + 8 * S - 1), exponent);
+    return {L::floats(L::template shift_left<23>(shift)), finite};
+}
+
+/// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for f32.
+template <class L, int S>
+void carry(const Tile& t, int row, int part, typename L::F value) {
+    float* const c = t.c + static_cast<std::uint64_t>(row) * t.c_stride + part * L::width;
+    typename L::F carried;
+    if constexpr (S == 0) {
+        carried = t.first ? value : L::add(L::load(c), value);
+    } else {
+        const typename L::F v = L::mul(value, L::broadcast(t.scale_a[row]));
+        carried = L::fma(v, L::load(t.scale_b + part * L::width), t.first ? L::zero() : L::load(c));
+    }
+    L::store(c, t.last ? L::finish(carried) : carried);
+}
+
+}  // namespace
+}  // namespace retrace::kernels

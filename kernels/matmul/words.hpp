@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// Kernels whose packed word belongs to one k: fp32 chains (S = 0) and digit slices by vpmaddwd (S = 1, 2, 3), which
+// adds two products of int16 exactly. With d and e the digits of A and B, Q1 = 256·e0 + e1 and Q = 256·e0 + e1 for S=2:
+//   S=1: (d0, 0)·(e0, 0)
+//   S=2: (d0, d1)·(Q, e0)                           = 256·d0e0 + d0e1 + d1e0
+//   S=3: (d0, d1)·(Q1, e0), (d0, d1)·(e2, e1) + (0, d2)·(Q1, e0);   T = 256·first + second
+// Included by files compiled for one instruction set alone.
+#pragma once
+
+#include "kernels/matmul/slicing.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+template <class L, int S>
+struct Words {
+    using F = typename L::F;
+    using I = typename L::I;
+    static constexpr int kWords = S == 3 ? 2 : 1;
+    static constexpr int kRowWords = kWords * static_cast<int>(kBlockK);
+    static constexpr int kCols = 2 * L::width;
+
+    // The signed low byte, in the high half of each lane.
+    static I low_digit(I q) { return L::template shift_right<8>(L::template shift_left<24>(q)); }
+    // The digits above it.
+    static I drop_digit(I q) { return L::template shift_right<8>(L::add(q, L::broadcast(128))); }
+
+    static void words_a(I q, I out[2]) {
+        if constexpr (S <= 1) out[0] = S == 0 ? q : L::halves(q, L::zero_words());
+        if constexpr (S == 2) out[0] = L::halves(drop_digit(q), low_digit(q));
+        if constexpr (S == 3) {
+            const I upper = drop_digit(q);
+            out[0] = L::halves(drop_digit(upper), low_digit(upper));
+            out[1] = L::halves(L::zero_words(), low_digit(q));
+        }
+    }
+
+    static void words_b(I q, I out[2]) {
+        if constexpr (S <= 1) out[0] = S == 0 ? q : L::halves(q, L::zero_words());
+        if constexpr (S == 2) out[0] = L::halves(q, L::template shift_left<16>(drop_digit(q)));
+        if constexpr (S == 3) {
+            const I upper = drop_digit(q);
+            out[0] = L::halves(upper, L::template shift_left<16>(drop_digit(upper)));
+            out[1] = L::halves(L::template shift_right<16>(low_digit(q)), low_digit(upper));
+        }
+    }
+
+    /// One vector along K into its row: words of the same kind adjacent.
+    template <void (*words)(I, I*)>
+    static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
+        const std::uint32_t count = (n + L::width - 1) / L::width * L::width;
+        Quantiser<L> quantise{};
+        if constexpr (S != 0) quantise = quantiser_along<L, S>(x, count, scale);
+        for (std::uint32_t k = 0; k < count; k += L::width) {
+            I w[2];
+            words(S == 0 ? L::bits(L::load(x + k)) : quantise(L::load(x + k)), w);
+            for (int i = 0; i < kWords; ++i) L::store(out + i * static_cast<int>(kBlockK) + k, w[i]);
+        }
+    }
+
+    /// Adjacent vectors, one a lane: word i of k at out[(k · kWords + i) · stride].
+    template <void (*words)(I, I*)>
+    static void across(const PackSource& source, std::uint32_t* out, std::uint32_t stride, float* scale) {
+        alignas(64) float copy[kBlockK * L::width];
+        const float* x = source.data;
+        std::uint64_t k_stride = source.k_stride;
+        if (source.vectors < L::width) {
+            copy_across(source, L::width, copy);
+            x = copy;
+            k_stride = L::width;
+        }
+        Quantiser<L> quantise{};
+        if constexpr (S != 0) quantise = quantiser_across<L, S>(x, k_stride, source.n, scale);
+        for (std::uint32_t k = 0; k < source.n; ++k) {
+            I w[2];
+            const F value = L::load(x + k * k_stride);
+            words(S == 0 ? L::bits(value) : quantise(value), w);
+            for (int i = 0; i < kWords; ++i) L::store(out + (k * kWords + static_cast<std::uint32_t>(i)) * stride, w[i]);
+        }
+    }
+
+    static void pack_a(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t*) {
+        if (source.vector_stride == 1 && source.k_stride != 1) {
+            alignas(64) std::uint32_t turned[kRowWords * L::width];
+            across<words_a>(source, turned, L::width, scale);
+            for (int i = 0; i < kWords; ++i) {
+                for (std::uint32_t k = 0; k < source.n; k += L::width) {
+                    L::transpose(turned + (k * kWords + static_cast<std::uint32_t>(i)) * L::width, kWords * L::width,
+                                 out + i * static_cast<int>(kBlockK) + k, kRowWords);
+                }
+            }
+            return;
+        }
+        alignas(64) float copy[kBlockK];
+        for (std::uint32_t v = 0; v < source.vectors; ++v) {
+            along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
+        }
+    }
+
+    static void pack_b(const PackSource& source, std::uint32_t* out, float* scale) {
+        if (source.vector_stride == 1 || source.vectors == 0) return across<words_b>(source, out, kCols, scale);
+        alignas(64) float copy[kBlockK];
+        alignas(64) std::uint32_t rows[kRowWords * L::width];
+        for (std::uint32_t v = 0; v < L::width; ++v) {
+            std::uint32_t* const row = rows + v * kRowWords;
+            scale[v] = 0.0f;
+            if (v < source.vectors) along<words_b>(vector_of(source, v, L::width, copy), source.n, row, scale + v);
+            else for (int i = 0; i < kRowWords; ++i) row[i] = 0;
+        }
+        for (int i = 0; i < kWords; ++i) {
+            for (std::uint32_t k = 0; k < source.n; k += L::width) {
+                L::transpose(rows + i * static_cast<int>(kBlockK) + k, kRowWords,
+                             out + (k * kWords + static_cast<std::uint32_t>(i)) * kCols, kWords * kCols);
+            }
+        }
+    }
+
+    /// R rows and P registers of columns of fp32 chains.
+    template <int R, int P>
+    static void chains(const Tile& t) {
+        F sum[R][P];
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) sum[r][p] = L::zero();
+        }
+        const std::uint32_t* a = t.a;
+        const std::uint32_t* b = t.b;
+        for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kCols) {
+            F y[P];
+            for (int p = 0; p < P; ++p) y[p] = L::floats(L::load(b + p * L::width));
+            for (int r = 0; r < R; ++r) {
+                const F x = L::floats(L::broadcast(static_cast<std::int32_t>(a[r * kRowWords])));
+                for (int p = 0; p < P; ++p) sum[r][p] = L::fma(x, y[p], sum[r][p]);
+            }
+        }
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, sum[r][p]);
+        }
+    }
+
+    /// R rows and P registers of columns of exact sums; `low` is used by S = 3 alone.
+    template <int R, int P>
+    static void sums(const Tile& t) {
+        constexpr int kLow = S == 3 ? P : 1;
+        I sum[R][P], low[R][kLow];
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) sum[r][p] = L::zero_words();
+            for (int p = 0; p < kLow; ++p) low[r][p] = L::zero_words();
+        }
+        const std::uint32_t* a = t.a;
+        const std::uint32_t* b = t.b;
+        for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kWords * kCols) {
+            I y[P], z[kLow];
+            for (int p = 0; p < P; ++p) y[p] = L::load(b + p * L::width);
+            if constexpr (S == 3) {
+                for (int p = 0; p < P; ++p) z[p] = L::load(b + kCols + p * L::width);
+            }
+            for (int r = 0; r < R; ++r) {
+                const I x = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords]));
+                for (int p = 0; p < P; ++p) sum[r][p] = L::add(sum[r][p], L::dot16(x, y[p]));
+                if constexpr (S == 3) {
+                    const I x2 = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords + static_cast<int>(kBlockK)]));
+                    for (int p = 0; p < P; ++p) {
+                        low[r][p] = L::add(low[r][p], L::add(L::dot16(x, z[p]), L::dot16(x2, y[p])));
+                    }
+                }
+            }
+        }
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) {
+                carry<L, S>(t, r, p, S == 3 ? L::wide_to_float(sum[r][p], low[r][p % kLow]) : L::to_float(sum[r][p]));
+            }
+        }
+    }
+
+    template <int R, int P>
+    static void multiply_rows(const Tile& t) {
+        if constexpr (R > 1) {
+            if (t.rows != R) return multiply_rows<R - 1, P>(t);
+        }
+        if constexpr (S == 0) chains<R, P>(t);
+        else sums<R, P>(t);
+    }
+
+    /// Tiles of at most R rows, P registers at a time.
+    template <int R, int P>
+    static void multiply(const Tile& t) {
+        if (P == 2 && !t.narrow) return multiply_rows<R, P>(t);
+        multiply_rows<R, 1>(t);
+        if (t.narrow) return;
+        Tile right = t;
+        right.b += L::width;
+        right.c += L::width;
+        if (S != 0) right.scale_b += L::width;
+        multiply_rows<R, 1>(right);
+    }
+
+    template <int R, int P>
+    static constexpr MatmulKernel kernel() {
+        MatmulKernel k;
+        k.rows = R;
+        k.cols = kCols;
+        k.lanes = L::width;
+        k.group = 1;
+        k.a_words = k.b_words = kWords;
+        k.pack_a = pack_a;
+        k.pack_b = pack_b;
+        k.multiply = multiply<R, P>;
+        return k;
+    }
+};
+
+}  // namespace
+}  // namespace retrace::kernels

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+// Every back end of this machine against the reference, bit by bit: shapes, strides, kinds of data, thread counts.
+#include "kernels/matmul/matmul.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/exec/thread_pool.hpp"
+#include "kernels/matmul/backend.hpp"
+#include "kernels/matmul/slices.hpp"
+#include "kernels/scalar/scalar.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+enum class Data { normal, heavy, wide, subnormal, signed_zeros, special, ties };
+constexpr Data kData[] = {Data::normal,       Data::heavy,   Data::wide, Data::subnormal,
+                          Data::signed_zeros, Data::special, Data::ties};
+constexpr Precision kPrecisions[] = {Precision::f32, Precision::i8x1, Precision::i8x2, Precision::i8x3};
+
+class Random {
+public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+    std::uint32_t next() {
+        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<std::uint32_t>(state_ >> 32);
+    }
+    std::uint64_t below(std::uint64_t n) { return next() % n; }
+    float unit() { return (static_cast<float>(next() >> 8) - 8388608.0f) * 0x1p-23f; }
+
+    float value(Data data) {
+        switch (data) {
+            case Data::normal: return unit() + unit() + unit();
+            case Data::heavy: return std::ldexp(unit(), static_cast<int>(below(41)) - 20);
+            case Data::wide: return from_bits(next() % 0x7f000000u | (next() & kSignBit));
+            case Data::subnormal: return from_bits((next() & kSignBit) | (next() & (below(4) == 0 ? 0xffffffu : 0x7fffffu)));
+            case Data::signed_zeros: return below(8) != 0 ? from_bits(next() & kSignBit) : unit() * 0x1p-75f;
+            case Data::special: return special();
+            case Data::ties: return (static_cast<float>(below(65537)) - 32768.0f) * 0x1p-15f;
+        }
+        return 0.0f;
+    }
+
+private:
+    float special() {
+        switch (below(400)) {
+            case 0: return from_bits(0xffc12345u);
+            case 1: return std::numeric_limits<float>::infinity();
+            case 2: return -std::numeric_limits<float>::infinity();
+            case 3: return std::numeric_limits<float>::max();
+            default: return unit();
+        }
+    }
+    std::uint64_t state_;
+};
+
+struct Shape {
+    std::uint64_t m, n, k;
+};
+
+/// A matrix in one of the three kinds of layout that the packers tell apart.
+struct Operand {
+    std::vector<float> memory;
+    MatrixView view;
+};
+
+Operand operand(std::uint64_t rows, std::uint64_t cols, unsigned layout, Data data, Random& random) {
+    Operand out;
+    const std::uint64_t pad = layout == 0 ? 0 : 3;
+    out.view.rows = rows;
+    out.view.cols = cols;
+    if (layout == 2) {  // neither stride is 1
+        out.view.row_stride = 2 * cols + pad;
+        out.view.col_stride = 2;
+    } else {
+        const bool transposed = layout == 1;
+        out.view.row_stride = transposed ? 1 : cols + pad;
+        out.view.col_stride = transposed ? rows + pad : 1;
+    }
+    out.memory.resize(rows * cols == 0 ? 1 : (rows - 1) * out.view.row_stride + (cols - 1) * out.view.col_stride + 1);
+    for (float& x : out.memory) x = random.value(data);
+    out.view.data = out.memory.data();
+    return out;
+}
+
+std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
+    std::vector<std::uint32_t> bits;
+    for (const float x : values) bits.push_back(to_bits(x));
+    return bits;
+}
+
+/// Products at every level and with several thread counts; returns how many differ from the reference.
+int differences(Precision precision, const MatrixView& a, const MatrixView& b, const std::string& what) {
+    const std::uint64_t stride = b.cols + 5;
+    std::vector<float> want(a.rows * stride + 1, 7.0f);
+    matmul_reference(precision, a, b, want.data(), stride);
+    int count = 0;
+    for (const CpuLevel level : cpu_levels()) {
+        for (const unsigned threads : {1u, 3u}) {
+            ThreadPool pool(threads);
+            std::vector<float> got(a.rows * stride + 1, 7.0f);
+            matmul_at(level, precision, a, b, got.data(), stride, pool);
+            // The comparison covers the padding between rows: nothing outside C may be written.
+            if (bits_of(got) != bits_of(want)) {
+                ADD_FAILURE() << what << " at " << name_of(level) << ", " << threads << " threads";
+                ++count;
+            }
+        }
+    }
+    return count;
+}
+
+void compare(const Shape& shape, unsigned layout_a, unsigned layout_b, Data data, std::uint64_t seed) {
+    Random random(seed);
+    const Operand a = operand(shape.m, shape.k, layout_a, data, random);
+    const Operand b = operand(shape.k, shape.n, layout_b, data, random);
+    for (const Precision precision : kPrecisions) {
+        const std::string what = "precision " + std::to_string(static_cast<int>(precision)) + ", " +
+                                 std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" +
+                                 std::to_string(shape.k) + ", layouts " + std::to_string(layout_a) +
+                                 std::to_string(layout_b) + ", data " + std::to_string(static_cast<int>(data)) +
+                                 ", seed " + std::to_string(seed);
+        differences(precision, a.view, b.view, what);
+    }
+}
+
+TEST(NumericsMatmul, EmptyAndTinyShapes) {
+    for (const std::uint64_t m : {0, 1, 2}) {
+        for (const std::uint64_t n : {0, 1, 3}) {
+            for (const std::uint64_t k : {0, 1, 4, 5}) compare({m, n, k}, 0, 0, Data::normal, 1);
+        }
+    }
+}
+
+TEST(NumericsMatmul, EdgesOfTilesAndBlocks) {
+    std::uint64_t seed = 100;
+    for (const std::uint64_t m : {1, 7, 15, 16, 17, 29}) {
+        for (const std::uint64_t n : {1, 8, 9, 16, 17, 31, 32, 33, 65}) compare({m, n, 70}, 0, 0, Data::normal, ++seed);
+    }
+    for (const std::uint64_t k : {15, 16, 17, 63, 64, 65, 255, 256, 257, 511, 512, 513, 1030}) {
+        compare({19, 37, k}, 0, 0, Data::normal, ++seed);
+        compare({19, 37, k}, 1, 1, Data::normal, ++seed);
+    }
+}
+
+TEST(NumericsMatmul, RandomShapesLayoutsAndData) {
+    Random random(20261121);
+    for (int i = 0; i < 60; ++i) {
+        const Shape shape{1 + random.below(80), 1 + random.below(80), 1 + random.below(600)};
+        const unsigned layout_a = static_cast<unsigned>(random.below(3)), layout_b = static_cast<unsigned>(random.below(3));
+        compare(shape, layout_a, layout_b, kData[i % std::size(kData)], 1000 + static_cast<std::uint64_t>(i));
+    }
+}
+
+TEST(NumericsMatmul, ManyTilesInManyThreads) {
+    compare({300, 130, 700}, 0, 1, Data::heavy, 5);
+    compare({130, 300, 300}, 1, 0, Data::normal, 6);
+}
+
+TEST(NumericsMatmul, LinksChainToTheProduct) {
+    Random random(9);
+    for (const Data data : kData) {
+        const Operand a = operand(1, 600, 0, data, random), b = operand(600, 1, 1, data, random);
+        for (const Precision precision : kPrecisions) {
+            float carried = matmul_start(precision);
+            for (std::uint32_t begin = 0; begin < 600; begin += 256) {
+                const std::uint32_t n = std::min(256u, 600 - begin);
+                carried = matmul_link(precision, a.memory.data() + begin, b.memory.data() + begin, n, carried);
+            }
+            float c = 0;
+            matmul_reference(precision, a.view, b.view, &c, 1);
+            EXPECT_EQ(to_bits(matmul_finish(carried)), to_bits(c));
+        }
+    }
+}
+
+TEST(NumericsMatmul, FirstChainKeepsANegativeZero) {
+    const float x = -0x1p-100f, y = 0x1p-100f;  // the product underflows to -0
+    for (const CpuLevel level : cpu_levels()) {
+        ThreadPool pool(1);
+        float c = 1;
+        matmul_at(level, Precision::f32, {&x, 1, 1, 1, 1}, {&y, 1, 1, 1, 1}, &c, 1, pool);
+        EXPECT_EQ(to_bits(c), kSignBit) << name_of(level);
+    }
+}
+
+TEST(NumericsMatmul, SlicesAreAccurate) {
+    Random random(11);
+    const Operand a = operand(32, 3072, 0, Data::normal, random), b = operand(3072, 32, 0, Data::normal, random);
+    const double limits[] = {1e-6, 3e-2, 1.5e-4, 1e-6};  // relative Frobenius error: f32, i8x1, i8x2, i8x3
+    for (std::size_t p = 0; p < std::size(kPrecisions); ++p) {
+        ThreadPool pool(1);
+        std::vector<float> c(32 * 32);
+        matmul(kPrecisions[p], a.view, b.view, c.data(), 32, pool);
+        double error = 0, size = 0;
+        for (std::uint64_t i = 0; i < 32; ++i) {
+            for (std::uint64_t j = 0; j < 32; ++j) {
+                double exact = 0;
+                for (std::uint64_t k = 0; k < 3072; ++k) exact += static_cast<double>(a.view.at(i, k)) * b.view.at(k, j);
+                error += std::pow(c[i * 32 + j] - exact, 2);
+                size += exact * exact;
+            }
+        }
+        EXPECT_LT(std::sqrt(error / size), limits[p]) << "precision " << p;
+    }
+}
+
+}  // namespace
+}  // namespace retrace::kernels
