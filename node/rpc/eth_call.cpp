@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// eth_call and eth_estimateGas.
+#include "node/rpc/methods.hpp"
+#include "node/rpc/revert.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+using ledger::SimulatedCall;
+
+template <class T>
+Checked<T> member(std::size_t arg, const json::object& object, const char* name, Parsed<T> (*parse)(const json::value&),
+                  T absent) {
+    const json::value* value = object.if_contains(name);
+    if (value == nullptr || value->is_null()) return absent;
+    Parsed<T> parsed = parse(*value);
+    if (!parsed) return invalid_argument(arg, std::string(name) + ": " + parsed.error());
+    return std::move(parsed).value();
+}
+
+/// `data` and `input` are the old and the new name of one thing. Members that matter to a transaction only (nonce,
+/// fees, type, chain id) are not looked at.
+Checked<SimulatedCall> parse_call(const Params& params) {
+    RETRACE_TRY(object, params.object(0));
+    SimulatedCall call;
+    RETRACE_TRY(from, member(0, *object, "from", parse_address, ledger::Address{}));
+    RETRACE_TRY(gas, member(0, *object, "gas", parse_u64, std::uint64_t{0}));
+    RETRACE_TRY(value, member(0, *object, "value", parse_u256, ledger::U256{}));
+    RETRACE_TRY(input, member(0, *object, "input", parse_data, Bytes{}));
+    RETRACE_TRY(old_input, member(0, *object, "data", parse_data, Bytes{}));
+    if (!input.empty() && !old_input.empty() && input != old_input) {
+        return invalid_params("both \"data\" and \"input\" are set and not equal. Please use \"input\" only");
+    }
+    if (const json::value* to = object->if_contains("to"); to != nullptr && !to->is_null()) {
+        RETRACE_TRY(address, member(0, *object, "to", parse_address, ledger::Address{}));
+        call.to = address;
+    }
+    call.from = from;
+    call.gas = gas;
+    call.value = value;
+    call.data = input.empty() ? std::move(old_input) : std::move(input);
+    return call;
+}
+
+/// Balance and nonce of accounts can be overridden; native contracts have no code or words to override.
+Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t index, const ledger::StateView& view) {
+    ledger::StateDiff diff;
+    if (!params.has(index)) return diff;
+    RETRACE_TRY(object, params.object(index));
+    for (const auto& [name, entry] : *object) {
+        RETRACE_TRY(address, argument(index, parse_address(json::value(name))));
+        const json::object* fields = entry.if_object();
+        if (fields == nullptr) return invalid_argument(index, "an override is not an object");
+        for (const char* refused : {"code", "state", "stateDiff"}) {
+            if (fields->contains(refused)) {
+                return invalid_argument(index, std::string("override of ") + refused + " is not supported: no EVM");
+            }
+        }
+        ledger::Account account = view.account(address);
+        RETRACE_TRY(balance, member(index, *fields, "balance", parse_u256, account.balance));
+        RETRACE_TRY(nonce, member(index, *fields, "nonce", parse_u64, account.nonce));
+        diff.accounts[address] = ledger::Account{nonce, balance};
+    }
+    return diff;
+}
+
+struct Prepared {
+    SimulatedCall call;
+    std::shared_ptr<const ledger::StateView> base;  // keeps the overlay's ground alive
+    std::unique_ptr<ledger::State> state;
+    ledger::BlockContext block;
+};
+
+Checked<Prepared> prepare(const Backend& backend, const Params& params) {
+    RETRACE_TRY(call, parse_call(params));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(at, state_at(backend, ref));
+    RETRACE_TRY(overrides, parse_overrides(params, 2, *at.view));
+    auto context = backend.chain.context_at(at.height);
+    if (!context) return server_error("header not found");
+    Prepared out{std::move(call), at.view, std::make_unique<ledger::State>(*at.view), *context};
+    out.state->apply(overrides);
+    return out;
+}
+
+Answer eth_call(const Backend& backend, const Params& params) {
+    RETRACE_TRY(run, prepare(backend, params));
+    const auto out = ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
+    if (out.refusal) return server_error(out.refusal->message);
+    if (!out.result.ok) return Unexpected{reverted(out.result.output)};
+    return json::value(data(View(out.result.output)));
+}
+
+Answer estimate_gas(const Backend& backend, const Params& params) {
+    RETRACE_TRY(run, prepare(backend, params));
+    const auto out =
+        ledger::estimate_gas(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
+    if (out.run.refusal) return server_error(out.run.refusal->message);
+    if (!out.ok()) return Unexpected{reverted(out.run.result.output)};
+    return json::value(quantity(out.gas));
+}
+
+}  // namespace
+
+void register_eth_call(Router& router, const Backend& backend) {
+    const std::vector<ParamInfo> params{{"call", "Call"},
+                                        {"block", "BlockTag", false},
+                                        {"state_overrides", "Object", false},
+                                        {"block_overrides", "Object", false}};
+    router.add({"eth_call", "Runs a call and leaves nothing behind.", params, "Data",
+                [&backend](const Params& p, Caller&) { return eth_call(backend, p); }});
+    router.add({"eth_estimateGas", "A gas limit with which the call succeeds.", params, "Quantity",
+                [&backend](const Params& p, Caller&) { return estimate_gas(backend, p); }});
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// eth_getLogs and the polled filters.
+#include <algorithm>
+
+#include "node/rpc/eth_json.hpp"
+#include "node/rpc/filters.hpp"
+#include "node/rpc/methods.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+constexpr std::uint64_t kHashesMax = 10'000;  // of one answer of a block filter; the rest follows with the next
+
+Checked<std::string> filter_id(const Params& params) {
+    const json::string* id = params.at(0).if_string();
+    if (id == nullptr) return invalid_argument(0, "not a filter id");
+    return std::string(id->data(), id->size());
+}
+
+Answer log_changes(const Backend& backend, LogFilterState& state) {
+    const std::uint64_t tip = backend.chain.height();
+    std::uint64_t last = tip;
+    if (state.query.to.kind == BlockRef::Kind::height) last = std::min(last, state.query.to.height);
+    if (state.next_height > last) return json::value(json::array());
+    RETRACE_TRY(found, find_logs(backend, state.query.filter, state.next_height, last));
+    state.next_height = tip + 1;
+    return json::value(logs_json(found));
+}
+
+Answer block_changes(const Backend& backend, BlockFilterState& state) {
+    const std::uint64_t last = std::min(backend.chain.height(), state.next_height + kHashesMax - 1);
+    json::array hashes;
+    for (; state.next_height <= last; ++state.next_height) {
+        const auto header = backend.chain.header(state.next_height);
+        if (!header) return server_error("header not found");
+        hashes.emplace_back(data(ledger::block_hash(*header)));
+    }
+    return json::value(std::move(hashes));
+}
+
+Answer pending_changes(PendingFilterState& state) {
+    json::array hashes;
+    for (const Hash32& hash : state.hashes) hashes.emplace_back(data(hash));
+    state.hashes.clear();
+    return json::value(std::move(hashes));
+}
+
+Answer changes(const Backend& backend, FilterState& state) {
+    if (auto* logs = std::get_if<LogFilterState>(&state)) return log_changes(backend, *logs);
+    if (auto* blocks = std::get_if<BlockFilterState>(&state)) return block_changes(backend, *blocks);
+    return pending_changes(std::get<PendingFilterState>(state));
+}
+
+Answer get_filter_changes(const Backend& backend, const Params& params) {
+    RETRACE_TRY(id, filter_id(params));
+    Answer answer = server_error("filter not found");
+    backend.filters.with(id, [&](FilterState& state) { answer = changes(backend, state); });
+    return answer;
+}
+
+Answer get_filter_logs(const Backend& backend, const Params& params) {
+    RETRACE_TRY(id, filter_id(params));
+    std::optional<LogQuery> query;
+    backend.filters.with(id, [&](FilterState& state) {
+        if (const auto* logs = std::get_if<LogFilterState>(&state)) query = logs->query;
+    });
+    if (!query) return server_error("filter not found");
+    RETRACE_TRY(found, find_logs(backend, *query));
+    return json::value(logs_json(found));
+}
+
+Answer new_log_filter(const Backend& backend, const Params& params) {
+    RETRACE_TRY(query, parse_log_query(params, 0));
+    if (query.block_hash) return invalid_params("a filter of one block never changes; use eth_getLogs");
+    std::uint64_t next = backend.chain.height() + 1;
+    if (query.from.kind == BlockRef::Kind::height) next = std::max(next, query.from.height);
+    return json::value(backend.filters.add(LogFilterState{std::move(query), next}));
+}
+
+}  // namespace
+
+void register_eth_logs(Router& router, const Backend& backend) {
+    router.add({"eth_getLogs", "Events of a range of blocks.", {{"filter", "Filter"}}, "Array",
+                [&backend](const Params& params, Caller&) -> Answer {
+                    RETRACE_TRY(query, parse_log_query(params, 0));
+                    RETRACE_TRY(found, find_logs(backend, query));
+                    return json::value(logs_json(found));
+                }});
+    router.add({"eth_newFilter", "Watches for events.", {{"filter", "Filter"}}, "Quantity",
+                [&backend](const Params& params, Caller&) { return new_log_filter(backend, params); }});
+    router.add({"eth_newBlockFilter", "Watches for blocks.", {}, "Quantity",
+                [&backend](const Params&, Caller&) -> Answer {
+                    return json::value(backend.filters.add(BlockFilterState{backend.chain.height() + 1}));
+                }});
+    router.add({"eth_newPendingTransactionFilter", "Watches for transactions.", {}, "Quantity",
+                [&backend](const Params&, Caller&) -> Answer {
+                    return json::value(backend.filters.add(PendingFilterState{}));
+                }});
+    router.add({"eth_getFilterChanges", "What is new since the last question.", {{"id", "Quantity"}}, "Array",
+                [&backend](const Params& params, Caller&) { return get_filter_changes(backend, params); }});
+    router.add({"eth_getFilterLogs", "All events of a filter's range.", {{"id", "Quantity"}}, "Array",
+                [&backend](const Params& params, Caller&) { return get_filter_logs(backend, params); }});
+    router.add({"eth_uninstallFilter", "Forgets a filter.", {{"id", "Quantity"}}, "Boolean",
+                [&backend](const Params& params, Caller&) -> Answer {
+                    RETRACE_TRY(id, filter_id(params));
+                    return json::value(backend.filters.remove(id));
+                }});
+}
+
+}  // namespace retrace::node::rpc

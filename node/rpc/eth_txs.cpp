@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Sending transactions and finding them again.
+#include "node/rpc/eth_json.hpp"
+#include "node/rpc/methods.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+Answer send_raw(const Backend& backend, const Params& params) {
+    RETRACE_TRY(raw, params.data(0));
+    const auto sent = backend.application.submit(raw);
+    if (!sent) return server_error(sent.error().message);
+    return json::value(data(*sent));
+}
+
+json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
+    const auto header = backend.chain.header(record.height);
+    ensure(header.has_value(), "a mined transaction has a block");
+    const TxPlace place{ledger::block_hash(*header), record.height, record.index, record.receipt.effective_gas_price};
+    return tx_json(record.tx, &place);
+}
+
+Answer get_tx(const Backend& backend, const Params& params) {
+    RETRACE_TRY(hash, params.hash(0));
+    if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
+    if (const auto pending = backend.pool.find(hash)) return json::value(tx_json(*pending, nullptr));
+    // It may have moved from the pool into a block between the two looks.
+    if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
+    return json::value(nullptr);
+}
+
+Answer get_receipt(const Backend& backend, const Params& params) {
+    RETRACE_TRY(hash, params.hash(0));
+    const auto record = backend.chain.tx(hash);
+    if (!record) return json::value(nullptr);
+    const auto header = backend.chain.header(record->height);
+    ensure(header.has_value(), "a mined transaction has a block");
+    return json::value(receipt_json(record->tx, record->receipt,
+                                    {ledger::block_hash(*header), record->height, header->time_s(), record->index,
+                                     record->first_log_index}));
+}
+
+}  // namespace
+
+void register_eth_txs(Router& router, const Backend& backend) {
+    router.add({"eth_sendRawTransaction", "Takes a signed transaction; its hash.", {{"transaction", "Data"}}, "Hash",
+                [&backend](const Params& params, Caller&) { return send_raw(backend, params); }});
+    router.add({"eth_getTransactionByHash", "A transaction, mined or pending.", {{"hash", "Hash"}}, "Transaction",
+                [&backend](const Params& params, Caller&) { return get_tx(backend, params); }});
+    router.add({"eth_getTransactionReceipt", "What a mined transaction did.", {{"hash", "Hash"}}, "Receipt",
+                [&backend](const Params& params, Caller&) { return get_receipt(backend, params); }});
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// One HTTP connection: requests one after the other, JSON-RPC on POST, routes, upgrade to WebSocket.
+#include <limits>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <spdlog/spdlog.h>
+
+#include "node/rpc/server_parts.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+using HttpReply = http::response<http::string_body>;
+using RequestParser = http::request_parser<http::string_body>;
+
+std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
+std::string_view text(beast::string_view v) { return {v.data(), v.size()}; }
+
+/// The stream of a connection that others may close.
+class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
+public:
+    explicit HttpConnection(beast::tcp_stream s) : stream(std::move(s)) { waiting_since_ns = now_ns(); }
+    void close() override {
+        net::post(stream.get_executor(), [self = shared_from_this()] {
+            if (!self->upgraded) self->stream.close();
+        });
+    }
+    bool is_websocket() const noexcept override { return false; }
+
+    beast::tcp_stream stream;
+    beast::flat_buffer buffer;
+    bool upgraded = false;  ///< The stream went to a WebSocket.
+};
+
+void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply) {
+    const std::string_view origin = text(request[http::field::origin]);
+    const auto& allowed = shared.options.cors_origins;
+    const bool any = std::find(allowed.begin(), allowed.end(), "*") != allowed.end();
+    if (any) {
+        reply.set(http::field::access_control_allow_origin, "*");
+    } else if (!origin.empty() && shared.origin_allowed(origin)) {
+        reply.set(http::field::access_control_allow_origin, origin);
+        reply.set(http::field::vary, "Origin");
+    } else {
+        return;
+    }
+    if (request.method() != http::verb::options) return;
+    reply.set(http::field::access_control_allow_methods, "GET, POST, PUT, OPTIONS");
+    reply.set(http::field::access_control_allow_headers, "content-type, authorization, range");
+    reply.set(http::field::access_control_max_age, "600");
+}
+
+HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body) {
+    HttpReply reply;
+    reply.version(request.version());
+    reply.result(status);
+    reply.keep_alive(request.keep_alive());
+    if (!type.empty()) reply.set(http::field::content_type, type);
+    reply.body() = std::move(body);
+    return reply;
+}
+
+bool is_json(const HttpMessage& request) {
+    std::string_view type = text(request[http::field::content_type]);
+    type = type.substr(0, type.find(';'));
+    while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+    return beast::iequals(beast::string_view(type.data(), type.size()), "application/json");
+}
+
+HttpReply answer_rpc(const Shared& shared, const HttpMessage& request) {
+    if (request.method() == http::verb::options) return make_reply(request, 204, "", "");
+    if (request.method() != http::verb::post) {
+        return make_reply(request, 405, "text/plain", "JSON-RPC is served by POST and WebSocket\n");
+    }
+    // Only this type makes a browser ask first, so a page cannot post here behind its user's back.
+    if (!is_json(request)) {
+        return make_reply(request, 415, "text/plain", "invalid content type, only application/json is supported\n");
+    }
+    Caller caller;
+    return make_reply(request, 200, "application/json", shared.dispatcher.handle(request.body(), caller));
+}
+
+HttpReply answer_route(const HttpRoute& route, const HttpMessage& message) {
+    HttpRequest request;
+    request.method = std::string(text(message.method_string()));
+    request.target = std::string(text(message.target()));
+    for (const auto& field : message) {
+        std::string name(text(field.name_string()));
+        for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        request.headers[name] = std::string(text(field.value()));
+    }
+    request.body = message.body();
+    try {
+        HttpResponse response = route.handler(request);
+        HttpReply reply = make_reply(message, response.status, response.content_type, std::move(response.body));
+        for (const auto& [name, value] : response.headers) reply.set(name, value);
+        return reply;
+    } catch (const std::exception& e) {
+        spdlog::error("event=route_bug target=\"{}\" what=\"{}\"", request.target, e.what());
+        return make_reply(message, 500, "text/plain", "internal error\n");
+    }
+}
+
+std::size_t body_limit(const Shared& shared, std::string_view target) {
+    const HttpRoute* route = shared.route_of(target);
+    return route != nullptr ? route->body_max : shared.options.body_max;
+}
+
+net::awaitable<void> write_reply(HttpConnection& connection, const Shared& shared, HttpReply& reply, bool head_only) {
+    reply.prepare_payload();
+    if (head_only) reply.body().clear();
+    connection.stream.expires_after(shared.options.read_timeout);
+    http::response_serializer<http::string_body> serializer(reply);
+    if (head_only) {
+        co_await http::async_write_header(connection.stream, serializer, net::use_awaitable);
+    } else {
+        co_await http::async_write(connection.stream, serializer, net::use_awaitable);
+    }
+}
+
+net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request, unsigned status,
+                            std::string why) {
+    shared.count_refused();
+    HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
+    reply.keep_alive(false);
+    add_cors(shared, request, reply);
+    co_await write_reply(connection, shared, reply, false);
+}
+
+net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, const HttpMessage& request) {
+    const HttpRoute* route = shared.route_of(text(request.target()));
+    if (route == nullptr || request.method() == http::verb::options) co_return answer_rpc(shared, request);
+    // Routes may read disks: they run on workers, so that JSON-RPC goes on meanwhile.
+    const auto workers = shared.workers.get_executor();
+    co_await net::post(workers, net::bind_executor(workers, net::use_awaitable));
+    HttpReply reply = answer_route(*route, request);
+    co_await net::post(connection.stream.get_executor(), net::use_awaitable);
+    co_return reply;
+}
+
+/// Reads one request. nullopt: refused and answered, or the stream ended; the connection is done.
+net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared, bool first) {
+    RequestParser parser;
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit follows the head
+    const auto& options = shared.options;
+    connection.stream.expires_after(first ? options.read_timeout : options.idle_timeout);
+    connection.waiting_since_ns = now_ns();
+    co_await http::async_read_header(connection.stream, connection.buffer, parser, net::use_awaitable);
+    connection.waiting_since_ns = std::numeric_limits<std::int64_t>::max();
+
+    const std::size_t limit = body_limit(shared, text(parser.get().target()));
+    if (parser.content_length().value_or(0) > limit) {
+        co_await refuse(connection, shared, parser.get(), 413, "the body is over the limit\n");
+        co_return std::nullopt;
+    }
+    parser.body_limit(limit);
+    connection.stream.expires_after(options.read_timeout);
+    if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
+        http::response<http::string_body> go_on{http::status::continue_, parser.get().version()};
+        co_await http::async_write(connection.stream, go_on, net::use_awaitable);
+    }
+    boost::system::error_code failed;
+    co_await http::async_read(connection.stream, connection.buffer, parser,
+                              net::redirect_error(net::use_awaitable, failed));
+    if (failed == http::error::body_limit) {
+        co_await refuse(connection, shared, parser.get(), 413, "the body is over the limit\n");
+        co_return std::nullopt;
+    }
+    if (failed) throw boost::system::system_error(failed);
+    co_return parser.release();
+}
+
+/// Returns the request that turns the connection into a WebSocket; nullopt when the connection is done.
+net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connection, Shared& shared) {
+    for (bool first = true;; first = false) {
+        std::optional<HttpMessage> request = co_await read_request(connection, shared, first);
+        if (!request || beast::websocket::is_upgrade(*request)) co_return request;
+        HttpReply reply = co_await answer(connection, shared, *request);
+        add_cors(shared, *request, reply);
+        co_await write_reply(connection, shared, reply, request->method() == http::verb::head);
+        if (!reply.keep_alive()) co_return std::nullopt;
+    }
+}
+
+/// Bytes that are not HTTP get an answer; a time-out, a reset or an end of stream is the client's own affair.
+bool is_malformed(const boost::system::error_code& code) {
+    return code.category() == http::make_error_code(http::error::bad_method).category() &&
+           code != http::error::end_of_stream && code != http::error::partial_message;
+}
+
+}  // namespace
+
+net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
+    auto connection = std::make_shared<HttpConnection>(std::move(stream));
+    const std::uint64_t id = shared.add(connection);
+    std::optional<HttpMessage> upgrade;
+    bool malformed = false;
+    try {
+        upgrade = co_await serve_requests(*connection, shared);
+    } catch (const boost::system::system_error& e) {
+        malformed = is_malformed(e.code());
+    } catch (const std::exception& e) {
+        spdlog::error("event=connection_bug what=\"{}\"", e.what());
+    }
+    shared.remove(id);
+    if (upgrade) {
+        connection->upgraded = true;
+        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade));
+        co_return;
+    }
+    if (malformed) {
+        try {
+            co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400, "not an HTTP request\n");
+        } catch (const boost::system::system_error&) {
+            // The client is gone; there is nobody to tell.
+        }
+    }
+    boost::system::error_code ignored;
+    connection->stream.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
+}
+
+}  // namespace retrace::node::rpc

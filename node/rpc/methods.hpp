@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The families of methods. Each registers its own with handlers that hold a reference to the backend.
+#pragma once
+
+#include "node/rpc/backend.hpp"
+#include "node/rpc/router.hpp"
+
+namespace retrace::node::rpc {
+
+void register_net_web3(Router& router, const Backend& backend);
+void register_eth_blocks(Router& router, const Backend& backend);
+void register_eth_state(Router& router, const Backend& backend);
+void register_eth_call(Router& router, const Backend& backend);
+void register_eth_txs(Router& router, const Backend& backend);
+void register_eth_fees(Router& router, const Backend& backend);
+void register_eth_logs(Router& router, const Backend& backend);
+void register_eth_subscribe(Router& router, const Backend& backend);
+void register_retrace_status(Router& router, const Backend& backend);
+void register_retrace_state(Router& router, const Backend& backend);
+
+/// All of the above and rpc.discover, which lists what was registered by the time it is called.
+void register_methods(Router& router, const Backend& backend);
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// The table of methods. Every family of methods registers itself here; `rpc.discover` is made from the table.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/chain/log_search.hpp"
+#include "node/rpc/params.hpp"
+
+namespace retrace::node::rpc {
+
+struct Subscription {
+    enum class Kind : std::uint8_t { new_heads, logs, pending_txs };
+    Kind kind = Kind::new_heads;
+    ledger::LogFilter filter;      ///< Of logs.
+    bool full_txs = false;         ///< Of pending_txs: objects instead of hashes.
+};
+
+/// The subscriptions of one WebSocket connection.
+class Subscriptions {
+public:
+    virtual ~Subscriptions() = default;
+    /// Its id; an empty string when the connection holds too many. Events follow the answer that carries the id.
+    virtual std::string add(Subscription subscription) = 0;
+    virtual bool remove(const std::string& id) = 0;
+};
+
+/// Who asks.
+struct Caller {
+    Subscriptions* subscriptions = nullptr;  ///< nullptr over HTTP.
+};
+
+using Answer = Checked<json::value>;
+using Handler = std::function<Answer(const Params&, Caller&)>;
+
+struct ParamInfo {
+    std::string name;
+    std::string type;              ///< A name of the schemas in openrpc.cpp.
+    bool required = true;          ///< Optional ones come last.
+};
+
+struct Method {
+    std::string name;
+    std::string summary;
+    std::vector<ParamInfo> params;
+    std::string result;            ///< As ParamInfo::type.
+    Handler handler;
+};
+
+class Router {
+public:
+    /// A name is registered once (asserted).
+    void add(Method method);
+    const Method* find(std::string_view name) const;
+    /// By name.
+    const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
+
+    /// Checks the number of parameters and calls the handler. Whatever a handler throws becomes -32603.
+    Answer call(std::string_view name, const json::array& params, Caller& caller) const;
+
+private:
+    std::map<std::string, Method, std::less<>> methods_;
+};
+
+/// The OpenRPC document of the table.
+json::value openrpc(const Router& router, std::string_view version);
+
+}  // namespace retrace::node::rpc

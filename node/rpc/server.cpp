@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "node/rpc/server.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/json/serialize.hpp>
+#include <spdlog/spdlog.h>
+
+#include "node/rpc/eth_json.hpp"
+#include "node/rpc/server_parts.hpp"
+
+namespace retrace::node::rpc {
+
+using net::ip::tcp;
+
+std::uint64_t Shared::add(const std::shared_ptr<Connection>& connection) {
+    const std::lock_guard lock(mutex);
+    connections[next_connection] = connection;
+    return next_connection++;
+}
+
+void Shared::remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex);
+    connections.erase(id);
+}
+
+std::vector<std::shared_ptr<Connection>> Shared::open_connections() const {
+    std::vector<std::shared_ptr<Connection>> out;
+    const std::lock_guard lock(mutex);
+    for (const auto& [id, weak] : connections) {
+        if (auto connection = weak.lock()) out.push_back(std::move(connection));
+    }
+    return out;
+}
+
+void Shared::make_room() {
+    auto open = open_connections();
+    if (open.size() < options.connections) return;
+    const auto oldest = std::min_element(open.begin(), open.end(), [](const auto& a, const auto& b) {
+        return a->waiting_since_ns.load() < b->waiting_since_ns.load();
+    });
+    (*oldest)->close();
+    count_refused();
+}
+
+void Shared::count_refused() {
+    const std::lock_guard lock(mutex);
+    ++refused;
+}
+
+const HttpRoute* Shared::route_of(std::string_view target) const {
+    const HttpRoute* best = nullptr;
+    for (const HttpRoute& route : routes) {
+        if (target.substr(0, route.prefix.size()) != route.prefix) continue;
+        if (best == nullptr || route.prefix.size() > best->prefix.size()) best = &route;
+    }
+    return best;
+}
+
+bool Shared::origin_allowed(std::string_view origin) const {
+    return std::any_of(options.cors_origins.begin(), options.cors_origins.end(),
+                       [origin](const std::string& allowed) { return allowed == "*" || allowed == origin; });
+}
+
+struct Server::Impl {
+    std::unique_ptr<Shared> shared;
+    std::vector<std::thread> threads;
+    std::unique_ptr<tcp::acceptor> acceptor;
+    bool stopped = false;
+
+    net::awaitable<void> accept() {
+        for (;;) {
+            tcp::socket socket = co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
+            shared->make_room();
+            boost::system::error_code ignored;
+            socket.set_option(tcp::no_delay(true), ignored);
+            const auto executor = socket.get_executor();
+            net::co_spawn(executor, serve_http(*shared, beast::tcp_stream(std::move(socket))), net::detached);
+        }
+    }
+
+    /// An accept that fails for want of descriptors is tried again; the listener must not die of a full table.
+    net::awaitable<void> accept_for_ever() {
+        net::steady_timer pause(shared->io);
+        while (acceptor->is_open()) {
+            try {
+                co_await accept();
+            } catch (const boost::system::system_error& e) {
+                if (e.code() == net::error::operation_aborted) co_return;
+                spdlog::warn("event=accept_failed what=\"{}\"", e.what());
+            }
+            pause.expires_after(std::chrono::milliseconds(50));
+            co_await pause.async_wait(net::use_awaitable);
+        }
+    }
+};
+
+Server::Server(ServerOptions options, const Dispatcher& dispatcher) : impl_(std::make_unique<Impl>()) {
+    impl_->shared = std::make_unique<Shared>(std::move(options), dispatcher);
+}
+
+Server::~Server() { stop(); }
+
+void Server::route(HttpRoute route) { impl_->shared->routes.push_back(std::move(route)); }
+
+Result<std::uint16_t> Server::start() {
+    Shared& shared = *impl_->shared;
+    const std::string where = shared.options.host + ":" + std::to_string(shared.options.port);
+    try {
+        const tcp::endpoint endpoint(net::ip::make_address(shared.options.host), shared.options.port);
+        impl_->acceptor = std::make_unique<tcp::acceptor>(shared.io, endpoint, true);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == net::error::address_in_use) {
+            return error("port in use: " + where + " is taken by another process; choose another --rpc-port");
+        }
+        return error("cannot listen on " + where + ": " + e.code().message());
+    }
+    net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
+    for (unsigned i = 0; i < shared.options.threads; ++i) {
+        impl_->threads.emplace_back([&shared] { shared.io.run(); });
+    }
+    return impl_->acceptor->local_endpoint().port();
+}
+
+void Server::stop() noexcept {
+    if (impl_->stopped) return;
+    impl_->stopped = true;
+    Shared& shared = *impl_->shared;
+    shared.io.stop();
+    for (std::thread& thread : impl_->threads) thread.join();
+    shared.workers.stop();
+    shared.workers.join();
+    impl_->acceptor.reset();
+}
+
+void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
+    const auto open = impl_->shared->open_connections();
+    std::shared_ptr<BlockEvent> event;
+    for (const auto& connection : open) {
+        if (!connection->is_websocket()) continue;
+        if (!event) event = std::make_shared<BlockEvent>(BlockEvent{block, json::serialize(header_json(*block))});
+        connection->on_block(event);
+    }
+}
+
+void Server::publish(const ledger::TxPtr& pending) {
+    for (const auto& connection : impl_->shared->open_connections()) connection->on_pending(pending);
+}
+
+ServerStats Server::stats() const {
+    ServerStats out;
+    for (const auto& connection : impl_->shared->open_connections()) {
+        ++(connection->is_websocket() ? out.ws_connections : out.http_connections);
+    }
+    const std::lock_guard lock(impl_->shared->mutex);
+    out.refused = impl_->shared->refused;
+    return out;
+}
+
+}  // namespace retrace::node::rpc
