@@ -9,18 +9,21 @@
 namespace retrace::kernels {
 namespace {
 
-/// The extents that all operands of an elementwise op broadcast to: an operand's own where one is full.
+/// The extents that all operands of an elementwise op broadcast to: those of a full operand, the one of highest rank
+/// where several are full (so a single element keeps its [1] beside scalars).
 Dims broadcast_dims(const std::vector<OpFacts::Operand>& operands) {
     Geometry whole;
     for (const auto& operand : operands) {
         whole.rows = std::max(whole.rows, geometry(operand.dims).rows);
         whole.cols = std::max(whole.cols, geometry(operand.dims).cols);
     }
+    const Dims* best = nullptr;
     for (const auto& operand : operands) {
         const Geometry shape = geometry(operand.dims);
-        if (shape.rows == whole.rows && shape.cols == whole.cols) return operand.dims;
+        const bool full = shape.rows == whole.rows && shape.cols == whole.cols;
+        if (full && (best == nullptr || operand.dims.size() > best->size())) best = &operand.dims;
     }
-    return {whole.rows, whole.cols};
+    return best != nullptr ? *best : Dims{whole.rows, whole.cols};
 }
 
 }  // namespace

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+#include "kernels/builder/layers.hpp"
+#include "kernels/builder/optimizer.hpp"
+#include "kernels/builder/training.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Values in [-1, 1) that follow no pattern a layer could exploit.
+Tensor noise(Dims dims, std::uint32_t seed) {
+    Tensor tensor = zeros(DType::f32, std::move(dims));
+    std::uint32_t x = seed * 2654435761u + 12345;
+    for (std::uint64_t i = 0; i < tensor.elements(); ++i) {
+        x = x * 1664525u + 1013904223u;
+        tensor.f32()[i] = static_cast<float>(x >> 8) * 0x1p-23f - 1.0f;
+    }
+    return tensor;
+}
+
+/// Builds logits from parameters (state tensors); the program's next state is the gradients, its metric the loss.
+using Forward = std::function<Value(Tape&, const std::vector<Value>& parameters)>;
+
+struct Checked {
+    Program program;
+    State state;
+};
+
+Checked gradient_program(const std::vector<Dims>& shapes, const Forward& forward) {
+    Graph g;
+    Tape tape(g);
+    std::vector<Value> parameters;
+    Checked out;
+    for (const Dims& dims : shapes) {
+        parameters.push_back(g.state("p" + std::to_string(parameters.size()), DType::f32, dims));
+        out.state.tensors.push_back(noise(dims, static_cast<std::uint32_t>(parameters.size())));
+    }
+    const Value logits = forward(tape, parameters);
+    const std::uint64_t rows = g.matrix(logits).rows;
+    const Value labels = reshape(g, g.op(OpCode::iota, {}, {0}, {DType::i32, {rows}}), {rows, 1});
+    const Loss loss = softmax_cross_entropy(g, logits, labels);
+    g.set_metric(loss.loss, "loss");
+    const auto gradients = tape.gradients(logits, loss.logits_gradient, parameters);
+    for (std::size_t i = 0; i < parameters.size(); ++i) g.set_next(parameters[i], gradients[i]);
+    out.program = *g.build();
+    return out;
+}
+
+void expect_gradients(const std::vector<Dims>& shapes, const Forward& forward) {
+    const Checked checked = gradient_program(shapes, forward);
+    ThreadPool pool(1);
+    Executor executor(checked.program, pool);
+    const auto loss_at = [&](State state) { return double{executor.step(state, {})[0].value}; };
+    State gradients = checked.state;
+    executor.step(gradients, {});
+    for (std::size_t t = 0; t < shapes.size(); ++t) {
+        const std::uint64_t n = checked.state.tensors[t].elements();
+        for (std::uint64_t i = 0; i < n; i += 1 + n / 13) {
+            constexpr float kStep = 1.0f / 256;
+            State up = checked.state, down = checked.state;
+            up.tensors[t].f32()[i] += kStep;
+            down.tensors[t].f32()[i] -= kStep;
+            const double slope = (loss_at(up) - loss_at(down)) / (2.0 * kStep);
+            const double found = gradients.tensors[t].f32()[i];
+            EXPECT_NEAR(found, slope, 2e-3 + 0.02 * std::abs(slope)) << "tensor " << t << ", element " << i;
+        }
+    }
+}
+
+TEST(Gradients, of_linear_layers_and_relu) {
+    expect_gradients({{4, 9}, {12, 9}, {12}, {5, 12}}, [](Tape& tape, const std::vector<Value>& p) {
+        return linear(tape, relu(tape, linear(tape, p[0], p[1], p[2], Precision::f32)), p[3], std::nullopt, Precision::f32);
+    });
+}
+
+TEST(Gradients, of_convolution) {
+    expect_gradients({{2, 3, 6, 5}, {4, 3, 3, 3}, {4}}, [](Tape& tape, const std::vector<Value>& p) {
+        return view_as(tape, conv2d(tape, p[0], p[1], p[2], 2, 1, Precision::f32), {2, 36});
+    });
+}
+
+TEST(Gradients, of_overlapping_maximum_pooling) {
+    expect_gradients({{2, 2, 7, 7}}, [](Tape& tape, const std::vector<Value>& p) {
+        return view_as(tape, max_pool2d(tape, p[0], {3, 3, 2, 1}), {2, 32});
+    });
+}
+
+TEST(Gradients, add_up_where_a_value_is_used_twice_and_are_zero_where_it_is_not_used) {
+    const Checked checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
+        return linear(tape, linear(tape, p[0], p[1], std::nullopt, Precision::f32), p[1], std::nullopt, Precision::f32);
+    });
+    ThreadPool pool(1);
+    State state = checked.state;
+    Executor(checked.program, pool).step(state, {});
+    EXPECT_EQ(state.tensors[2], zeros(DType::f32, {7}));
+    expect_gradients({{3, 4}, {4, 4}}, [](Tape& tape, const std::vector<Value>& p) {
+        return linear(tape, linear(tape, p[0], p[1], std::nullopt, Precision::f32), p[1], std::nullopt, Precision::f32);
+    });
+}
+
+TEST(CrossEntropy, ignores_rows_that_are_not_valid) {
+    Graph g;
+    const Value logits = g.state("logits", DType::f32, {2, 3});
+    const Value labels = g.constant(DType::i32, {2, 1}, {2, 0, 0, 0, 1, 0, 0, 0});
+    const Loss loss = softmax_cross_entropy(g, logits, labels, g.constant(DType::boolean, {2, 1}, {1, 0}));
+    g.set_metric(loss.loss, "loss");
+    g.set_next(logits, loss.logits_gradient);
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    State state{0, {noise({2, 3}, 1)}};
+    const float* x = state.tensors[0].f32();
+    const double total = std::exp(x[0]) + std::exp(x[1]) + std::exp(x[2]);
+    const double expected = (std::log(total) - x[2]) / 2;
+    const double slope = (std::exp(x[2]) / total - 1) / 2;
+    Executor executor(program, pool);
+    EXPECT_NEAR(executor.step(state, {})[0].value, expected, 1e-6);
+    EXPECT_NEAR(state.tensors[0].f32()[2], slope, 1e-6);
+    for (int i = 3; i < 6; ++i) EXPECT_EQ(state.tensors[0].f32()[i], 0.0f);
+}
+
+/// Learning rates of the first steps.
+std::vector<float> rates(const TrainingSpec& spec, int steps) {
+    Graph g;
+    const Value rate = learning_rate(g, spec);
+    g.set_metric(g.op(OpCode::max, {rate, g.scalar(0.0f)}), "rate");
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    Executor executor(program, pool);
+    State state;
+    std::vector<float> out;
+    for (int i = 0; i < steps; ++i) out.push_back(executor.step(state, {})[0].value);
+    return out;
+}
+
+TEST(Schedule, warms_up_linearly_and_decays_as_a_cosine) {
+    TrainingSpec spec;
+    spec.learning_rate = 0.5f;
+    EXPECT_THAT(rates(spec, 2), ::testing::ElementsAre(0.5f, 0.5f));
+    spec.warmup_steps = 4;
+    spec.steps = 12;
+    EXPECT_THAT(rates(spec, 6), ::testing::ElementsAre(0.125f, 0.25f, 0.375f, 0.5f, 0.5f, 0.5f));
+    spec.schedule = "cosine";
+    const std::vector<float> cosine = rates(spec, 14);
+    for (int t = 4; t <= 12; ++t) {
+        EXPECT_NEAR(cosine[static_cast<std::size_t>(t)], 0.25 * (1 + std::cos(3.14159265358979 * (t - 4) / 8)), 1e-6) << t;
+    }
+    EXPECT_EQ(cosine[13], cosine[12]);
+}
+
+/// Two steps of an optimiser on one parameter whose gradient is the parameter itself.
+std::vector<float> two_steps(const TrainingSpec& spec, float start) {
+    Graph g;
+    const Value p = g.state("p", DType::f32, {1});
+    add_optimizer(g, spec, {{"p", p, g.op(OpCode::mul, {p, g.scalar(1.0f)})}});
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    Executor executor(program, pool);
+    State state;
+    for (std::uint32_t i = 0; i < program.states; ++i) state.tensors.push_back(zeros(DType::f32, {1}));
+    state.tensors[0].f32()[0] = start;
+    executor.step(state, {});
+    executor.step(state, {});
+    std::vector<float> out;
+    for (const Tensor& tensor : state.tensors) out.push_back(tensor.f32()[0]);
+    return out;
+}
+
+TEST(Optimizer, adamw_follows_its_formulas) {
+    TrainingSpec spec;
+    spec.learning_rate = 0.1f;
+    spec.weight_decay = 0.2f;
+    double p = 3, m = 0, v = 0;
+    for (int t = 1; t <= 2; ++t) {
+        const double gradient = p;
+        m = 0.9 * m + 0.1 * gradient;
+        v = 0.999 * v + 0.001 * gradient * gradient;
+        p = p * (1 - 0.1 * 0.2) - 0.1 * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+    }
+    const std::vector<float> found = two_steps(spec, 3.0f);
+    EXPECT_NEAR(found[0], p, 1e-5);
+    EXPECT_NEAR(found[1], m, 1e-6);
+    EXPECT_NEAR(found[2], v, 1e-6);
+}
+
+TEST(Optimizer, sgd_with_momentum_follows_its_formulas) {
+    TrainingSpec spec;
+    spec.optimizer = Optimizer::sgd;
+    spec.learning_rate = 0.1f;
+    spec.weight_decay = 0.5f;
+    double p = 2, velocity = 0;
+    for (int t = 1; t <= 2; ++t) {
+        velocity = 0.9 * velocity + p + 0.5 * p;
+        p -= 0.1 * velocity;
+    }
+    const std::vector<float> found = two_steps(spec, 2.0f);
+    EXPECT_NEAR(found[0], p, 1e-6);
+    EXPECT_NEAR(found[1], velocity, 1e-6);
+}
+
+TEST(BuildTraining, programs_share_their_state_tensors_and_follow_the_precision_policy) {
+    TrainingSpec training;
+    training.samples = 1000;
+    const Result<TrainingPrograms> built = build_training({}, training, 100, 30);
+    ASSERT_TRUE(built) << built.error().message;
+    ASSERT_EQ(built->train.states, 12u);  // two layers, weight and bias, each with two moments
+    for (std::uint32_t i = 0; i < 12; ++i) {
+        EXPECT_EQ(built->train.tensors[i].name, built->init.tensors[i].name);
+        EXPECT_EQ(built->train.tensors[i].dims, built->init.tensors[i].dims);
+        EXPECT_EQ(built->train.tensors[i].name, built->eval.tensors[i].name);
+        EXPECT_NE(built->train.tensors[i].writer, kNoWriter);
+        EXPECT_NE(built->init.tensors[i].writer, kNoWriter);
+        EXPECT_EQ(built->eval.tensors[i].writer, kNoWriter);
+    }
+    std::vector<std::uint64_t> precisions;
+    for (const OpRecord& op : built->train.ops) {
+        if (op.code == OpCode::matmul) precisions.push_back(op.attributes[0]);
+    }
+    // Layer, head; then the head's input gradient (K = 10: f32), its weight gradient, the layer's weight gradient.
+    EXPECT_THAT(precisions, ::testing::ElementsAre(3, 4, 1, 4, 3));
+}
+
+std::string refusal(const ModelSpec& model, const TrainingSpec& training, std::uint64_t eval_samples = 10,
+                    std::uint64_t eval_batch = 5) {
+    const auto built = build_training(model, training, eval_samples, eval_batch);
+    return built ? "built" : built.error().message;
+}
+
+TEST(BuildTraining, names_the_field_that_is_wrong) {
+    TrainingSpec good;
+    good.samples = 1000;
+    ASSERT_EQ(refusal({}, good), "built");
+    ModelSpec model;
+    model.kind = "perceptron";
+    EXPECT_THAT(refusal(model, good), HasSubstr("model kind \"perceptron\" unknown"));
+    model = {};
+    model.input = {1, 0, 28};
+    EXPECT_THAT(refusal(model, good), HasSubstr("input"));
+    model = {};
+    model.hidden = {0};
+    EXPECT_THAT(refusal(model, good), HasSubstr("hidden"));
+    model = {};
+    model.kind = "lenet";
+    model.input = {784};
+    EXPECT_THAT(refusal(model, good), HasSubstr("lenet"));
+    TrainingSpec bad = good;
+    bad.batch = 1001;
+    EXPECT_THAT(refusal({}, bad), HasSubstr("batch"));
+    bad = good;
+    bad.samples = 0;
+    EXPECT_THAT(refusal({}, bad), HasSubstr("samples"));
+    bad = good;
+    bad.schedule = "linear";
+    EXPECT_THAT(refusal({}, bad), HasSubstr("schedule \"linear\" unknown"));
+    EXPECT_THAT(refusal({}, good, 0, 5), HasSubstr("eval_samples"));
+    EXPECT_THAT(refusal({}, good, 10, 11), HasSubstr("eval_batch"));
+}
+
+}  // namespace
+}  // namespace retrace::kernels
