@@ -72,7 +72,7 @@ Receipt execute_tx(State& block_state, const BlockContext& block, std::uint64_t 
     if (!entry.tx) return refused({TxError::malformed, "not a valid transaction of this chain"});
     if (const auto refusal = check(entry.tx->tx)) return refused(*refusal);
     if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, gas_left)) return refused(*refusal);
-    State state(block_state);
+    State state = State::over(block_state);
     Receipt receipt = run(state, block, executor, *entry.tx);
     ensure(supply_conserved(block_state, state), "a transaction changed the supply");
     executor.check_invariants(block_state, state);
@@ -81,7 +81,7 @@ Receipt execute_tx(State& block_state, const BlockContext& block, std::uint64_t 
 }
 
 std::vector<Log> begin(State& block_state, const BlockContext& block, const TxExecutor& executor) {
-    State state(block_state);
+    State state = State::over(block_state);
     std::vector<Log> logs = executor.begin_block(state, block);
     ensure(supply_conserved(block_state, state), "the start of a block changed the supply");
     executor.check_invariants(block_state, state);

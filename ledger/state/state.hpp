@@ -44,6 +44,11 @@ class State final : public StateView {
 public:
     /// `base` outlives the State.
     explicit State(const StateView& base) : base_(base) {}
+    /// Not copyable: `State(other)` would look like an overlay on `other` and be none. See `over`.
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    /// An overlay on any view, a State included.
+    static State over(const StateView& base) { return State(base); }
 
     Account account(const Address& address) const override;
     Bytes slot(const Address& contract, View key) const override;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/block/block.hpp"
+
+#include <gtest/gtest.h>
+
+#include "merkle/hash/sha256.hpp"
+#include "tests/unit/ledger/world.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+using test::text;
+
+TEST(Bloom, agrees_with_known_answers) {
+    const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
+    for (const auto& v : vectors.at("bloom").as_array()) {
+        Bloom bloom{};
+        for (const auto& entry : v.at("logs").as_array()) {
+            Log log;
+            log.address = *parse_address(text(entry.at("address")));
+            for (const auto& topic : entry.at("topics").as_array()) log.topics.push_back(test::hash(topic));
+            add_to_bloom(bloom, log);
+            EXPECT_TRUE(may_contain(bloom, view(log.address)));
+            for (const Hash32& topic : log.topics) EXPECT_TRUE(may_contain(bloom, view(topic)));
+        }
+        EXPECT_EQ(to_0x(View(bloom)), text(v.at("bloom")));
+    }
+    EXPECT_FALSE(may_contain(Bloom{}, view(test::number(1))));
+}
+
+TEST(BaseFee, agrees_with_known_answers) {
+    const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
+    for (const auto& v : vectors.at("base_fee_eip1559").as_array()) {
+        const auto get = [&](const char* name) { return *U256::from_decimal(text(v.at(name))); };
+        EXPECT_EQ(next_base_fee(get("baseFee"), get("gasUsed").low64(), get("gasLimit").low64()), get("nextBaseFee"));
+    }
+}
+
+TEST(BaseFee, stays_between_one_and_64_bits) {
+    U256 fee = 1'000'000'000;
+    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 0, 30'000'000);
+    EXPECT_GE(fee, U256{1});
+    EXPECT_LT(fee, U256{8});
+    EXPECT_EQ(next_base_fee(1, 0, 30'000'000), U256{1});
+    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 30'000'000, 30'000'000);
+    EXPECT_TRUE(fee.fits_u64());
+}
+
+Header some_header() {
+    Header header;
+    header.parent = merkle::sha256(test::bytes("parent"));
+    header.height = 7;
+    header.time_ns = 1'234'567'890'123;
+    header.proposer = test::number(3);
+    header.tx_root = merkle::sha256(test::bytes("txs"));
+    header.results_root = merkle::sha256(test::bytes("results"));
+    header.state_root = merkle::sha256(test::bytes("state"));
+    header.base_fee = 11;
+    header.gas_used = 21'000;
+    header.gas_limit = 30'000'000;
+    return header;
+}
+
+TEST(Header, encodes_and_decodes) {
+    const Header header = some_header();
+    Writer out;
+    encode_to(out, header);
+    EXPECT_EQ(out.data().size(), 32U * 5 + 8 * 4 + 20);
+    Reader in(out.data());
+    EXPECT_EQ(decode_header(in), header);
+    EXPECT_TRUE(in.finish());
+    EXPECT_EQ(header.time_s(), 1234U);
+}
+
+TEST(Header, every_field_is_in_the_hash) {
+    const Hash32 original = block_hash(some_header());
+    const auto changed = [&](const auto& change) {
+        Header header = some_header();
+        change(header);
+        return block_hash(header) != original;
+    };
+    EXPECT_TRUE(changed([](Header& h) { h.parent = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { ++h.height; }));
+    EXPECT_TRUE(changed([](Header& h) { ++h.time_ns; }));
+    EXPECT_TRUE(changed([](Header& h) { h.proposer = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { h.tx_root = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { h.results_root = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { h.state_root = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { h.base_fee += 1; }));
+    EXPECT_TRUE(changed([](Header& h) { ++h.gas_used; }));
+    EXPECT_TRUE(changed([](Header& h) { ++h.gas_limit; }));
+    EXPECT_EQ(block_hash(some_header()), original);
+}
+
+Receipt some_receipt() {
+    Receipt receipt;
+    receipt.success = true;
+    receipt.gas_used = 30'000;
+    receipt.cumulative_gas = 51'000;
+    receipt.effective_gas_price = 12;
+    receipt.logs = {{test::number(1), {Hash32{}, merkle::sha256(test::bytes("topic"))}, test::bytes("data")}};
+    receipt.output = test::bytes("output");
+    receipt.revert_reason = "words";
+    return receipt;
+}
+
+TEST(Receipt, encodes_and_decodes) {
+    Writer out;
+    encode_to(out, some_receipt());
+    Reader in(out.data());
+    EXPECT_EQ(decode_receipt(in), some_receipt());
+    EXPECT_TRUE(in.finish());
+    for (std::size_t size = 0; size < out.data().size(); ++size) {
+        Reader cut(View(out.data()).first(size));
+        decode_receipt(cut);
+        EXPECT_FALSE(cut.finish()) << size;
+    }
+}
+
+TEST(Receipt, five_topics_are_refused) {
+    Receipt receipt = some_receipt();
+    receipt.logs[0].topics.resize(5);
+    Writer out;
+    encode_to(out, receipt);
+    Reader in(out.data());
+    decode_receipt(in);
+    EXPECT_FALSE(in.ok());
+}
+
+TEST(ResultsRoot, covers_results_and_not_words) {
+    const std::vector<Receipt> receipts{some_receipt()};
+    const Hash32 root = results_root({}, receipts);
+    const auto changed = [&](const auto& change) {
+        std::vector<Receipt> other = receipts;
+        change(other[0]);
+        return results_root({}, other) != root;
+    };
+    EXPECT_TRUE(changed([](Receipt& r) { r.success = false; }));
+    EXPECT_TRUE(changed([](Receipt& r) { ++r.gas_used; }));
+    EXPECT_TRUE(changed([](Receipt& r) { r.logs[0].data.clear(); }));
+    EXPECT_TRUE(changed([](Receipt& r) { r.logs.clear(); }));
+    EXPECT_FALSE(changed([](Receipt& r) { r.revert_reason.clear(); }));
+    EXPECT_NE(results_root(receipts[0].logs, receipts), root);
+}
+
+}  // namespace
+}  // namespace retrace::ledger
