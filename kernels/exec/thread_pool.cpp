@@ -26,11 +26,12 @@ struct ThreadPool::Impl {
     std::uint64_t n = 0, piece = 1;
     std::atomic<std::uint64_t> next{0};
 
-    void take_pieces() {
+    /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last pieces.
+    void take_pieces(const Body& work) {
         for (;;) {
             const std::uint64_t begin = next.fetch_add(piece);
             if (begin >= n) return;
-            (*body)(begin, std::min(n, begin + piece));
+            work(begin, std::min(n, begin + piece));
         }
     }
 
@@ -42,8 +43,9 @@ struct ThreadPool::Impl {
             if (stop) return;
             seen = job;
             ++inside;
+            const Body& mine = *body;
             lock.unlock();
-            take_pieces();
+            take_pieces(mine);
             lock.lock();
             if (--inside == 0) left.notify_one();
         }
@@ -84,7 +86,7 @@ void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::
         ++impl_->job;
     }
     impl_->wake.notify_all();
-    impl_->take_pieces();
+    impl_->take_pieces(body);
     std::unique_lock lock(impl_->mutex);
     impl_->body = nullptr;  // a worker that wakes late finds nothing to enter
     impl_->left.wait(lock, [&] { return impl_->inside == 0; });
