@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Child processes of the demo and of the functional tests.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "merkle/base/result.hpp"
+
+namespace retrace::node {
+
+/// A running child. It dies with its parent, also when the parent is killed. Move-only; the destructor stops it.
+class Process {
+public:
+    /// Runs `program` with `arguments`; standard output and error are appended to `log`.
+    static Result<Process> start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
+                                 const std::filesystem::path& log);
+    Process(Process&& other) noexcept;
+    Process& operator=(Process&& other) noexcept;
+    ~Process();
+
+    bool running();                         ///< Reaps it when it has ended.
+    std::optional<int> exit_status();       ///< Once ended: exit code, or 128 + signal.
+    void send(int signal);
+    /// SIGTERM, up to `patience`, then SIGKILL; returns once it is gone.
+    void stop(std::chrono::milliseconds patience = std::chrono::seconds(5));
+    void kill();                            ///< SIGKILL, and waits.
+
+private:
+    explicit Process(int pid) : pid_(pid) {}
+    int pid_ = -1;
+    std::optional<int> status_;
+};
+
+/// A TCP port of the loopback interface that was free a moment ago.
+Result<std::uint16_t> free_port();
+/// The executable that is running.
+std::filesystem::path own_executable();
+
+}  // namespace retrace::node
