@@ -22,19 +22,17 @@ Unexpected<ChainFailure> failure(ChainError code, std::string message) {
 Status<ChainFailure> check_owner(const Store& store, const Genesis& genesis) {
     const auto format = store.get(keys::format());
     const auto owner = store.get(keys::genesis());
-    if (!format && !owner) {
-        if (!store.get(keys::tip())) return Unit{};
-        return failure(ChainError::corrupt, "the data do not say which chain they belong to");
-    }
-    if (format != Bytes{kFormatVersion}) {
+    const Hash32 expected = genesis_hash(genesis);
+    if (format && *format != Bytes{kFormatVersion}) {
         return failure(ChainError::other_version, "the data were written by another format version than " +
                                                       std::to_string(kFormatVersion));
     }
-    const Hash32 expected = genesis_hash(genesis);
-    if (!owner || !equal(*owner, view(expected))) {
-        return failure(ChainError::other_chain,
-                       "the data belong to another chain: genesis " + (owner ? to_0x(*owner) : "unknown") +
-                           ", expected " + to_0x(view(expected)));
+    if (owner && !equal(*owner, view(expected))) {
+        return failure(ChainError::other_chain, "the data belong to another chain: genesis " + to_0x(*owner) +
+                                                    ", expected " + to_0x(view(expected)));
+    }
+    if (store.get(keys::tip()) && !(format && owner)) {
+        return failure(ChainError::corrupt, "the data do not say which chain they belong to");
     }
     return Unit{};
 }
@@ -44,8 +42,8 @@ Status<ChainFailure> write_genesis(Store& store, const Genesis& genesis, const T
     RETRACE_TRY(outcome, build_genesis(store, genesis, executor));
     CommitPlan plan = plan_commit(store, outcome, std::nullopt, options);
     Batch batch;  // the owner stands first, so that no torn genesis is taken for another chain's
-    batch.put(keys::format(), {kFormatVersion});
     batch.put(keys::genesis(), to_bytes(view(genesis_hash(genesis))));
+    batch.put(keys::format(), {kFormatVersion});
     std::move(plan.batch.ops.begin(), plan.batch.ops.end(), std::back_inserter(batch.ops));
     if (const auto written = store.write(batch, true); !written) {
         return failure(ChainError::store_failed, written.error().message);

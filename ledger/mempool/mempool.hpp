@@ -17,7 +17,7 @@ struct MempoolLimits {
     std::size_t bytes = 64U << 20;
     std::size_t gap_per_account = 64;          ///< Nonces beyond the first missing one that are queued.
     std::size_t pending_per_account = 16'384;
-    U256 min_tip;                              ///< Lowest tip cap that is taken.
+    U256 min_tip = 0;                          ///< Lowest tip cap that is taken.
 };
 
 struct Added {

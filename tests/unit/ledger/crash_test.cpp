@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// A disk that fails at every possible write: what was acknowledged is there after the next start, what was not is
+// there whole or not at all, and the chain goes on to the same blocks as one that never crashed.
+#include <gtest/gtest.h>
+
+#include "ledger/storage/fault_store.hpp"
+#include "tests/unit/ledger/world.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+using Fault = FaultStore::Fault;
+using test::key;
+using test::number;
+using test::World;
+
+constexpr std::uint64_t kBlocks = 8;
+constexpr ChainOptions kOptions{.state_window = 3, .proof_window = 2, .threads = 1};
+
+std::vector<TxPtr> txs_at(std::uint64_t height) {
+    const std::uint64_t nonce = height - 1;
+    return {sign_tx(test::transfer(nonce, number(height % 3), height), key(0)),
+            sign_tx(test::call(nonce, Bytes{'s', 'k', static_cast<std::uint8_t>(height)}), key(1))};
+}
+
+/// Hashes of the blocks of a chain that never crashed.
+std::vector<Hash32> undisturbed() {
+    MemoryStore store;
+    World world(store, kOptions);
+    std::vector<Hash32> out{world.chain->tip()->hash};
+    for (std::uint64_t height = 1; height <= kBlocks; ++height) out.push_back(world.block(txs_at(height))->hash);
+    return out;
+}
+
+/// Runs until the machine goes off; returns the height that was acknowledged last, nullopt: not even genesis.
+std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
+    test::FakeExecutor executor;
+    auto chain = Chain::open(store, test::make_genesis(), executor, kOptions);
+    if (!chain) return std::nullopt;
+    for (std::uint64_t height = 1; height <= kBlocks; ++height) {
+        std::vector<View> raw;
+        const auto txs = txs_at(height);
+        for (const TxPtr& tx : txs) raw.push_back(tx->raw);
+        const auto outcome = (*chain)->execute_block({.height = height,
+                                                      .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
+                                                      .proposer = number(0xbeef),
+                                                      .txs = raw,
+                                                      .known = {}});
+        if (!outcome || !(*chain)->commit(*outcome)) return height - 1;
+    }
+    return kBlocks;
+}
+
+/// Starts again on what is on disk, plays the rest, and compares with the undisturbed chain.
+void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged, const std::vector<Hash32>& expected) {
+    World world(disk, kOptions);
+    ASSERT_TRUE(world.chain);
+    const std::uint64_t height = world.chain->height();
+    if (acknowledged) {
+        ASSERT_GE(height, *acknowledged) << "an acknowledged block is lost";
+        ASSERT_LE(height, *acknowledged + 1);
+    }
+    ASSERT_EQ(world.chain->tip()->hash, expected[height]);
+    for (std::uint64_t at = world.chain->oldest_state(); at <= height; ++at) {
+        const Account account = world.chain->view_at(at).value()->account(key(0).address());
+        ASSERT_EQ(account.nonce, at);
+    }
+    const auto proof = world.chain->prove_account(height, key(0).address());
+    ASSERT_TRUE(proof);
+    ASSERT_TRUE(verify(*proof));
+    for (std::uint64_t next = height + 1; next <= kBlocks; ++next) {
+        ASSERT_EQ(world.block(txs_at(next))->hash, expected[next]);
+    }
+    const auto verified = verify_db(disk, test::make_genesis(), world.executor);
+    ASSERT_TRUE(verified) << verified.error().message;
+}
+
+TEST(Crash, nothing_acknowledged_is_lost_at_any_write) {
+    const auto expected = undisturbed();
+    for (const Fault fault : {Fault::fail, Fault::fail_written}) {
+        for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+            SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " + std::to_string(nth));
+            MemoryStore disk;
+            FaultStore store(disk, fault, nth);
+            const auto acknowledged = run_until_crash(store);
+            ASSERT_TRUE(store.off());
+            recover(disk, acknowledged, expected);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST(Crash, a_torn_batch_is_taken_back_wherever_it_tore) {
+    // A store may promise whole batches; the chain does not need the promise to survive one that broke it.
+    const auto expected = undisturbed();
+    for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+        for (std::size_t ops = 0;; ++ops) {
+            SCOPED_TRACE("torn after " + std::to_string(ops) + " operations of write " + std::to_string(nth));
+            MemoryStore disk;
+            FaultStore store(disk, Fault::tear, nth, ops);
+            const auto acknowledged = run_until_crash(store);
+            if (ops >= store.last_ops()) break;
+            recover(disk, acknowledged, expected);
+            if (HasFatalFailure()) return;
+        }
+    }
+}
+
+TEST(Crash, a_disk_that_lies_is_found_out) {
+    // A write that was acknowledged and is not there: only its own last block can vanish unseen.
+    const auto expected = undisturbed();
+    for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
+        SCOPED_TRACE("lost write " + std::to_string(nth));
+        MemoryStore disk;
+        FaultStore store(disk, Fault::drop, nth);
+        const auto reached = run_until_crash(store);
+        test::FakeExecutor executor;
+        const auto chain = Chain::open(disk, test::make_genesis(), executor, kOptions);
+        if (nth == kBlocks + 1) {
+            ASSERT_TRUE(chain);
+            EXPECT_EQ((*chain)->height(), kBlocks - 1);
+            continue;
+        }
+        const bool noticed = !chain || !reached || reached < kBlocks ||
+                             !verify_db(disk, test::make_genesis(), executor);
+        EXPECT_TRUE(noticed);
+    }
+}
+
+TEST(Crash, a_chain_whose_write_failed_takes_no_more_blocks) {
+    MemoryStore disk;
+    FaultStore store(disk, Fault::fail, 2);
+    World world(store, kOptions);
+    const auto outcome = world.execute({});
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(world.chain->commit(*outcome).error().code, ChainError::store_failed);
+    EXPECT_EQ(world.chain->commit(*outcome).error().code, ChainError::store_failed);
+    EXPECT_EQ(world.chain->height(), 0U);
+    EXPECT_EQ(world.chain->view()->account(key(0).address()).nonce, 0U) << "reads go on";
+}
+
+}  // namespace
+}  // namespace retrace::ledger

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/mempool/mempool.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/unit/ledger/world.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+using test::key;
+using test::number;
+using test::transfer;
+using test::World;
+
+constexpr std::uint64_t kGasLimit = 30'000'000;
+const U256 kBaseFee = 1'000'000'000;
+
+struct Pool : testing::Test {
+    Pool() : world(store) {}
+
+    Result<Added, TxRefusal> add(const TxPtr& tx) { return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit); }
+    std::string refusal(const TxPtr& tx) {
+        const auto added = add(tx);
+        return added ? "" : added.error().message;
+    }
+    static TxPtr make(std::uint64_t who, std::uint64_t nonce, std::uint64_t tip = 1'000'000'000) {
+        Transaction tx = transfer(nonce, number(9), 1);
+        tx.tip_cap = tip;
+        tx.fee_cap = 10 * tip + 10'000'000'000;
+        return sign_tx(tx, key(who));
+    }
+    std::vector<TxPtr> ready(std::size_t bytes = 1 << 20, std::uint64_t gas = kGasLimit) {
+        return pool.ready(*world.chain->view(), kBaseFee, bytes, gas);
+    }
+    std::uint64_t pending(std::uint64_t who) { return pool.pending_nonce(key(who).address(), *world.chain->view()); }
+
+    MemoryStore store;
+    World world;
+    Mempool pool;
+};
+
+TEST_F(Pool, pending_nonce_counts_at_once) {
+    EXPECT_EQ(pending(0), 0U);
+    for (std::uint64_t nonce = 0; nonce < 5; ++nonce) ASSERT_TRUE(add(make(0, nonce)));
+    EXPECT_EQ(pending(0), 5U);
+    EXPECT_EQ(pending(1), 0U);
+}
+
+TEST_F(Pool, nonces_out_of_order_wait_and_are_promoted) {
+    ASSERT_TRUE(add(make(0, 2)));
+    ASSERT_TRUE(add(make(0, 1)));
+    EXPECT_TRUE(ready().empty());
+    EXPECT_EQ(pool.stats().queued, 2U);
+    EXPECT_EQ(pending(0), 0U);
+    const auto added = add(make(0, 0));
+    ASSERT_TRUE(added);
+    ASSERT_EQ(added->promoted.size(), 3U);
+    for (std::uint64_t nonce = 0; nonce < 3; ++nonce) EXPECT_EQ(added->promoted[nonce]->tx.nonce, nonce);
+    EXPECT_EQ(ready().size(), 3U);
+    EXPECT_EQ(pool.stats().pending, 3U);
+}
+
+TEST_F(Pool, gaps_are_bounded) {
+    EXPECT_TRUE(add(make(0, 64)));
+    EXPECT_EQ(refusal(make(0, 65)), "nonce too high: next nonce 0, tx nonce 65");
+    EXPECT_EQ(refusal(make(0, 1ULL << 60)), "nonce too high: next nonce 0, tx nonce 1152921504606846976");
+}
+
+TEST_F(Pool, refusals_have_ethereums_words) {
+    const TxPtr tx = make(0, 0);
+    ASSERT_TRUE(add(tx));
+    EXPECT_EQ(refusal(tx), "already known");
+    world.block({tx});
+    EXPECT_EQ(refusal(make(0, 0, 2'000'000'000)), "nonce too low: next nonce 1, tx nonce 0");
+    Transaction rich = transfer(0, number(9), *U256::from_decimal("2000000000000000000000"));
+    EXPECT_TRUE(refusal(sign_tx(rich, key(1)))
+                    .starts_with("insufficient funds for gas * price + value: balance 1000000000000000000000, tx cost"));
+    Transaction cheap = transfer(0, number(9), 1);
+    cheap.fee_cap = cheap.tip_cap = 999'999'999;
+    EXPECT_TRUE(refusal(sign_tx(cheap, key(1))).starts_with("max fee per gas less than block base fee: "));
+    Transaction free = transfer(0, number(9), 1);
+    free.fee_cap = free.tip_cap = 0;
+    EXPECT_FALSE(refusal(sign_tx(free, key(1))).empty()) << "gas price zero";
+    Transaction hungry = transfer(0, number(9), 1);
+    hungry.gas_limit = kGasLimit + 1;
+    EXPECT_EQ(refusal(sign_tx(hungry, key(1))), "exceeds block gas limit");
+    Transaction starved = transfer(0, number(9), 1);
+    starved.gas_limit = 20'000;
+    EXPECT_EQ(refusal(sign_tx(starved, key(1))), "intrinsic gas too low: gas 20000, minimum needed 21000");
+    Transaction greedy = transfer(0, number(9), 1);
+    greedy.tip_cap = greedy.fee_cap + 1;
+    EXPECT_TRUE(refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
+}
+
+TEST_F(Pool, minimum_tip_is_asked_for) {
+    Mempool strict({.min_tip = 5});
+    Transaction tx = transfer(0, number(9), 1);
+    tx.tip_cap = 4;
+    const auto added = strict.add(sign_tx(tx, key(0)), *world.chain->view(), kBaseFee, kGasLimit);
+    EXPECT_EQ(added.error().message, "transaction underpriced: tip needed 5, tip permitted 4");
+}
+
+TEST_F(Pool, replacement_needs_ten_percent_on_both_caps) {
+    const auto priced = [](std::uint64_t tip, std::uint64_t cap) {
+        Transaction tx = transfer(0, number(9), 1);
+        tx.tip_cap = tip;
+        tx.fee_cap = cap;
+        return sign_tx(tx, key(0));
+    };
+    const TxPtr first = priced(1'000, 10'000'000'000);
+    ASSERT_TRUE(add(first));
+    EXPECT_EQ(refusal(priced(1'099, 11'000'000'000)), "replacement transaction underpriced");
+    EXPECT_EQ(refusal(priced(1'100, 10'999'999'999)), "replacement transaction underpriced");
+    const TxPtr second = priced(1'100, 11'000'000'000);
+    const auto added = add(second);
+    ASSERT_TRUE(added);
+    EXPECT_EQ(added->replaced, first->hash);
+    EXPECT_EQ(pool.find(first->hash), nullptr) << "a replaced transaction vanishes";
+    EXPECT_EQ(pool.find(second->hash), second);
+    EXPECT_EQ(pool.stats().pending, 1U);
+    EXPECT_EQ(pool.stats().bytes, second->raw.size());
+}
+
+TEST_F(Pool, an_account_cannot_promise_more_than_it_has) {
+    const U256 most = *U256::from_decimal("600000000000000000000");
+    ASSERT_TRUE(add(sign_tx(transfer(0, number(9), most), key(0))));
+    const std::string text = refusal(sign_tx(transfer(1, number(9), most), key(0)));
+    EXPECT_TRUE(text.starts_with("insufficient funds for gas * price + value: balance")) << text;
+    EXPECT_NE(text.find("queued cost"), std::string::npos);
+}
+
+TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
+    ASSERT_TRUE(add(make(0, 0, 10)));
+    ASSERT_TRUE(add(make(0, 1, 1'000)));
+    ASSERT_TRUE(add(make(1, 0, 100)));
+    ASSERT_TRUE(add(make(2, 0, 10)));
+    const auto txs = ready();
+    ASSERT_EQ(txs.size(), 4U);
+    EXPECT_EQ(txs[0]->sender, key(1).address());
+    EXPECT_EQ(txs[1]->sender, key(0).address()) << "equal tips: first come";
+    EXPECT_EQ(txs[2]->tx.nonce, 1U);
+    EXPECT_EQ(txs[3]->sender, key(2).address());
+    EXPECT_EQ(ready(txs[0]->raw.size() + 8).size(), 1U);
+    EXPECT_EQ(ready(10).size(), 0U);
+    EXPECT_EQ(ready(1 << 20, 63'000).size(), 3U);
+}
+
+TEST_F(Pool, everything_ready_executes) {
+    for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
+        for (std::uint64_t who = 0; who < 4; ++who) ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
+    }
+    const auto block = world.block(ready());
+    EXPECT_EQ(block->receipts.size(), 80U);
+    for (const Receipt& receipt : block->receipts) EXPECT_TRUE(receipt.success) << receipt.revert_reason;
+    EXPECT_TRUE(pool.on_block(*block, *world.chain->view()).empty());
+    EXPECT_EQ(pool.stats().pending + pool.stats().queued, 0U);
+    EXPECT_EQ(pool.stats().bytes, 0U);
+    EXPECT_EQ(pending(0), 20U);
+}
+
+TEST_F(Pool, a_block_by_others_promotes_what_waited) {
+    ASSERT_TRUE(add(make(0, 1)));
+    const auto block = world.block({make(0, 0)});
+    const auto promoted = pool.on_block(*block, *world.chain->view());
+    ASSERT_EQ(promoted.size(), 1U);
+    EXPECT_EQ(promoted[0]->tx.nonce, 1U);
+    EXPECT_EQ(pending(0), 2U);
+}
+
+TEST_F(Pool, a_spent_balance_drops_what_it_covered) {
+    const U256 most = *U256::from_decimal("900000000000000000000");
+    const TxPtr big = sign_tx(transfer(1, number(9), most), key(0));
+    ASSERT_TRUE(add(big));
+    const auto block = world.block({sign_tx(transfer(0, number(9), most), key(0))});  // came another way
+    pool.on_block(*block, *world.chain->view());
+    EXPECT_EQ(pool.find(big->hash), nullptr);
+}
+
+TEST_F(Pool, a_view_one_block_old_does_not_bring_back_what_is_done) {
+    const TxPtr tx = make(0, 0);
+    const auto old_view = world.chain->view();
+    ASSERT_TRUE(add(tx));
+    const auto block = world.block({tx});
+    pool.on_block(*block, *world.chain->view());
+    const auto again = pool.add(tx, *old_view, kBaseFee, kGasLimit);
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, TxError::nonce_too_low);
+}
+
+TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
+    Mempool small({.count = 4});
+    const auto view = world.chain->view();
+    const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
+    const TxPtr cheap_first = make(0, 0, 10);
+    const TxPtr cheap_last = make(0, 1, 500);
+    ASSERT_TRUE(put(cheap_first));
+    ASSERT_TRUE(put(cheap_last));
+    ASSERT_TRUE(put(make(1, 0, 100)));
+    ASSERT_TRUE(put(make(2, 0, 100)));
+    const auto refused = put(make(3, 0, 10));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, TxError::pool_full);
+    EXPECT_TRUE(refused.error().message.starts_with("transaction underpriced"));
+    ASSERT_TRUE(put(make(3, 0, 50)));
+    EXPECT_EQ(small.find(cheap_last->hash), nullptr) << "the cheap account's last goes first";
+    EXPECT_NE(small.find(cheap_first->hash), nullptr);
+    ASSERT_TRUE(put(make(3, 1, 50)));
+    EXPECT_EQ(small.find(cheap_first->hash), nullptr);
+    EXPECT_EQ(small.stats().pending, 4U);
+}
+
+TEST_F(Pool, bytes_are_bounded) {
+    const std::size_t size = make(0, 0)->raw.size();
+    Mempool small({.bytes = 2 * size + 10});
+    const auto view = world.chain->view();
+    for (std::uint64_t i = 0; i < 4; ++i) {
+        (void)small.add(make(i, 0, 100 + i), *view, kBaseFee, kGasLimit);
+        EXPECT_LE(small.stats().bytes, 2 * size + 10);
+    }
+    EXPECT_EQ(small.stats().pending, 2U);
+}
+
+TEST_F(Pool, accounts_are_bounded) {
+    Mempool small({.pending_per_account = 2});
+    const auto view = world.chain->view();
+    ASSERT_TRUE(small.add(make(0, 0), *view, kBaseFee, kGasLimit));
+    ASSERT_TRUE(small.add(make(0, 1), *view, kBaseFee, kGasLimit));
+    EXPECT_EQ(small.add(make(0, 2), *view, kBaseFee, kGasLimit).error().code, TxError::account_queue_full);
+}
+
+TEST_F(Pool, contents_refill_a_pool) {
+    for (const std::uint64_t nonce : {0, 1, 3}) ASSERT_TRUE(add(make(0, nonce)));
+    ASSERT_TRUE(add(make(1, 0)));
+    Mempool next;
+    for (const TxPtr& tx : pool.contents()) {
+        ASSERT_TRUE(next.add(tx, *world.chain->view(), kBaseFee, kGasLimit));
+    }
+    EXPECT_EQ(next.stats().pending, 3U);
+    EXPECT_EQ(next.stats().queued, 1U);
+}
+
+TEST_F(Pool, many_threads_add_while_blocks_are_made) {
+    constexpr std::uint64_t kEach = 100;
+    std::vector<std::thread> threads;
+    std::atomic<int> refused{0};
+    for (std::uint64_t who = 0; who < 4; ++who) {
+        threads.emplace_back([&, who] {
+            for (std::uint64_t nonce = 0; nonce < kEach; ++nonce) {
+                if (!pool.add(make(who, nonce), *world.chain->view(), kBaseFee, kGasLimit)) ++refused;
+            }
+        });
+    }
+    std::size_t included = 0;
+    while (included < 4 * kEach && refused == 0) {
+        const auto block = world.block(pool.ready(*world.chain->view(), world.chain->next_base_fee(), 1 << 20, kGasLimit));
+        for (const Receipt& receipt : block->receipts) ASSERT_TRUE(receipt.success) << receipt.revert_reason;
+        included += block->txs.size();
+        pool.on_block(*block, *world.chain->view());
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(refused, 0);
+    EXPECT_EQ(pool.stats().bytes, 0U);
+}
+
+}  // namespace
+}  // namespace retrace::ledger

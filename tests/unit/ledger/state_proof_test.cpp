@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/chain/state_proof.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/ledger/world.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+using test::bytes;
+using test::key;
+using test::number;
+using test::World;
+
+struct Proofs : testing::Test {
+    Proofs() : world(store, {.state_window = 1024, .proof_window = 6}) {
+        for (std::uint64_t i = 0; i < 10; ++i) {
+            world.block({sign_tx(test::transfer(i, number(i), 1), key(0)),
+                         sign_tx(test::call(i, Bytes{'s', 'k', static_cast<std::uint8_t>(i + 1)}), key(1))});
+        }
+    }
+    MemoryStore store;
+    World world;
+};
+
+TEST_F(Proofs, show_accounts_and_slots_at_every_kept_height) {
+    for (std::uint64_t height = 4; height <= 10; ++height) {
+        SCOPED_TRACE(height);
+        const Hash32 root = world.chain->header(height)->state_root;
+        const auto account = world.chain->prove_account(height, key(0).address());
+        ASSERT_TRUE(account) << account.error().message;
+        EXPECT_TRUE(verify(*account));
+        EXPECT_EQ(account->state_root, root);
+        EXPECT_EQ(account->leaf_key, account_leaf_key(key(0).address()));
+        EXPECT_EQ(decode_account(account->value)->nonce, height);
+        const auto slot = world.chain->prove_slot(height, test::kContract, bytes("k"));
+        ASSERT_TRUE(slot);
+        EXPECT_TRUE(verify(*slot));
+        EXPECT_EQ(slot->value, Bytes{static_cast<std::uint8_t>(height)});
+        const auto absent = world.chain->prove_account(height, number(height));  // funded one block later
+        ASSERT_TRUE(absent);
+        EXPECT_TRUE(absent->value.empty());
+        EXPECT_TRUE(verify(*absent));
+    }
+    EXPECT_EQ(world.chain->prove_account(3, number(1)).error().code, ChainError::not_kept);
+    EXPECT_EQ(world.chain->prove_account(11, number(1)).error().code, ChainError::not_kept);
+}
+
+TEST_F(Proofs, lies_are_refused) {
+    const StateProof good = world.chain->prove_slot(10, test::kContract, bytes("k")).value();
+    StateProof lie = good;
+    lie.value = Bytes{99};
+    EXPECT_FALSE(verify(lie));
+    lie = good;
+    lie.value.clear();
+    EXPECT_FALSE(verify(lie)) << "a value that is there, shown as absent";
+    lie = good;
+    lie.leaf_key = slot_leaf_key(test::kContract, bytes("other"));
+    EXPECT_FALSE(verify(lie));
+    lie = good;
+    lie.state_root = world.chain->header(9)->state_root;
+    EXPECT_FALSE(verify(lie));
+    lie = world.chain->prove_slot(10, test::kContract, bytes("nothing")).value();
+    EXPECT_TRUE(verify(lie));
+    lie.value = Bytes{1};
+    EXPECT_FALSE(verify(lie)) << "a value that is absent, shown as there";
+}
+
+TEST_F(Proofs, encode_and_decode) {
+    const StateProof proof = world.chain->prove_account(10, key(1).address()).value();
+    Writer out;
+    encode_to(out, proof);
+    Reader in(out.data());
+    const StateProof decoded = decode_state_proof(in);
+    ASSERT_TRUE(in.finish());
+    EXPECT_TRUE(verify(decoded));
+    EXPECT_EQ(decoded.value, proof.value);
+    for (std::size_t size = 0; size < out.data().size(); ++size) {
+        Reader cut(View(out.data()).first(size));
+        decode_state_proof(cut);
+        EXPECT_FALSE(cut.finish()) << size;
+    }
+}
+
+TEST(Account, the_zero_account_has_no_encoding) {
+    EXPECT_TRUE(encode(Account{}).empty());
+    EXPECT_EQ(decode_account({}), Account{});
+    EXPECT_FALSE(decode_account(Bytes(40))) << "the zero account spelled out";
+    EXPECT_FALSE(decode_account(Bytes(39, 1)));
+    EXPECT_FALSE(decode_account(Bytes(41, 1)));
+    EXPECT_EQ(decode_account(encode(Account{7, 9})), (Account{7, 9}));
+}
+
+}  // namespace
+}  // namespace retrace::ledger
