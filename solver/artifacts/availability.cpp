@@ -81,6 +81,48 @@ Status<> verify_tensor_tile(const TileAnswer& answer, const Hash32& tensor_root,
     return verify_tile(answer, tile);
 }
 
+Bytes encode(const ProgramAnswer& answer) {
+    Writer out;
+    answer.header.encode_to(out);
+    out.bytes(answer.record);
+    merkle::encode_to(out, answer.proof);
+    return std::move(out).take();
+}
+
+Result<ProgramAnswer, CodecError> decode_program_answer(View bytes) {
+    if (bytes.size() > kTileAnswerBytesMax) return Unexpected{CodecError::too_long};
+    Reader in(bytes);
+    ProgramAnswer answer;
+    answer.header = kernels::ProgramHeader::decode_from(in);
+    answer.record = to_bytes(in.bytes(kTileBytesMax));
+    answer.proof = merkle::decode_multi_proof(in, kSiblingsMax);
+    RETRACE_CHECK(in.finish());
+    return answer;
+}
+
+Status<> verify_program_record(const ProgramAnswer& answer, const Hash32& program_root, std::uint32_t list,
+                               std::uint64_t index) {
+    if (answer.header.root() != program_root) return error("another program is opened");
+    const std::uint64_t count = list == 0 ? answer.header.ops : answer.header.tensors();
+    if (count == 0) return answer.record.empty() ? Status<>(Unit{}) : error("a record of an empty list");
+    const auto shown = static_cast<std::uint32_t>(existing(index, count));
+    return verify_leaf(list == 0 ? answer.header.op_tree : answer.header.tensor_tree, count, shown,
+                       merkle::indexed_leaf(merkle::Tag::record_leaf, shown, answer.record), answer.proof,
+                       "the record");
+}
+
+ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list, std::uint64_t index) {
+    const merkle::TileTree& tree = list == 0 ? program.op_tree() : program.tensor_tree();
+    ProgramAnswer answer;
+    answer.header = program.header();
+    if (tree.leaf_count() == 0) return answer;
+    const std::uint64_t shown = existing(index, tree.leaf_count());
+    answer.record = list == 0 ? kernels::encode_record(program.program().ops[shown])
+                              : kernels::encode_record(program.program().tensors[shown]);
+    answer.proof = tree.prove({&shown, 1});
+    return answer;
+}
+
 TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
     const merkle::TileTree tree = kernels::tile_tree(tensor, pool);
     TileAnswer answer;

@@ -34,6 +34,19 @@ Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root,
 /// The same for a tensor that is named by its root (a data set).
 Status<> verify_tensor_tile(const TileAnswer& answer, const Hash32& tensor_root, std::uint64_t tile);
 
+/// One record of a program with its proof: an answer to "the program is not served". Of list 0 (ops) or any other
+/// (tensors), record `index`, or record 0 if there is no such record.
+struct ProgramAnswer {
+    kernels::ProgramHeader header;         ///< Opens the program root.
+    Bytes record;                          ///< Encoded; empty when the list is.
+    merkle::MultiProof proof;
+};
+Bytes encode(const ProgramAnswer& answer);
+Result<ProgramAnswer, CodecError> decode_program_answer(View bytes);
+Status<> verify_program_record(const ProgramAnswer& answer, const Hash32& program_root, std::uint32_t list,
+                               std::uint64_t index);
+ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list, std::uint64_t index);
+
 /// Makes the answer. `tensor` and `tile` as reported; what does not exist is answered as above.
 TileAnswer answer_state_tile(const kernels::CommittedProgram& program, const kernels::StateCommitment& commitment,
                              const kernels::State& state, std::uint32_t tensor, std::uint64_t tile,

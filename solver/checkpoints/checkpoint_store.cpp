@@ -227,6 +227,15 @@ Status<> CheckpointStore::prune(std::uint64_t task, std::uint32_t run, std::size
     return collect_garbage();
 }
 
+Status<> CheckpointStore::discard(const CheckpointKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return Unit{};
+    found->second.complete = false;
+    RETRACE_CHECK(write_entry(key, found->second));
+    return collect_garbage();
+}
+
 Status<> CheckpointStore::forget(std::uint64_t task, std::uint32_t run) {
     const std::lock_guard lock(mutex_);
     for (auto it = entries_.lower_bound({task, run, 0}); it != entries_.end();) {

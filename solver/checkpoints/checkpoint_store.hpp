@@ -45,6 +45,8 @@ public:
     Status<> retain(const CheckpointKey& key, bool keep);
     /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; roots stay.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
+    /// Drops the tensors of one checkpoint, damaged ones for example; its roots stay.
+    Status<> discard(const CheckpointKey& key);
     /// Forgets a run altogether.
     Status<> forget(std::uint64_t task, std::uint32_t run);
 

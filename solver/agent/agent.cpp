@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "solver/agent/agent.hpp"
+
+#include <algorithm>
+
+#include "solver/commitments.hpp"
+
+namespace retrace::solver {
+
+SolverAgent::SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store)
+    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks) {}
+
+SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
+    height_ = view.height;
+    outbox_.sweep(view.height);
+    Output out;
+    for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
+    for (const RunView& run : view.runs) play(run, view.height, out);
+    if (!busy_) {
+        out.work = next_work(view);
+        busy_ = out.work.has_value();
+    }
+    return out;
+}
+
+void SolverAgent::on_done(const SolverResult& result) {
+    busy_ = false;
+    if (const auto* prepared = std::get_if<Prepared>(&result)) {
+        prepared_[{prepared->task, prepared->run}] = prepared->problem;
+        if (prepared->problem) problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
+    } else if (const auto* reached = std::get_if<Reached>(&result)) {
+        if (!reached->problem) return;
+        problems_.push_back("task " + std::to_string(reached->task) + ": " + *reached->problem);
+        retry_height_[{reached->task, reached->run}] = height_ + config_.resend_blocks;
+    } else {
+        const auto& answered = std::get<Answered>(result);
+        if (!answered.answer.empty()) {
+            answers_[answered.report] = answered.answer;
+        } else {
+            unanswerable_.insert(answered.report);
+            problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
+        }
+    }
+}
+
+std::vector<std::string> SolverAgent::take_problems() { return std::exchange(problems_, {}); }
+
+bool SolverAgent::due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height) {
+    const std::string key = std::string(what) + " " + std::to_string(a) + " " + std::to_string(b) + " " +
+                            std::to_string(c);
+    return outbox_.due(key, height);
+}
+
+void SolverAgent::bid(const AuctionView& auction, std::uint64_t height, Output& out) {
+    const std::uint64_t task = auction.terms.id;
+    const Hash32 salt = bid_salt(config_.secret, task, auction.round);
+    if (auction.may_commit && due("bid", task, auction.round, 0, height)) {
+        out.moves.push_back(CommitBid{task, auction.round, salt});
+    }
+    if (auction.may_reveal && due("reveal bid", task, auction.round, 0, height)) {
+        out.moves.push_back(RevealBid{task, auction.round, salt});
+    }
+}
+
+std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t index) const {
+    const auto commitment = store_.commitment({run.terms.id, run.run, index});
+    if (!commitment) return std::nullopt;
+    return Opening{index, checkpoint_salt(config_.secret, run.terms.id, run.run, index), commitment->root};
+}
+
+void SolverAgent::play(const RunView& run, std::uint64_t height, Output& out) {
+    const std::uint64_t task = run.terms.id;
+    const auto prepared = prepared_.find({task, run.run});
+    if (run.may_accept && prepared != prepared_.end()) {
+        if (!due("accept", task, run.run, 0, height)) return;
+        if (prepared->second) out.moves.push_back(Decline{task, run.run, *prepared->second});
+        else out.moves.push_back(AcceptData{task, run.run});
+        return;
+    }
+    if (run.may_commit) {
+        const auto opening = opening_of(run, run.next_state);
+        if (opening && due("commit", task, run.run, run.next_state, height)) {
+            const Hash32 commitment =
+                checkpoint_commitment(task, run.run, opening->index, opening->salt, opening->root);
+            out.moves.push_back(CommitCheckpoint{task, run.run, opening->index, commitment});
+        }
+    }
+    open(run, height, out);
+    answer(run, height, out);
+}
+
+void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
+    const std::uint64_t task = run.terms.id;
+    for (const std::uint64_t index : run.open_segments) {
+        const auto opening = opening_of(run, index);
+        if (opening && due("open", task, run.run, index, height)) {
+            out.moves.push_back(OpenSegment{task, run.run, *opening});
+        }
+    }
+    for (const std::uint64_t index : run.reveal_segments) {
+        const auto opening = opening_of(run, index);
+        if (opening && due("reveal", task, run.run, index, height)) {
+            out.moves.push_back(RevealSegment{task, run.run, *opening});
+        }
+    }
+    OpenRoots roots{task, run.run, {}};
+    for (const std::uint64_t index : run.open_roots) {
+        const auto opening = opening_of(run, index);
+        if (opening && due("roots", task, run.run, index, height)) roots.openings.push_back(*opening);
+    }
+    if (!roots.openings.empty()) out.moves.push_back(std::move(roots));
+}
+
+void SolverAgent::answer(const RunView& run, std::uint64_t height, Output& out) {
+    for (const ReportView& report : run.reports) {
+        const auto made = answers_.find(report.id);
+        if (made == answers_.end() || !due("answer", report.id, 0, 0, height)) continue;
+        out.moves.push_back(AnswerReport{report.id, made->second});
+    }
+}
+
+std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
+    // Answers first: they have deadlines that training has not.
+    for (const RunView& run : view.runs) {
+        for (const ReportView& report : run.reports) {
+            if (answers_.count(report.id) != 0 || unanswerable_.count(report.id) != 0) continue;
+            return SolverWork{"answer report " + std::to_string(report.id),
+                              [this, run, report] { return SolverResult(make_answer(run, report)); }};
+        }
+    }
+    for (const RunView& run : view.runs) {
+        if (auto work = work_for(run)) return work;
+    }
+    return std::nullopt;
+}
+
+std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
+    const RunKey key{run.terms.id, run.run};
+    const auto retry = retry_height_.find(key);
+    if (retry != retry_height_.end() && height_ < retry->second) return std::nullopt;
+    const auto prepared = prepared_.find(key);
+    if (prepared == prepared_.end()) {
+        return SolverWork{"prepare task " + std::to_string(run.terms.id),
+                          [this, run] { return SolverResult(prepare(run)); }};
+    }
+    if (prepared->second || run.may_accept) return std::nullopt;
+    // The first state whose root is not known: the next to train, or one that was lost. States of before the run's
+    // start belong to a predecessor.
+    for (std::uint64_t index = run.first_state; index <= run.terms.schedule.segments(); ++index) {
+        if (store_.commitment({key.first, key.second, index})) continue;
+        return SolverWork{"train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
+                          [this, run, index] { return SolverResult(reach(run, index)); }};
+    }
+    return std::nullopt;
+}
+
+}  // namespace retrace::solver

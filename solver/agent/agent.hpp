@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The solver: bids, accepts, trains, commits, opens, answers. A state machine without clock, socket or thread: views
+// and results go in, moves and work orders come out. All that it must remember is on the chain, in its secret and in
+// its checkpoint store, so a new agent after kill -9 goes on where the old one was.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "solver/agent/work.hpp"
+#include "solver/agent/workshop.hpp"
+#include "solver/chain_view.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+#include "solver/train/trainer.hpp"
+
+namespace retrace::solver {
+
+/// Task data are here and fit, or not.
+struct Prepared {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::optional<std::string> problem;
+};
+/// State `index` is in the store; or why not.
+struct Reached {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::optional<std::string> problem;
+};
+struct Answered {
+    std::uint64_t report = 0;
+    Bytes answer;                  ///< Empty: could not be made.
+    std::string problem;
+};
+using SolverResult = std::variant<Prepared, Reached, Answered>;
+using SolverWork = WorkOrder<SolverResult>;
+
+struct SolverConfig {
+    Hash32 secret;                           ///< Salts come from it; belongs to the key of the account.
+    std::uint64_t resend_blocks = 10;        ///< Before a move that the chain does not show is repeated.
+    std::size_t keep_checkpoints = 2;        ///< Beside those that may still be asked for.
+    /// Called on the worker thread after each step.
+    std::function<void(std::uint64_t task, const Progress&)> on_progress;
+};
+
+class SolverAgent {
+public:
+    /// `workshop` and `store` outlive the agent; while a work order runs, the agent itself does not use `workshop`.
+    SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store);
+
+    struct Output {
+        std::vector<SolverMove> moves;
+        std::optional<SolverWork> work;      ///< None while an order is out.
+    };
+    Output on_view(const SolverView& view);
+    /// What the work order came to; the next view brings what follows from it.
+    void on_done(const SolverResult& result);
+
+    /// A state of a run, made again if the tensors are gone: for disputes. Worker thread.
+    Result<kernels::State> state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
+                                    const Hash32& first_root, std::uint64_t index);
+
+    /// Problems that a person should see: a task declined, data not to be had, a disk that fails. Taken once.
+    std::vector<std::string> take_problems();
+
+private:
+    using RunKey = std::pair<std::uint64_t, std::uint32_t>;
+
+    void bid(const AuctionView& auction, std::uint64_t height, Output& out);
+    void play(const RunView& run, std::uint64_t height, Output& out);
+    void open(const RunView& run, std::uint64_t height, Output& out);
+    void answer(const RunView& run, std::uint64_t height, Output& out);
+    std::optional<SolverWork> next_work(const SolverView& view);
+    std::optional<SolverWork> work_for(const RunView& run);
+    /// The opening of a state if its root is known here.
+    std::optional<Opening> opening_of(const RunView& run, std::uint64_t index) const;
+    bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
+
+    // Worker thread.
+    Prepared prepare(const RunView& run);
+    Reached reach(const RunView& run, std::uint64_t index);
+    Status<> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state, const Hash32& first_root,
+                        std::uint64_t index);
+    Answered make_answer(const RunView& run, const ReportView& report);
+
+    SolverConfig config_;
+    Workshop& workshop_;
+    CheckpointStore& store_;
+    Outbox outbox_;
+    bool busy_ = false;
+    std::map<RunKey, std::optional<std::string>> prepared_;  // Run → problem, if any.
+    std::map<std::uint64_t, Bytes> answers_;                  // By report.
+    std::set<std::uint64_t> unanswerable_;
+    std::vector<std::string> problems_;
+    std::map<RunKey, std::uint64_t> retry_height_;            // After a failure.
+    std::uint64_t height_ = 0;
+};
+
+}  // namespace retrace::solver

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "solver/agent/workshop.hpp"
+
+#include "kernels/contract.hpp"
+
+namespace retrace::solver {
+namespace {
+
+Unexpected<Unavailable> unavailable(std::string message) { return Unexpected{Unavailable{std::move(message), 0}}; }
+
+}  // namespace
+
+RunnerFactory honest_runners() {
+    return [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool) {
+        return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+    };
+}
+
+RunnerFactory fraud_runners(Fraud fraud) {
+    return [fraud](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                   kernels::ThreadPool& pool) {
+        return make_fraud(fraud, terms.schedule, program, std::move(inputs), pool);
+    };
+}
+
+kernels::Inputs TaskMaterial::inputs() const {
+    kernels::Inputs inputs{terms.seed, {}};
+    for (const kernels::Tensor& tensor : data) inputs.datasets.push_back(&tensor);
+    return inputs;
+}
+
+Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program) {
+    if (init.states != program.states) return error("the initialiser has another number of state tensors");
+    if (init.datasets != 0) return error("the initialiser reads data sets");
+    for (std::uint32_t i = 0; i < init.states; ++i) {
+        const kernels::TensorRecord& made = init.tensors[i];
+        const kernels::TensorRecord& used = program.tensors[i];
+        if (made.dtype != used.dtype || made.dims != used.dims) return error("the initialiser makes other shapes");
+        if (made.writer == kernels::kNoWriter) return error("the initialiser leaves a state tensor out");
+    }
+    for (const kernels::OpRecord& op : init.ops) {
+        for (const std::uint32_t input : op.inputs) {
+            if (input < init.states) return error("the initialiser reads a state tensor");
+        }
+    }
+    return Unit{};
+}
+
+Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners)
+    : source_(source), pool_(pool), runners_(std::move(runners)) {}
+
+Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
+    const auto found = materials_.find(terms.id);
+    if (found != materials_.end()) return found->second.get();
+    if (terms.contract != kernels::contract_hash()) return unavailable("the task asks for another kernel contract");
+    auto made = std::make_unique<TaskMaterial>();
+    made->terms = terms;
+    auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
+    if (!program) return unavailable(program.error().message);
+    made->program = std::move(program).value();
+    if (!terms.init_root.is_zero()) {
+        auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
+        if (!init) return unavailable(init.error().message);
+        made->init = std::move(init).value();
+        const auto fits = check_initialiser(made->init->program(), made->program->program());
+        if (!fits) return unavailable(fits.error().message);
+        made->init_runner =
+            std::make_unique<ProgramRunner>(made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
+    }
+    RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
+    made->data = std::move(data);
+    made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
+    return (materials_[terms.id] = std::move(made)).get();
+}
+
+Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material) {
+    if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
+    kernels::State state = blank_state(material.init->program());
+    material.init_runner->step(state);
+    state.step = 0;
+    return state;
+}
+
+Result<kernels::State, Unavailable> Workshop::fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index) {
+    return fetch_state(source_, *material.program, root, material.terms.schedule.step_of(index), pool_);
+}
+
+}  // namespace retrace::solver

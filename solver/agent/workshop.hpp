@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// What a party needs to compute a task: programs, data, a runner. Solvers and verifiers use the same. Belongs to the
+// worker: one call at a time.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "solver/adversary/frauds.hpp"
+#include "solver/artifacts/artifact_source.hpp"
+#include "solver/chain_view.hpp"
+#include "solver/run/step_runner.hpp"
+
+namespace retrace::solver {
+
+/// Makes the runner of a task's training program.
+using RunnerFactory = std::function<std::unique_ptr<StepRunner>(const TaskTerms&, const kernels::Program&,
+                                                                kernels::Inputs, kernels::ThreadPool&)>;
+RunnerFactory honest_runners();
+/// Cheats in every task (developer chains only; node checks).
+RunnerFactory fraud_runners(Fraud fraud);
+
+/// A task ready to be computed.
+struct TaskMaterial {
+    TaskTerms terms;
+    std::unique_ptr<kernels::CommittedProgram> program;
+    std::unique_ptr<kernels::CommittedProgram> init;    ///< Null when the initial state is named.
+    std::vector<kernels::Tensor> data;
+    std::unique_ptr<StepRunner> runner;                 ///< Of `program`.
+    std::unique_ptr<StepRunner> init_runner;            ///< Of `init`, or null.
+
+    kernels::Inputs inputs() const;
+};
+
+class Workshop {
+public:
+    /// `source` and `pool` outlive the workshop.
+    Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners());
+
+    /// Fetches and checks what is not here yet. An error says what cannot be had or does not fit together; then a
+    /// solver leaves the task before it accepts.
+    Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms);
+    /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
+    Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
+    /// A state that somebody else serves.
+    Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);
+    void drop(std::uint64_t task) { materials_.erase(task); }
+
+    kernels::ThreadPool& pool() noexcept { return pool_; }
+
+private:
+    ArtifactSource& source_;
+    kernels::ThreadPool& pool_;
+    RunnerFactory runners_;
+    std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
+};
+
+/// Whether `init` makes the states of `program`: same shapes, every one written, no state and no data set read.
+Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program);
+
+}  // namespace retrace::solver

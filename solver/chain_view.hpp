@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// What a solver sees of the chain, and what it answers. node/service fills the view from contract records at one block
+// and turns moves into signed calls; the agent decides. Whether a call is legal now is the contracts' business: the
+// view says it, so that no rule is written twice.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "merkle/base/bytes.hpp"
+#include "solver/train/schedule.hpp"
+
+namespace retrace::solver {
+
+/// What a task fixes before the auction; never changes.
+struct TaskTerms {
+    std::uint64_t id = 0;
+    Hash32 program_root;
+    std::uint64_t program_bytes = 0;
+    Hash32 init_root;              ///< Seeded initialiser; zero when initial_state_root is given.
+    Hash32 initial_state_root;
+    std::vector<Hash32> data_roots;
+    Schedule schedule;
+    std::uint64_t seed = 0;
+    Hash32 contract;               ///< Kernel contract that the task asks for.
+};
+
+/// An auction in which this solver takes part if the service found a price (market): only such are listed.
+struct AuctionView {
+    TaskTerms terms;
+    std::uint32_t round = 0;
+    bool may_commit = false;
+    bool may_reveal = false;
+};
+
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
+
+/// "This tile is not served": to be answered on the ledger.
+struct ReportView {
+    std::uint64_t id = 0;
+    ReportKind kind{};
+    std::uint64_t index = 0;       ///< State, or data set.
+    std::uint32_t tensor = 0;
+    std::uint64_t tile = 0;
+};
+
+/// An assignment of this solver that is not over.
+struct RunView {
+    TaskTerms terms;
+    std::uint32_t run = 0;
+    bool may_accept = false;       ///< acceptData or decline is due.
+    std::uint64_t first_state = 0; ///< Where the run starts,
+    Hash32 first_root;             ///< and that state's root; zero for state 0.
+    std::uint64_t next_state = 0;  ///< Checkpoint to post next; above the last one: all are posted.
+    bool may_commit = false;
+    std::vector<std::uint64_t> open_segments;    ///< States i that openSegment asks for.
+    std::vector<std::uint64_t> reveal_segments;  ///< States i + 1 that revealSegment asks for.
+    std::vector<std::uint64_t> open_roots;       ///< States that openRoots asks for, ascending.
+    std::vector<ReportView> reports;             ///< Unanswered.
+    std::uint64_t keep_from = 0;                 ///< States below it are asked for no more.
+};
+
+struct SolverView {
+    std::uint64_t height = 0;
+    std::vector<AuctionView> auctions;
+    std::vector<RunView> runs;
+};
+
+struct CommitBid {
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    Hash32 salt;                   ///< The service makes the commitment (market) from it.
+};
+struct RevealBid {
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    Hash32 salt;
+};
+struct AcceptData {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
+struct Decline {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::string reason;            ///< For the log.
+};
+struct CommitCheckpoint {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Hash32 commitment;
+};
+struct Opening {
+    std::uint64_t index = 0;
+    Hash32 salt, root;
+};
+/// openSegment: reveals the start of segment opening.index.
+struct OpenSegment {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Opening opening;
+};
+/// revealSegment: reveals the end of segment opening.index - 1.
+struct RevealSegment {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Opening opening;
+};
+struct OpenRoots {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::vector<Opening> openings;
+};
+struct AnswerReport {
+    std::uint64_t report = 0;
+    Bytes answer;                  ///< An encoded TileAnswer (solver/artifacts/availability.hpp), or a program record.
+};
+using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment,
+                                RevealSegment, OpenRoots, AnswerReport>;
+
+}  // namespace retrace::solver
