@@ -55,7 +55,7 @@ struct TensorRecord {
     bool operator==(const TensorRecord&) const = default;
 };
 
-/// Op codes are wire-stable and never reused; the table with shapes and rules is kernels/SPEC.md §5.
+/// Op codes are wire-stable and never reused; the table with shapes and rules is kernels/ops/SPEC.md.
 enum class OpCode : std::uint16_t;
 
 struct OpRecord {
