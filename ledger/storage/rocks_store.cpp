@@ -23,7 +23,9 @@ rocksdb::Options small_options(std::size_t cache_bytes) {
     rocksdb::BlockBasedTableOptions table;
     table.block_cache = rocksdb::NewLRUCache(cache_bytes);
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-    table.cache_index_and_filter_blocks = true;
+    // Indexes and filters stay in memory with their files: in a small cache they would push each other out.
+    table.cache_index_and_filter_blocks = false;
+    table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
     table.format_version = 5;
     rocksdb::Options options;
     options.create_if_missing = true;
