@@ -15,7 +15,10 @@ TEST(ArtifactCodec, MessagesComeBack) {
     EXPECT_EQ(*decode_tile_range(encode(small_range())), small_range());
     const StateManifest manifest{Hash32{{1}}, Hash32{{2}}, 77, {Hash32{{3}}, Hash32{{4}}}};
     EXPECT_EQ(*decode_state_manifest(encode(manifest)), manifest);
-    const Info info{Kind::tensor, false, 1600, {DType::f32, {320, 32}, Hash32{{5}}}, {{0, 2}, {4, 6}}};
+    Info info;
+    info.kind = Kind::tensor;
+    info.header = {DType::f32, {320, 32}, Hash32{{5}}};
+    info.missing = {{0, 2}, {4, 6}};
     const auto back = decode_info(encode(info));
     ASSERT_TRUE(back);
     EXPECT_EQ(*back, info);
