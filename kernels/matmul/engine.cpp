@@ -12,7 +12,8 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kPackedBytesMax = std::uint64_t{64} << 20;  ///< Both operands, as many blocks as fit.
-constexpr std::uint64_t kChunkBytes = 192 << 10;       ///< Packed rows of A that stay in the second-level cache.
+constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
+constexpr std::uint64_t kChunkRows = 192;         ///< Rows of C that stay there with them.
 constexpr std::uint64_t kSerialWork = std::uint64_t{1} << 18;  ///< Multiply-adds below which waking threads costs more.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
@@ -131,43 +132,50 @@ private:
                        panel_of(block, column / kernel_.cols) + column % kernel_.cols, scale_b_of(block) + column);
     }
 
-    /// Rows of C in one task: as many as keep packed A in the cache, fewer where threads would have too little to do.
-    std::uint64_t chunk_rows() const {
-        const std::uint64_t cached = std::max<std::uint64_t>(1, kChunkBytes / (kernel_.row_words() * 4));
-        std::uint64_t chunks = (a_.rows + cached - 1) / cached;
-        if (pool_.threads() > 1) chunks = std::max(chunks, (std::uint64_t{pool_.threads()} * 4 + panels_ - 1) / panels_);
+    /// Panels of one task: as many as keep the packed columns in the second-level cache.
+    std::uint64_t chunk_panels() const {
+        const std::uint64_t cached = std::max<std::uint64_t>(1, kChunkBytes / (kernel_.panel_words() * 4));
+        const std::uint64_t chunks = (panels_ + cached - 1) / cached;
+        return (panels_ + chunks - 1) / chunks;
+    }
+
+    /// Rows of one task: fewer where threads would have too little to do.
+    std::uint64_t chunk_rows(std::uint64_t column_chunks) const {
+        std::uint64_t chunks = (a_.rows + kChunkRows - 1) / kChunkRows;
+        const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
+        chunks = std::max(chunks, (wanted + column_chunks - 1) / column_chunks);
         return std::max<std::uint64_t>(kernel_.rows, round_up((a_.rows + chunks - 1) / chunks, kernel_.rows));
     }
 
     void multiply() {
-        const std::uint64_t rows = chunk_rows();
-        const std::uint64_t chunks = (a_.rows + rows - 1) / rows;
-        pool_.parallel_for(chunks * panels_, grain(chunks * panels_), [&](std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t panels = chunk_panels();
+        const std::uint64_t column_chunks = (panels_ + panels - 1) / panels;
+        const std::uint64_t rows = chunk_rows(column_chunks);
+        const std::uint64_t tasks = (a_.rows + rows - 1) / rows * column_chunks;
+        pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t task = begin; task < end; ++task) {
-                const std::uint64_t first = task / panels_ * rows;
-                chunk(first, std::min(rows, a_.rows - first), task % panels_);
+                const std::uint64_t row = task / column_chunks * rows, panel = task % column_chunks * panels;
+                chunk(row, std::min(rows, a_.rows - row), panel, std::min(panels, panels_ - panel));
             }
         });
     }
 
-    /// One panel of columns for `rows` rows: the panel stays in the first-level cache for all tiles of a block.
-    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t panel) {
-        const std::uint64_t column = panel * kernel_.cols;
-        const std::uint64_t columns = std::min<std::uint64_t>(kernel_.cols, b_.cols - column);
+    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream from the
+    /// second, and C is walked along its rows.
+    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
         // Tiles of nearly equal height are faster than full ones and a small rest.
         const std::uint64_t tiles = (rows + kernel_.rows - 1) / kernel_.rows;
         for (std::uint64_t block = 0; block < here_; ++block) {
-            std::uint64_t row = first_row;
             for (std::uint64_t t = 0; t < tiles; ++t) {
-                const std::uint64_t end = first_row + rows * (t + 1) / tiles;
-                tile(block, row, end - row, panel, column, columns);
-                row = end;
+                const std::uint64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+                for (std::uint64_t p = 0; p < panels; ++p) tile(block, row, end - row, first_panel + p);
             }
         }
     }
 
-    void tile(std::uint64_t block, std::uint64_t row, std::uint64_t rows, std::uint64_t panel, std::uint64_t column,
-              std::uint64_t columns) {
+    void tile(std::uint64_t block, std::uint64_t row, std::uint64_t rows, std::uint64_t panel) {
+        const std::uint64_t column = panel * kernel_.cols;
+        const std::uint64_t columns = std::min<std::uint64_t>(kernel_.cols, b_.cols - column);
         Tile t;
         t.a = row_of(block, row);
         t.b = panel_of(block, panel);

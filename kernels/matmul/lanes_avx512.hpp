@@ -44,8 +44,13 @@ struct LanesAvx512 {
     static I shift_right(I x) { return _mm512_srai_epi32(x, n); }
     /// Low halves of `low`, high halves of `high`.
     static I halves(I low, I high) { return _mm512_mask_blend_epi16(0xaaaaaaaau, low, high); }
-    /// Sum of the two products of int16 in each lane.
-    static I dot16(I a, I b) { return _mm512_madd_epi16(a, b); }
+    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products early and
+    /// spills the sums.
+    static I add_dot16(I sum, I a, I b) {
+        I product;
+        asm("vpmaddwd %2, %3, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(product) : "v"(a), "v"(b));
+        return sum;
+    }
     /// To the nearest even.
     static I to_int(F x) { return _mm512_cvtps_epi32(x); }
     static F to_float(I x) { return _mm512_cvtepi32_ps(x); }

@@ -156,11 +156,11 @@ struct Words {
             }
             for (int r = 0; r < R; ++r) {
                 const I x = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords]));
-                for (int p = 0; p < P; ++p) sum[r][p] = L::add(sum[r][p], L::dot16(x, y[p]));
+                for (int p = 0; p < P; ++p) sum[r][p] = L::add_dot16(sum[r][p], x, y[p]);
                 if constexpr (S == 3) {
                     const I x2 = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords + static_cast<int>(kBlockK)]));
                     for (int p = 0; p < P; ++p) {
-                        low[r][p] = L::add(low[r][p], L::add(L::dot16(x, z[p]), L::dot16(x2, y[p])));
+                        low[r][p] = L::add_dot16(L::add_dot16(low[r][p], x, z[p]), x2, y[p]);
                     }
                 }
             }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/matmul/engine.hpp"
+
+#if defined(__x86_64__)
+
+#include "kernels/matmul/bytes.hpp"
+
+namespace retrace::kernels {
+
+namespace {
+
+/// vpdpbusd multiplies unsigned by signed bytes: B is packed plus 128, and the sums start at -128 · Σ A.
+template <int S>
+struct Vnni {
+    using L = LanesAvx512;
+    using Packing = Bytes<S, true>;
+
+    /// R rows and P registers of columns. S_g of NUMERICS 3 line 10 in sum[r][p][g].
+    template <int R, int P>
+    static void sums(const Tile& t) {
+        L::I sum[R][P][S];
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) {
+                for (int g = 0; g < S; ++g) sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
+            }
+        }
+        const std::uint32_t* a = t.a;
+        const std::uint32_t* b = t.b;
+        for (std::uint32_t group = 0; group < t.groups; ++group, ++a, b += S * Packing::kCols) {
+            L::I y[S][P];
+            for (int u = 0; u < S; ++u) {
+                for (int p = 0; p < P; ++p) y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
+            }
+            for (int r = 0; r < R; ++r) {
+                for (int d = 0; d < S; ++d) {
+                    const int at = r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
+                    const L::I x = L::broadcast(static_cast<std::int32_t>(a[at]));
+                    for (int u = 0; u + d < S; ++u) {
+                        for (int p = 0; p < P; ++p) sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
+                    }
+                }
+            }
+        }
+        for (int r = 0; r < R; ++r) {
+            for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, total(sum[r][p]));
+        }
+    }
+
+    /// u of line 13: T rounded once.
+    static L::F total(const L::I* sum) {
+        if constexpr (S == 1) return L::to_float(sum[0]);
+        const L::I upper = L::add(L::shift_left<8>(sum[0]), sum[S > 1 ? 1 : 0]);
+        return S == 2 ? L::to_float(upper) : L::wide_to_float(upper, sum[S - 1]);
+    }
+
+    template <int R, int P>
+    static void multiply_rows(const Tile& t) {
+        if constexpr (R > 1) {
+            if (t.rows != R) return multiply_rows<R - 1, P>(t);
+        }
+        sums<R, P>(t);
+    }
+
+    template <int R>
+    static void multiply(const Tile& t) {
+        if (t.narrow) multiply_rows<R, 1>(t);
+        else multiply_rows<R, 2>(t);
+    }
+
+    template <int R>
+    static constexpr MatmulKernel kernel() {
+        MatmulKernel k;
+        k.rows = R;
+        k.cols = Packing::kCols;
+        k.lanes = L::width;
+        k.group = Packing::kGroup;
+        k.a_words = k.b_words = S;
+        k.pack_a = Packing::pack_a;
+        k.pack_b = Packing::pack_b;
+        k.multiply = multiply<R>;
+        return k;
+    }
+};
+
+}  // namespace
+
+const MatmulKernel* matmul_kernel_vnni(Precision precision) {
+    // 2·S·rows sums, 2·S registers of B and a broadcast fill the register file.
+    static constexpr MatmulKernel i8x1 = Vnni<1>::kernel<12>();
+    static constexpr MatmulKernel i8x2 = Vnni<2>::kernel<6>();
+    static constexpr MatmulKernel i8x3 = Vnni<3>::kernel<4>();
+    switch (precision) {
+        case Precision::f32: return nullptr;
+        case Precision::i8x1: return &i8x1;
+        case Precision::i8x2: return &i8x2;
+        case Precision::i8x3: return &i8x3;
+    }
+    return nullptr;
+}
+
+}  // namespace retrace::kernels
+
+#else
+
+namespace retrace::kernels {
+
+const MatmulKernel* matmul_kernel_vnni(Precision) { return nullptr; }
+
+}  // namespace retrace::kernels
+
+#endif
