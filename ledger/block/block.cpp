@@ -5,12 +5,13 @@
 
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "merkle/tree/append_tree.hpp"
 
 namespace retrace::ledger {
 
 void encode_to(Writer& out, const Header& header) {
     out.hash(header.parent).u64(header.height).u64(header.time_ns).raw(view(header.proposer));
-    out.hash(header.tx_root).hash(header.results_root).hash(header.state_root);
+    out.u32(header.tx_count).hash(header.tx_root).hash(header.results_root).hash(header.state_root);
     encode_to(out, header.base_fee);
     out.u64(header.gas_used).u64(header.gas_limit);
 }
@@ -21,6 +22,7 @@ Header decode_header(Reader& in) {
     header.height = in.u64();
     header.time_ns = in.u64();
     header.proposer = decode_address(in);
+    header.tx_count = in.u32();
     header.tx_root = in.hash();
     header.results_root = in.hash();
     header.state_root = in.hash();
@@ -38,10 +40,10 @@ Hash32 block_hash(const Header& header) {
 }
 
 Hash32 tx_root(std::span<const Hash32> tx_hashes) {
-    merkle::Sha256 hash;
-    hash.update(view(std::string_view("retrace/txs/1"))).update_u32(static_cast<std::uint32_t>(tx_hashes.size()));
-    for (const Hash32& tx : tx_hashes) hash.update(view(tx));
-    return hash.finish();
+    std::vector<Hash32> leaves;
+    leaves.reserve(tx_hashes.size());
+    for (const Hash32& hash : tx_hashes) leaves.push_back(merkle::append_leaf(view(hash)));
+    return merkle::tree_root(leaves);
 }
 
 U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit) {

@@ -14,8 +14,9 @@ struct Header {
     std::uint64_t height = 0;
     std::uint64_t time_ns = 0;     ///< From the engine; strictly increasing from height 1 on.
     Address proposer;
-    Hash32 tx_root;                ///< Of the transaction hashes, in order.
-    Hash32 results_root;
+    std::uint32_t tx_count = 0;
+    Hash32 tx_root;                ///< Tree over the transaction hashes, in order: `tx_count` leaves.
+    Hash32 results_root;           ///< Tree over `result_leaves`: `tx_count` + 1 leaves.
     Hash32 state_root;             ///< Sparse state tree after this block: the application hash.
     U256 base_fee;
     std::uint64_t gas_used = 0;
@@ -29,7 +30,7 @@ void encode_to(Writer& out, const Header& header);
 Header decode_header(Reader& in);
 /// SHA-256 of the domain "retrace/block/1" and the encoding: the `hash` that RPC serves.
 Hash32 block_hash(const Header& header);
-/// SHA-256 of the domain "retrace/txs/1", the count and the transactions' Keccak hashes.
+/// Root of the tree whose leaves are append_leaf(Keccak hash of a transaction); zero for none.
 Hash32 tx_root(std::span<const Hash32> tx_hashes);
 
 /// A transaction as it stands in a block. A decided block may hold bytes that are no valid transaction (only under a

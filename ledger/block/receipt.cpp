@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "ledger/crypto/keccak.hpp"
-#include "merkle/hash/sha256.hpp"
+#include "merkle/tree/append_tree.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -58,14 +58,23 @@ bool may_contain_hash(const Bloom& bloom, const Hash32& keccak) {
     return all;
 }
 
+std::vector<Hash32> result_leaves(std::span<const Log> system_logs, std::span<const Receipt> receipts) {
+    std::vector<Hash32> leaves;
+    leaves.reserve(receipts.size() + 1);
+    Writer logs;
+    logs.u32(static_cast<std::uint32_t>(system_logs.size()));
+    for (const Log& log : system_logs) encode_to(logs, log);
+    leaves.push_back(merkle::append_leaf(logs.data()));
+    for (const Receipt& receipt : receipts) {
+        Writer out;
+        encode_covered(out, receipt);
+        leaves.push_back(merkle::append_leaf(out.data()));
+    }
+    return leaves;
+}
+
 Hash32 results_root(std::span<const Log> system_logs, std::span<const Receipt> receipts) {
-    Writer out;
-    out.raw(view(std::string_view("retrace/results/1")));
-    out.u32(static_cast<std::uint32_t>(system_logs.size()));
-    for (const Log& log : system_logs) encode_to(out, log);
-    out.u32(static_cast<std::uint32_t>(receipts.size()));
-    for (const Receipt& receipt : receipts) encode_covered(out, receipt);
-    return merkle::sha256(out.data());
+    return merkle::tree_root(result_leaves(system_logs, receipts));
 }
 
 void encode_to(Writer& out, const Log& log) {

@@ -31,7 +31,10 @@ bool may_contain(const Bloom& bloom, View item);
 /// The same for an item whose Keccak-256 is known, to test many blooms with one hash.
 bool may_contain_hash(const Bloom& bloom, const Hash32& keccak);
 
-/// SHA-256 over what consensus covers: the logs of begin_block, then status, gas, price and logs of each receipt.
+/// Leaves of the results tree: the logs of begin_block first, then what consensus covers of each receipt (status,
+/// gas, price, logs), in order. With them merkle::TileTree proves a receipt against a header.
+std::vector<Hash32> result_leaves(std::span<const Log> system_logs, std::span<const Receipt> receipts);
+/// Root of the tree over these leaves, of which there is one more than the block has transactions.
 Hash32 results_root(std::span<const Log> system_logs, std::span<const Receipt> receipts);
 
 /// 32 bytes big endian, and 20 bytes.

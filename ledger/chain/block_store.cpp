@@ -11,7 +11,6 @@ void put_block(Batch& batch, const Block& block) {
     const std::uint64_t height = block.header.height;
     batch.put(keys::block(height), encode(BlockRecord{.hash = block.hash,
                                                       .header = block.header,
-                                                      .tx_count = static_cast<std::uint32_t>(block.txs.size()),
                                                       .encoded_size = block.encoded_size,
                                                       .system_logs = block.system_logs}));
     batch.put(keys::block_hash(block.hash), keys::be64(height));
@@ -40,14 +39,14 @@ std::shared_ptr<const Block> load_block(const Store& store, std::uint64_t height
     block->encoded_size = record->encoded_size;
     block->bloom = *bloom;
     const Bytes prefix = keys::tx_prefix(height);
-    store.scan(prefix, prefix, record->tx_count, [&](View, View value) {
+    store.scan(prefix, prefix, record->header.tx_count, [&](View, View value) {
         auto tx = decode_tx_record(value);
         if (!tx) return false;
         block->txs.push_back(std::move(tx->tx));
         block->receipts.push_back(std::move(tx->receipt));
         return true;
     });
-    return block->txs.size() == record->tx_count ? block : nullptr;
+    return block->txs.size() == record->header.tx_count ? block : nullptr;
 }
 
 std::optional<Bloom> load_bloom(const Store& store, std::uint64_t height) {

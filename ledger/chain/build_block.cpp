@@ -58,6 +58,7 @@ Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts pa
     for (const BlockTx& tx : parts.txs) hashes.push_back(tx.hash);
     auto block = std::make_shared<Block>();
     block->header = parts.header;
+    block->header.tx_count = static_cast<std::uint32_t>(hashes.size());
     block->header.tx_root = tx_root(hashes);
     block->header.results_root = results_root(parts.executed.system_logs, parts.executed.receipts);
     block->header.state_root = change->root;

@@ -54,7 +54,7 @@ Bytes encode(const BlockRecord& record) {
     Writer out;
     out.hash(record.hash);
     encode_to(out, record.header);
-    out.u32(record.tx_count).u64(record.encoded_size);
+    out.u64(record.encoded_size);
     out.u32(static_cast<std::uint32_t>(record.system_logs.size()));
     for (const Log& log : record.system_logs) encode_to(out, log);
     return std::move(out).take();
@@ -65,7 +65,6 @@ std::optional<BlockRecord> decode_block_record(View bytes) {
     BlockRecord record;
     record.hash = in.hash();
     record.header = decode_header(in);
-    record.tx_count = in.u32();
     record.encoded_size = in.u64();
     const std::uint32_t logs = in.count(kRecordMax, 25);
     for (std::uint32_t i = 0; i < logs && in.ok(); ++i) record.system_logs.push_back(decode_log(in));

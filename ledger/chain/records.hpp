@@ -22,7 +22,6 @@ std::optional<TipRecord> decode_tip(View bytes);
 struct BlockRecord {
     Hash32 hash;
     Header header;
-    std::uint32_t tx_count = 0;
     std::uint64_t encoded_size = 0;
     std::vector<Log> system_logs;
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "merkle/hash/sha256.hpp"
+#include "merkle/tree/tile_tree.hpp"
 #include "tests/unit/ledger/world.hpp"
 
 namespace retrace::ledger {
@@ -52,6 +53,7 @@ Header some_header() {
     header.height = 7;
     header.time_ns = 1'234'567'890'123;
     header.proposer = test::number(3);
+    header.tx_count = 2;
     header.tx_root = merkle::sha256(test::bytes("txs"));
     header.results_root = merkle::sha256(test::bytes("results"));
     header.state_root = merkle::sha256(test::bytes("state"));
@@ -65,7 +67,7 @@ TEST(Header, encodes_and_decodes) {
     const Header header = some_header();
     Writer out;
     encode_to(out, header);
-    EXPECT_EQ(out.data().size(), 32U * 5 + 8 * 4 + 20);
+    EXPECT_EQ(out.data().size(), 32U * 5 + 8 * 4 + 4 + 20);
     Reader in(out.data());
     EXPECT_EQ(decode_header(in), header);
     EXPECT_TRUE(in.finish());
@@ -83,6 +85,7 @@ TEST(Header, every_field_is_in_the_hash) {
     EXPECT_TRUE(changed([](Header& h) { ++h.height; }));
     EXPECT_TRUE(changed([](Header& h) { ++h.time_ns; }));
     EXPECT_TRUE(changed([](Header& h) { h.proposer = {}; }));
+    EXPECT_TRUE(changed([](Header& h) { ++h.tx_count; }));
     EXPECT_TRUE(changed([](Header& h) { h.tx_root = {}; }));
     EXPECT_TRUE(changed([](Header& h) { h.results_root = {}; }));
     EXPECT_TRUE(changed([](Header& h) { h.state_root = {}; }));
@@ -141,6 +144,20 @@ TEST(ResultsRoot, covers_results_and_not_words) {
     EXPECT_TRUE(changed([](Receipt& r) { r.logs.clear(); }));
     EXPECT_FALSE(changed([](Receipt& r) { r.revert_reason.clear(); }));
     EXPECT_NE(results_root(receipts[0].logs, receipts), root);
+}
+
+TEST(ResultsRoot, a_receipt_is_proved_against_it) {
+    std::vector<Receipt> receipts(5, some_receipt());
+    for (std::uint64_t i = 0; i < 5; ++i) receipts[i].gas_used += i;
+    const std::vector<Hash32> leaves = result_leaves({}, receipts);
+    const merkle::TileTree tree(leaves);
+    const std::vector<std::uint64_t> indices{3};
+    const merkle::MultiProof proof = tree.prove(indices);
+    const Hash32 root = results_root({}, receipts);
+    const std::vector<merkle::IndexedLeaf> truth{{3, leaves[3]}};
+    EXPECT_TRUE(merkle::verify(root, 6, truth, proof));
+    const std::vector<merkle::IndexedLeaf> lie{{2, leaves[3]}};
+    EXPECT_FALSE(merkle::verify(root, 6, lie, proof));
 }
 
 }  // namespace
