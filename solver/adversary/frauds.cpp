@@ -123,7 +123,10 @@ std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, co
                                        ThreadPool& pool) {
     const FraudSteps steps = fraud_steps(fraud, schedule);
     switch (fraud) {
-        case Fraud::ulp: return std::make_unique<UlpRunner>(steps.first, program, std::move(inputs), pool);
+        case Fraud::ulp: {
+            const auto wrong = [step = steps.first](std::uint64_t at) { return at == step; };
+            return std::make_unique<UlpRunner>(wrong, program, std::move(inputs), pool);
+        }
         case Fraud::skip_steps: return std::make_unique<SkippingRunner>(steps, program, std::move(inputs), pool);
         case Fraud::wrong_data: return std::make_unique<OtherDataRunner>(steps.first, program, inputs, pool);
         case Fraud::stale_checkpoint: {

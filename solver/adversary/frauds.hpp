@@ -3,6 +3,8 @@
 // consistent with that when a dispute asks. `node` refuses them outside developer chains.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -32,12 +34,12 @@ struct FraudSteps {
 };
 FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule);
 
-/// A fraud by tampering: one ulp in step `step`, in the last matrix product for which the state then differs
-/// (in another op if the program has none).
+/// A fraud by tampering: one ulp in each step that `wrong` names, in the last matrix product for which the state then
+/// differs (in another op if the program has none).
 class UlpRunner final : public ProgramRunner {
 public:
-    UlpRunner(std::uint64_t step, const kernels::Program& program, kernels::Inputs inputs,
-              kernels::ThreadPool& pool);
+    using Steps = std::function<bool(std::uint64_t step)>;
+    UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool);
     std::vector<kernels::Metric> step(kernels::State& state) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
@@ -48,12 +50,11 @@ private:
         std::uint64_t element = 0;
     };
     void arm(const kernels::State& state);
-    void aim(const kernels::State& state);
+    std::optional<Target> aim(const kernels::State& before);
     void tamper_with(const Target& target);
 
-    std::uint64_t step_;
-    bool aimed_ = false;
-    std::optional<Target> target_;  // After aiming; none if every nudge is rounded away.
+    Steps wrong_;
+    std::map<std::uint64_t, std::optional<Target>> targets_;  // By step; none if every nudge is rounded away.
 };
 
 /// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true one but

@@ -39,9 +39,8 @@ std::vector<std::uint32_t> candidates(const kernels::Program& program) {
 
 }  // namespace
 
-UlpRunner::UlpRunner(std::uint64_t step, const kernels::Program& program, kernels::Inputs inputs,
-                     kernels::ThreadPool& pool)
-    : ProgramRunner(program, std::move(inputs), pool), step_(step) {}
+UlpRunner::UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool)
+    : ProgramRunner(program, std::move(inputs), pool), wrong_(std::move(wrong)) {}
 
 void UlpRunner::tamper_with(const Target& target) {
     executor().set_tamper([target](std::uint64_t, std::uint32_t op, Tensor& output) {
@@ -51,14 +50,14 @@ void UlpRunner::tamper_with(const Target& target) {
 
 void UlpRunner::arm(const State& state) {
     executor().set_tamper({});  // An executor that may be tampered with is slower: only where it is meant.
-    if (state.step != step_) return;
-    if (!aimed_) aim(state);
-    aimed_ = true;
-    if (target_) tamper_with(*target_);
+    if (!wrong_(state.step)) return;
+    const auto [at, first] = targets_.try_emplace(state.step);
+    if (first) at->second = aim(state);
+    if (at->second) tamper_with(*at->second);
     else executor().set_tamper({});
 }
 
-void UlpRunner::aim(const State& before) {
+std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
     State honest = before;
     ProgramRunner::step(honest);
     for (const std::uint32_t op : candidates(program())) {
@@ -72,10 +71,10 @@ void UlpRunner::aim(const State& before) {
             State nudged = before;
             ProgramRunner::step(nudged);
             if (nudged == honest) continue;
-            target_ = Target{op, element};
-            return;
+            return Target{op, element};
         }
     }
+    return std::nullopt;
 }
 
 std::vector<kernels::Metric> UlpRunner::step(State& state) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "solver/adversary/frauds.hpp"
 #include "solver/artifacts/artifact_source.hpp"
@@ -45,7 +46,10 @@ public:
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
     /// A state that somebody else serves.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);
-    void drop(std::uint64_t task) { materials_.erase(task); }
+    /// Forgets all tasks but these. Not while anybody still plays one of the others.
+    void sweep(const std::set<std::uint64_t>& tasks) {
+        std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
+    }
 
     kernels::ThreadPool& pool() noexcept { return pool_; }
 

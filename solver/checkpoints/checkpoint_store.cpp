@@ -211,6 +211,15 @@ Status<> CheckpointStore::retain(const CheckpointKey& key, bool keep) {
     return Unit{};
 }
 
+std::vector<CheckpointKey> CheckpointStore::retained() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<CheckpointKey> keys;
+    for (const auto& [key, entry] : entries_) {
+        if (entry.retained) keys.push_back(key);
+    }
+    return keys;
+}
+
 Status<> CheckpointStore::prune(std::uint64_t task, std::uint32_t run, std::size_t keep) {
     const std::lock_guard lock(mutex_);
     std::vector<CheckpointKey> complete;

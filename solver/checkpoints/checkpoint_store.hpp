@@ -43,6 +43,8 @@ public:
 
     /// Keeps the tensors of this checkpoint until released.
     Status<> retain(const CheckpointKey& key, bool keep);
+    /// Every checkpoint that is kept.
+    std::vector<CheckpointKey> retained() const;
     /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; roots stay.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
     /// Drops the tensors of one checkpoint, damaged ones for example; its roots stay.

@@ -31,6 +31,8 @@ public:
     Replayer(ReplaySetup setup, kernels::State start, std::uint64_t last_step);
     /// A seeded initialiser: one step without an input state, whose result is the state of step 0.
     explicit Replayer(ReplaySetup setup);
+    ~Replayer();
+    Replayer(Replayer&&) noexcept;
 
     bool initialiser() const noexcept { return initialiser_; }
     const ReplaySetup& setup() const noexcept { return setup_; }
@@ -72,10 +74,6 @@ private:
     std::vector<Hash32> roots_;                        // Of start.step, start.step + 1, … once asked for.
     std::map<std::uint32_t, kernels::Tensor> constants_;
     std::unique_ptr<StepCache> step_;
-
-public:
-    ~Replayer();
-    Replayer(Replayer&&) noexcept;
 };
 
 /// The inputs of an op, whole, as the element rules read them.

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/agent.hpp"
+
+#include <algorithm>
+
+namespace retrace::verifier {
+namespace {
+
+using solver::CheckpointKey;
+
+/// Where the start of a segment is kept as its solver claims it: apart from what this verifier computed for the same
+/// place, for the two may differ. Run numbers stay far below the bit.
+CheckpointKey claimed_key(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return {task, run | 0x80000000u, index};
+}
+
+/// States that an audit, a dispute or a promise may still ask for.
+std::set<CheckpointKey> needed_states(const VerifierView& view) {
+    std::set<CheckpointKey> needed;
+    const auto segment = [&](std::uint64_t task, std::uint32_t run, std::uint64_t start) {
+        needed.insert({task, run, start});
+        needed.insert(claimed_key(task, run, start));
+        needed.insert({task, run, start + 1});
+    };
+    for (const AuditView& seat : view.audits) segment(seat.terms.id, seat.run, seat.segment);
+    for (const DisputeView& play : view.disputes) segment(play.terms.id, play.run, play.segment);
+    for (const KeepView& kept : view.keep) needed.insert({kept.task, kept.run, kept.index});
+    return needed;
+}
+
+}  // namespace
+
+VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop, solver::CheckpointStore& store)
+    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks),
+      desk_(workshop,
+            [this](const DisputeView& view) -> Result<kernels::State> {
+                const auto material = workshop_.material(view.terms);
+                if (!material) return error(material.error().message);
+                auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
+                if (!state) return error(state.error().message);
+                return std::move(state).value();
+            }),
+      disputes_(config_.resend_blocks, desk_) {}
+
+VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
+    height_ = view.height;
+    outbox_.sweep(view.height);
+    Output out;
+    reveal_beacon(view, out);
+    for (const AuditView& seat : view.audits) audit(seat, view.height, out);
+    keep(view, out);
+    DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, !busy_);
+    for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
+    if (played.work) {
+        auto run = std::move(played.work->run);
+        out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); }};
+    } else if (!busy_) {
+        out.work = next_work(view);
+    }
+    busy_ = busy_ || out.work.has_value();
+    return out;
+}
+
+void VerifierAgent::on_done(const VerifierResult& result) {
+    busy_ = false;
+    if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
+    const auto& replayed = std::get<Replayed>(result);
+    unavailable_.erase(replayed.audit);
+    if (replayed.root) {
+        if (replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
+    }
+    const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
+    if (!replayed.problem.empty()) problems_.push_back(name + replayed.problem);
+    if (replayed.root) return;
+    retry_height_[replayed.audit] = height_ + config_.resend_blocks;
+    if (replayed.unavailable) unavailable_[replayed.audit] = *replayed.unavailable;
+}
+
+std::vector<std::string> VerifierAgent::take_problems() {
+    std::vector<std::string> problems = std::exchange(problems_, {});
+    for (std::string& problem : disputes_.take_problems()) problems.push_back(std::move(problem));
+    return problems;
+}
+
+std::optional<Hash32> VerifierAgent::own_root(const AuditView& view) const {
+    const auto commitment = store_.commitment({view.terms.id, view.run, view.segment + 1});
+    if (!commitment) return std::nullopt;
+    return commitment->root;
+}
+
+void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& out) {
+    const std::string id = std::to_string(view.id);
+    const std::optional<Hash32> root = own_root(view);
+    const auto missing = unavailable_.find(view.id);
+    if (!root && missing != unavailable_.end() && view.may_report && due("report " + id, height)) {
+        out.moves.push_back(ReportUnavailable{solver::ReportKind::state, view.terms.id, view.run, view.segment,
+                                              missing->second, 0});
+    }
+    if (!root) return;
+    if (view.may_commit && due("commit " + id, height)) {
+        const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
+        out.moves.push_back(
+            CommitVerdict{view.id, solver::verdict_commitment(*root, salt, config_.address, view.id)});
+    }
+    if (view.may_reveal) reveal(view, *root, height, out);
+}
+
+void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out) {
+    const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
+    if (solver::verdict_commitment(root, salt, config_.address, view.id) != view.commitment) return;
+    if (root != view.end_root) {
+        // Somebody is wrong, and it may be this machine's memory: first another replay, and no accusation without it.
+        const auto rechecked = rechecked_.find(view.id);
+        if (rechecked == rechecked_.end() || !rechecked->second) return;
+    }
+    if (due("reveal " + std::to_string(view.id), height)) out.moves.push_back(RevealVerdict{view.id, root, salt});
+}
+
+void VerifierAgent::keep(const VerifierView& view, Output& out) {
+    for (const KeepView& kept : view.keep) {
+        const CheckpointKey key{kept.task, kept.run, kept.index};
+        const std::string name = "attest " + std::to_string(kept.task) + " " + std::to_string(kept.run) + " " +
+                                 std::to_string(kept.index);
+        // Only what can really be served is attested.
+        const bool here = store_.newest(kept.task, kept.run, kept.index) == key;
+        if (kept.may_attest && here && due(name, view.height)) {
+            out.moves.push_back(AttestRetention{kept.task, kept.run, kept.index});
+        }
+    }
+}
+
+std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
+    for (const AuditView& seat : view.audits) {
+        const auto retry = retry_height_.find(seat.id);
+        if (retry != retry_height_.end() && height_ < retry->second) continue;
+        const std::string name = "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
+        const std::optional<Hash32> root = own_root(seat);
+        if (!root && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal)) {
+            return VerifierWork{"replay " + name, [this, seat] { return VerifierResult(replay(seat, false)); }};
+        }
+        if (root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0) {
+            return VerifierWork{"replay again " + name, [this, seat] { return VerifierResult(replay(seat, true)); }};
+        }
+    }
+    const std::set<CheckpointKey> needed = needed_states(view);
+    for (const CheckpointKey& key : store_.retained()) {
+        if (needed.count(key) != 0) continue;
+        // Failing leaves a file behind, which the next view tries again.
+        if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
+    }
+    return std::nullopt;
+}
+
+Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::TaskMaterial& material,
+                                                                       std::uint32_t run, std::uint64_t index,
+                                                                       const Hash32& root) {
+    // The end of a segment that was audited before is the start of the next.
+    const CheckpointKey claimed = claimed_key(material.terms.id, run, index);
+    for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
+        const auto known = store_.commitment(key);
+        if (!known || known->root != root) continue;
+        auto loaded = store_.load(key, workshop_.pool());
+        if (loaded) return std::move(loaded).value();
+    }
+    RETRACE_TRY(state, workshop_.fetch(material, root, index));
+    // Kept for the dispute: a solver that lied has no reason to serve it a second time.
+    auto saved = store_.save(claimed, kernels::commit_state(material.program->root(), state, workshop_.pool()), state);
+    if (saved) saved = store_.retain(claimed, true);
+    if (!saved) return Unexpected{solver::Unavailable{saved.error().message, 0}};
+    return state;
+}
+
+Replayed VerifierAgent::replay(const AuditView& view, bool again) {
+    Replayed done;
+    done.audit = view.id;
+    done.again = again;
+    const auto material = workshop_.material(view.terms);
+    if (!material) {
+        done.problem = material.error().message;
+        return done;
+    }
+    solver::TaskMaterial& task = **material;
+    auto state = start_state(task, view.run, view.segment, view.start_root);
+    if (!state) {
+        done.problem = state.error().message;
+        done.unavailable = state.error().tensor;
+        return done;
+    }
+    const std::uint64_t last = view.terms.schedule.step_of(view.segment + 1);
+    while (state->step < last) task.runner->step(*state);
+    const kernels::StateCommitment end = kernels::commit_state(task.program->root(), *state, workshop_.pool());
+    const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
+    if (again) {
+        const auto first = store_.commitment(key);
+        done.root = end.root;
+        if (!first || first->root != end.root) done.problem = "two replays differ: this machine cannot be trusted";
+        return done;
+    }
+    auto saved = store_.save(key, end, *state);
+    if (saved) saved = store_.retain(key, true);
+    if (saved) done.root = end.root;
+    else done.problem = saved.error().message;
+    return done;
+}
+
+}  // namespace retrace::verifier

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// The verifier: audits the segments it is drawn for, plays the disputes that follow, keeps verified states, reveals its
+// links of the beacon. A state machine like solver::SolverAgent; what it must remember is on the chain, in its secret
+// and in its store.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "solver/agent/work.hpp"
+#include "solver/agent/workshop.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+#include "solver/commitments.hpp"
+#include "verifier/agent/dispute_agent.hpp"
+#include "verifier/chain_view.hpp"
+
+namespace retrace::verifier {
+
+/// A segment was replayed; the end state is in the store under (task, run, segment + 1).
+struct Replayed {
+    std::uint64_t audit = 0;
+    std::optional<Hash32> root;
+    std::string problem;                         ///< When there is no root;
+    std::optional<std::uint32_t> unavailable;    ///< then perhaps the state tensor that is not served.
+    bool again = false;                          ///< It was a second replay, after a mismatch.
+};
+using VerifierResult = std::variant<Replayed, Answer>;
+using VerifierWork = solver::WorkOrder<VerifierResult>;
+
+struct VerifierConfig {
+    Hash32 secret;
+    solver::PartyId address{};
+    std::uint64_t resend_blocks = 10;
+    std::uint64_t beacon_length = 1 << 16;       ///< Links of one hash chain.
+    std::uint64_t beacon_chains = 4;             ///< Chains that may have been registered, one after another.
+};
+
+/// What node/service drives; adversaries stand in front of an honest one.
+class Verifier {
+public:
+    virtual ~Verifier() = default;
+    struct Output {
+        std::vector<VerifierMove> moves;
+        std::optional<VerifierWork> work;        ///< None while an order is out.
+    };
+    virtual Output on_view(const VerifierView& view) = 0;
+    virtual void on_done(const VerifierResult& result) = 0;
+    virtual std::vector<std::string> take_problems() = 0;
+};
+
+class VerifierAgent final : public Verifier {
+public:
+    /// `workshop` and `store` outlive the agent; only work orders use `workshop`.
+    VerifierAgent(VerifierConfig config, solver::Workshop& workshop, solver::CheckpointStore& store);
+
+    Output on_view(const VerifierView& view) override;
+    void on_done(const VerifierResult& result) override;
+    std::vector<std::string> take_problems() override;
+
+    /// Head to register for chain number `chain` (0 first; the next when one is used up).
+    Hash32 beacon_head(std::uint64_t chain) const;
+    /// The value before `head` in one of this verifier's chains; nullopt if it is not in them or the last.
+    std::optional<Hash32> before(const Hash32& head);
+
+private:
+    void audit(const AuditView& view, std::uint64_t height, Output& out);
+    void reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out);
+    void keep(const VerifierView& view, Output& out);
+    void reveal_beacon(const VerifierView& view, Output& out);
+    std::optional<VerifierWork> next_work(const VerifierView& view);
+    std::optional<Hash32> own_root(const AuditView& view) const;
+    bool due(const std::string& key, std::uint64_t height) { return outbox_.due(key, height); }
+
+    // Worker thread.
+    Replayed replay(const AuditView& view, bool again);
+    Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
+                                                            std::uint64_t index, const Hash32& root);
+
+    VerifierConfig config_;
+    solver::Workshop& workshop_;
+    solver::CheckpointStore& store_;
+    solver::Outbox outbox_;
+    Desk desk_;
+    DisputeAgent disputes_;
+    bool busy_ = false;
+    std::uint64_t height_ = 0;
+    std::map<std::uint64_t, bool> rechecked_;                  // Audit → whether the second replay agreed.
+    std::map<std::uint64_t, std::uint64_t> retry_height_;      // Audit → after a failed fetch.
+    std::map<std::uint64_t, std::uint32_t> unavailable_;       // Audit → tensor that was not served.
+    std::map<Hash32, Hash32> beacon_;                          // Head → the value before it; filled at first use.
+    std::vector<std::string> problems_;
+};
+
+}  // namespace retrace::verifier

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/dispute_agent.hpp"
+
+#include <algorithm>
+
+#include "verifier/player/player.hpp"
+
+namespace retrace::verifier {
+namespace {
+
+/// Grows with every move, so it names a position of the game.
+std::uint64_t turn_of(const Game& game) { return game.evidence_bytes; }
+
+bool is_due(const DisputeView& view) { return view.game.phase != Phase::decided && view.game.mover == view.side; }
+
+}  // namespace
+
+Desk::Key Desk::key_of(const DisputeView& view) {
+    const bool initialiser = view.game.claim.initialiser;
+    return {view.terms.id, view.run, initialiser ? 0 : view.segment, initialiser};
+}
+
+Result<Replayer*> Desk::truth(const DisputeView& view) {
+    const Key key = key_of(view);
+    const auto found = truths_.find(key);
+    if (found != truths_.end()) return found->second.get();
+    const auto material = workshop_.material(view.terms);
+    if (!material) return error(material.error().message);
+    solver::TaskMaterial& task = **material;
+    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(), &workshop_.pool(), view.terms.seed,
+                      task.inputs().datasets};
+    std::unique_ptr<Replayer> made;
+    if (key.initialiser) {
+        if (task.init == nullptr) return error("the task has no initialiser");
+        setup.played = task.init.get();
+        setup.runner = task.init_runner.get();
+        setup.datasets.clear();
+        made = std::make_unique<Replayer>(std::move(setup));
+    } else {
+        RETRACE_TRY(start, start_(view));
+        if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step) {
+            return error("the state at the segment's start is another's");
+        }
+        made = std::make_unique<Replayer>(std::move(setup), std::move(start), view.game.claim.last_step);
+    }
+    return (truths_[key] = std::move(made)).get();
+}
+
+Result<Bytes> Desk::answer(const DisputeView& view) {
+    RETRACE_TRY(own, truth(view));
+    RETRACE_TRY(move, next_move(view.game, view.side, *own));
+    return encode(move);
+}
+
+void Desk::sweep(const std::vector<DisputeView>& open) {
+    std::erase_if(truths_, [&](const auto& item) {
+        return std::none_of(open.begin(), open.end(),
+                            [&](const DisputeView& view) { return key_of(view) == item.first; });
+    });
+}
+
+DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
+                                           bool may_work) {
+    outbox_.sweep(height);
+    Output out;
+    for (const DisputeView& view : disputes) {
+        if (!is_due(view)) continue;
+        const std::uint64_t turn = turn_of(view.game);
+        const auto answer = answers_.find(view.id);
+        if (answer != answers_.end() && answer->second.turn == turn) {
+            const std::string key = std::to_string(view.id) + " " + std::to_string(turn);
+            if (!answer->second.move.empty() && outbox_.due(key, height)) {
+                out.moves.push_back({view.id, answer->second.move});
+            }
+        } else if (may_work && !busy_) {
+            busy_ = true;
+            out.work = {"move in dispute " + std::to_string(view.id), [this, view, disputes, turn] {
+                            desk_.sweep(disputes);
+                            const Result<Bytes> move = desk_.answer(view);
+                            if (move) return Answer{view.id, turn, *move, ""};
+                            return Answer{view.id, turn, {}, move.error().message};
+                        }};
+        }
+    }
+    std::erase_if(answers_, [&](const auto& item) {
+        return std::none_of(disputes.begin(), disputes.end(),
+                            [&](const DisputeView& view) { return view.id == item.first; });
+    });
+    return out;
+}
+
+void DisputeAgent::on_done(const Answer& answer) {
+    busy_ = false;
+    if (!answer.problem.empty()) {
+        problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
+    }
+    answers_[answer.dispute] = answer;
+}
+
+}  // namespace retrace::verifier

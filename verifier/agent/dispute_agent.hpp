@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Plays all disputes of one party, as the challenger for a verifier and as the solver beside solver::SolverAgent.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "solver/agent/work.hpp"
+#include "solver/agent/workshop.hpp"
+#include "verifier/chain_view.hpp"
+#include "verifier/replay/replayer.hpp"
+
+namespace retrace::verifier {
+
+/// The party's accounts of disputed segments. Belongs to the worker: one call at a time. Several challengers of one
+/// segment share one account, so a solver executes it once for all of them.
+class Desk {
+public:
+    /// Gives the state at the start of the view's segment.
+    using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
+    Desk(solver::Workshop& workshop, StartState start) : workshop_(workshop), start_(std::move(start)) {}
+
+    /// The move that is due, encoded.
+    Result<Bytes> answer(const DisputeView& view);
+    /// Drops the accounts of segments that none of `open` is about.
+    void sweep(const std::vector<DisputeView>& open);
+
+private:
+    struct Key {
+        std::uint64_t task = 0;
+        std::uint32_t run = 0;
+        std::uint64_t segment = 0;
+        bool initialiser = false;
+        auto operator<=>(const Key&) const = default;
+    };
+    static Key key_of(const DisputeView& view);
+    Result<Replayer*> truth(const DisputeView& view);
+
+    solver::Workshop& workshop_;
+    StartState start_;
+    std::map<Key, std::unique_ptr<Replayer>> truths_;
+};
+
+struct Answer {
+    std::uint64_t dispute = 0;
+    std::uint64_t turn = 0;        ///< Which position of the game was answered.
+    Bytes move;                    ///< Empty: none could be made.
+    std::string problem;
+};
+
+class DisputeAgent {
+public:
+    /// `desk` outlives the agent and is used by its work orders only.
+    DisputeAgent(std::uint64_t resend_blocks, Desk& desk) : desk_(desk), outbox_(resend_blocks) {}
+
+    struct Output {
+        std::vector<PlayMove> moves;
+        std::optional<solver::WorkOrder<Answer>> work;
+    };
+    /// Gives a work order only if `may_work`, and none while one is out.
+    Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes, bool may_work = true);
+    void on_done(const Answer& answer);
+    std::vector<std::string> take_problems() { return std::exchange(problems_, {}); }
+
+private:
+    Desk& desk_;
+    solver::Outbox outbox_;
+    bool busy_ = false;
+    std::map<std::uint64_t, Answer> answers_;  // By dispute: the newest.
+    std::vector<std::string> problems_;
+};
+
+}  // namespace retrace::verifier
