@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/exec/element_group.hpp"
 #include "kernels/exec/op_call.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/ops/cpu/kernels.hpp"
@@ -20,6 +21,7 @@ struct Free {
 /// A plan with its memory, which is taken at the first use.
 struct Workspace {
     MemoryPlan plan;
+    std::vector<ElementGroup> groups;       ///< Of the units of several ops, in order.
     std::unique_ptr<std::uint8_t, Free> arena;
 
     void reserve() {
@@ -36,7 +38,7 @@ bool is_metric(const TensorRecord& record) {
 }  // namespace
 
 struct Executor::Impl {
-    /// Called after each op; false ends the step there.
+    /// Called for each op once it has run (null output: it was never in memory as a whole); false ends the step.
     using AfterOp = std::function<bool(std::uint32_t op, const std::uint8_t* output)>;
 
     const Program& program;
@@ -52,8 +54,11 @@ struct Executor::Impl {
             facts.push_back(facts_of(p, i));
             kernels.push_back(b == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
         }
-        fast.plan = plan_memory(p, false);
+        fast.plan = plan_memory(p, b == Backend::reference);
         isolated.plan = plan_memory(p, true);
+        for (const Unit& unit : fast.plan.units) {
+            if (unit.count > 1) fast.groups.emplace_back(p, facts, fast.plan, unit);
+        }
     }
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {
@@ -83,7 +88,9 @@ struct Executor::Impl {
             at[t] = inputs.datasets[i]->data.data();
         }
         for (const Place& place : space.plan.places) {
-            at[t++] = place.where == Place::Where::arena ? space.arena.get() + place.at : at[place.at];
+            if (place.where == Place::Where::arena) at[t] = space.arena.get() + place.at;
+            if (place.where == Place::Where::state || place.where == Place::Where::alias) at[t] = at[place.at];
+            ++t;
         }
         return at;
     }
@@ -106,16 +113,23 @@ struct Executor::Impl {
         kernels[op] != nullptr ? kernels[op](call) : run_reference(call);
     }
 
-    /// Runs the ops and returns the addresses of their outputs.
+    /// Runs the ops and returns the addresses of the tensors that are in memory.
     std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
                                          const AfterOp& after) {
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
-        for (std::uint32_t op = 0; op < program.ops.size(); ++op) {
-            if (space.plan.places[op].where != Place::Where::alias) run_op(op, at, state.step, inputs.seed);
-            auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
-            if (tamper) apply_tamper(state.step, op, output);
-            if (after && !after(op, output)) break;
+        auto group = space.groups.begin();
+        for (const Unit& unit : space.plan.units) {
+            if (unit.count > 1) {
+                (group++)->run(at, pool);
+            } else if (space.plan.places[unit.first].where != Place::Where::alias) {
+                run_op(unit.first, at, state.step, inputs.seed);
+            }
+            for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+                auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
+                if (tamper) apply_tamper(state.step, op, output);
+                if (after && !after(op, output)) return at;
+            }
         }
         return at;
     }

@@ -2,9 +2,10 @@
 #include "kernels/exec/plan.hpp"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 #include <set>
 
+#include "kernels/exec/arena.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
 
@@ -12,59 +13,12 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint32_t kGroupMax = 64;  ///< Ops of one group.
 
 std::uint64_t bytes_of(const TensorRecord& record) {
     const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
     return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }
-
-/// Free runs of the arena, joined with their neighbours; the smallest run that fits is taken.
-class Arena {
-public:
-    std::uint64_t take(std::uint64_t bytes) {
-        auto best = free_.end();
-        for (auto run = free_.begin(); run != free_.end(); ++run) {
-            if (run->second >= bytes && (best == free_.end() || run->second < best->second)) best = run;
-        }
-        if (best == free_.end()) return grow(bytes);
-        const auto [at, size] = *best;
-        free_.erase(best);
-        if (size > bytes) free_[at + bytes] = size - bytes;
-        return at;
-    }
-
-    void give(std::uint64_t at, std::uint64_t bytes) {
-        auto next = free_.lower_bound(at);
-        if (next != free_.end() && at + bytes == next->first) {
-            bytes += next->second;
-            next = free_.erase(next);
-        }
-        if (next != free_.begin()) {
-            const auto before = std::prev(next);
-            if (before->first + before->second == at) {
-                before->second += bytes;
-                return;
-            }
-        }
-        free_[at] = bytes;
-    }
-
-    std::uint64_t size() const noexcept { return size_; }
-
-private:
-    std::uint64_t grow(std::uint64_t bytes) {
-        std::uint64_t at = size_;
-        if (!free_.empty() && std::prev(free_.end())->first + std::prev(free_.end())->second == size_) {
-            at = std::prev(free_.end())->first;
-            free_.erase(std::prev(free_.end()));
-        }
-        size_ = at + bytes;
-        return at;
-    }
-
-    std::map<std::uint64_t, std::uint64_t> free_;
-    std::uint64_t size_ = 0;
-};
 
 class Planner {
 public:
@@ -76,18 +30,24 @@ public:
     }
 
     MemoryPlan run() {
-        find_aliases();
+        if (!isolated_) find_aliases();
         find_last_uses();
-        if (!isolated_) overwrite_states();
+        find_units();
+        if (!isolated_) {
+            overwrite_states();
+            for (const Unit& unit : plan_.units) find_scratch(unit);
+        }
         allocate();
         return std::move(plan_);
     }
 
 private:
     std::uint32_t ops() const { return static_cast<std::uint32_t>(program_.ops.size()); }
+    std::uint32_t output(std::uint32_t op) const { return program_.output_of(op); }
+    const TensorRecord& record(std::uint32_t op) const { return program_.tensors[output(op)]; }
+    bool in_arena(std::uint32_t op) const { return plan_.places[op].where == Place::Where::arena; }
 
     void find_aliases() {
-        if (isolated_) return;
         std::set<std::uint32_t> writers;
         for (std::uint32_t s = 0; s < program_.states; ++s) writers.insert(program_.tensors[s].writer);
         for (std::uint32_t i = 0; i < ops(); ++i) {
@@ -95,58 +55,131 @@ private:
             const std::uint32_t input = program_.ops[i].inputs[0];
             // The next value of one state tensor may not lie in another one, which may be written first.
             if (writers.contains(i) && owner_[input] < program_.states) continue;
-            owner_[program_.output_of(i)] = owner_[input];
+            owner_[output(i)] = owner_[input];
             plan_.places[i] = {Place::Where::alias, input};
         }
     }
 
     void find_last_uses() {
         for (std::uint32_t i = 0; i < ops(); ++i) {
-            last_use_[owner_[program_.output_of(i)]] = std::max(last_use_[owner_[program_.output_of(i)]], i);
+            last_use_[owner_[output(i)]] = std::max(last_use_[owner_[output(i)]], i);
             for (const std::uint32_t input : program_.ops[i].inputs) last_use_[owner_[input]] = i;
+            if (!record(i).name.empty()) last_use_[owner_[output(i)]] = ops();  // a metric is read after the step
         }
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t writer = program_.tensors[s].writer;
-            if (writer != kNoWriter) last_use_[owner_[program_.output_of(writer)]] = ops();
+            if (writer != kNoWriter) last_use_[owner_[output(writer)]] = ops();
         }
+    }
+
+    void find_units() {
+        for (std::uint32_t i = 0; i < ops();) {
+            Unit unit{i, 1};
+            if (!isolated_ && is_elementwise(program_.ops[i].code)) {
+                const Geometry shape = geometry(record(i).dims);
+                while (unit.end() < ops() && unit.count < kGroupMax && joins(unit.end(), shape)) ++unit.count;
+            }
+            plan_.units.push_back(unit);
+            i = unit.end();
+        }
+    }
+
+    bool joins(std::uint32_t op, const Geometry& shape) const {
+        const Geometry own = geometry(record(op).dims);
+        return is_elementwise(program_.ops[op].code) && own.rows == shape.rows && own.cols == shape.cols;
+    }
+
+    /// The op reads element n of `tensor` for its element n and no other.
+    bool reads_in_place(std::uint32_t op, std::uint32_t tensor) const {
+        if (!is_elementwise(program_.ops[op].code)) return false;
+        const Geometry shape = geometry(record(op).dims);
+        return std::all_of(program_.ops[op].inputs.begin(), program_.ops[op].inputs.end(), [&](std::uint32_t input) {
+            return owner_[input] != tensor || spread_of(shape, geometry(program_.tensors[input].dims)) == Spread::full;
+        });
+    }
+
+    bool reads(std::uint32_t op, std::uint32_t tensor) const {
+        const auto& inputs = program_.ops[op].inputs;
+        return std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) { return owner_[input] == tensor; });
     }
 
     /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
-        const std::uint32_t output = program_.output_of(writer);
-        if (owner_[output] != output || last_use_[state] > writer) return false;
-        const std::vector<std::uint32_t>& inputs = program_.ops[writer].inputs;
-        const bool reads = std::any_of(inputs.begin(), inputs.end(), [&](auto in) { return owner_[in] == state; });
-        if (!reads) return true;
-        if (!is_elementwise(program_.ops[writer].code)) return false;
-        const Geometry shape = geometry(program_.tensors[output].dims);
-        return std::all_of(inputs.begin(), inputs.end(), [&](std::uint32_t in) {
-            return owner_[in] != state || spread_of(shape, geometry(program_.tensors[in].dims)) == Spread::full;
-        });
+        if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
+        return !reads(writer, state) || reads_in_place(writer, state);
     }
 
     void overwrite_states() {
-        std::vector<bool> taken(ops(), false);
+        std::set<std::uint32_t> taken;
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t writer = program_.tensors[s].writer;
-            if (writer == kNoWriter || taken[writer] || !may_overwrite(s, writer)) continue;
-            taken[writer] = true;
+            if (writer == kNoWriter || !may_overwrite(s, writer) || !taken.insert(writer).second) continue;
             plan_.places[writer] = {Place::Where::state, s};
         }
+    }
+
+    /// Values that only their own group reads stay in scratch slots.
+    void find_scratch(const Unit& unit) {
+        std::vector<std::uint32_t> free;
+        for (std::uint32_t slot = kScratchSlots; slot-- > 0;) free.push_back(slot);
+        for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
+            if (in_arena(i) && last_use_[output(i)] < unit.end() && last_use_[output(i)] > i && !free.empty()) {
+                plan_.places[i] = {Place::Where::scratch, free.back()};
+                free.pop_back();
+            }
+            for (std::uint32_t done = unit.first; done < i; ++done) {
+                if (plan_.places[done].where == Place::Where::scratch && last_use_[output(done)] == i) {
+                    free.push_back(static_cast<std::uint32_t>(plan_.places[done].at));
+                }
+            }
+        }
+    }
+
+    /// The memory of `tensor`, computed before this unit, may become that of `op`'s output: its last reader is `op` or
+    /// an earlier op of the unit, all of them read it element by element, and it has the same size.
+    bool may_inherit(std::uint32_t op, std::uint32_t tensor, const Unit& unit) const {
+        if (!program_.is_op_output(tensor) || owner_[tensor] != tensor || last_use_[tensor] > op) return false;
+        const std::uint32_t writer = tensor - program_.tensors_static();
+        if (writer >= unit.first || !in_arena(writer) || given_.contains(writer)) return false;
+        if (program_.tensors[tensor].dtype != record(op).dtype) return false;
+        if (bytes_of(program_.tensors[tensor]) != bytes_of(record(op))) return false;
+        for (std::uint32_t i = unit.first; i <= op; ++i) {
+            if (reads(i, tensor) && !reads_in_place(i, tensor)) return false;
+        }
+        return true;
+    }
+
+    /// The op whose output's memory `op` takes over.
+    std::optional<std::uint32_t> inherited(std::uint32_t op, const Unit& unit) const {
+        if (isolated_) return std::nullopt;
+        for (std::uint32_t i = unit.first; i <= op; ++i) {
+            for (const std::uint32_t input : program_.ops[i].inputs) {
+                if (may_inherit(op, input, unit)) return input - program_.tensors_static();
+            }
+        }
+        return std::nullopt;
     }
 
     void allocate() {
         Arena arena;
         std::vector<std::vector<std::uint32_t>> ends(ops() + 1);
         for (std::uint32_t i = 0; i < ops(); ++i) {
-            if (plan_.places[i].where == Place::Where::arena) ends[last_use_[program_.output_of(i)]].push_back(i);
+            if (in_arena(i)) ends[last_use_[output(i)]].push_back(i);
         }
-        for (std::uint32_t i = 0; i < ops(); ++i) {
-            if (plan_.places[i].where == Place::Where::arena) {
-                plan_.places[i].at = arena.take(bytes_of(program_.tensors[program_.output_of(i)]));
+        for (const Unit& unit : plan_.units) {
+            for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
+                if (!in_arena(i)) continue;
+                if (const auto giver = inherited(i, unit)) {
+                    plan_.places[i].at = plan_.places[*giver].at;
+                    given_.insert(*giver);
+                } else {
+                    plan_.places[i].at = arena.take(bytes_of(record(i)));
+                }
             }
-            for (const std::uint32_t done : ends[i]) {
-                arena.give(plan_.places[done].at, bytes_of(program_.tensors[program_.output_of(done)]));
+            for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
+                for (const std::uint32_t done : ends[i]) {
+                    if (!given_.contains(done)) arena.give(plan_.places[done].at, bytes_of(record(done)));
+                }
             }
         }
         plan_.bytes = arena.size();
@@ -157,6 +190,7 @@ private:
     MemoryPlan plan_;
     std::vector<std::uint32_t> owner_;     ///< The tensor whose memory a tensor shares; itself where it has its own.
     std::vector<std::uint32_t> last_use_;  ///< Op that reads an owner's memory last; the op count: after the step.
+    std::set<std::uint32_t> given_;        ///< Ops whose output's memory another output has taken over.
 };
 
 }  // namespace

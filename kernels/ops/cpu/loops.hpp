@@ -24,6 +24,8 @@ struct Loops {
     /// One level of one result: n <= 256 consecutive terms.
     float (*row_sum)(const float* x, std::size_t n);
     float (*row_max)(const float* x, std::size_t n);
+    /// row_max of many rows of cols <= 256 terms.
+    void (*rows_max)(const float* x, std::size_t rows, std::size_t cols, float* out);
     /// One level of `cols` results: n <= 256 rows that lie `stride` apart.
     void (*col_sum)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);
     void (*col_max)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);

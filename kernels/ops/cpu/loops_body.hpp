@@ -206,6 +206,27 @@ float row_max_loop(const float* x, std::size_t n) {
     return finish(lane[0]);
 }
 
+template <std::size_t N>
+void narrow_max(const float* x, std::size_t rows, float* out) {
+    RETRACE_INDEPENDENT
+    for (std::size_t r = 0; r < rows; ++r) {
+        float best = x[r * N];
+        for (std::size_t k = 1; k < N; ++k) best = max32(best, x[r * N + k]);
+        out[r] = finish(best);
+    }
+}
+
+// Rows of pooling windows are so short that the loop over them has to be the vector loop.
+void rows_max_loop(const float* x, std::size_t rows, std::size_t cols, float* out) {
+    switch (cols) {
+        case 2: return narrow_max<2>(x, rows, out);
+        case 4: return narrow_max<4>(x, rows, out);
+        case 9: return narrow_max<9>(x, rows, out);
+        default:
+            for (std::size_t r = 0; r < rows; ++r) out[r] = row_max_loop(x + r * cols, cols);
+    }
+}
+
 constexpr std::size_t kStrip = 64;  // columns whose lanes stay in the first-level cache
 
 void col_sum_strip(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out) {
@@ -247,8 +268,8 @@ void finish_loop(float* x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) x[i] = finish(x[i]);
 }
 
-constexpr Loops kLoops = {element_loop, row_sum_loop,    row_max_loop, col_sum_loop,
-                          col_max_loop, accumulate_loop, finish_loop};
+constexpr Loops kLoops = {element_loop, row_sum_loop, row_max_loop,    rows_max_loop,
+                          col_sum_loop, col_max_loop, accumulate_loop, finish_loop};
 
 }  // namespace
 }  // namespace retrace::kernels

@@ -13,6 +13,12 @@ void run_row_reduction(const OpCall& call) {
     const Geometry shape = geometry(call.facts.inputs[0].dims);
     const std::uint64_t results = reduce_level_size(shape.cols);
     const float* x = call.in<float>(0);
+    if (results == 1 && call.facts.op.code == OpCode::row_max) {
+        call.pool.parallel_for(shape.rows, 1024, [&](std::uint64_t begin, std::uint64_t end) {
+            loops().rows_max(x + begin * shape.cols, end - begin, shape.cols, call.out<float>() + begin);
+        });
+        return;
+    }
     call.pool.parallel_for(shape.rows * results, 64, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const std::uint64_t first = i % results * kReduceTerms;

@@ -10,40 +10,52 @@
 namespace retrace::kernels {
 namespace {
 
-/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox).
-template <class T>
+/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox). `Width` is kw where it is a constant,
+/// so that the copies are a few moves; 0 otherwise.
+template <class T, std::uint64_t Width>
 void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, T fill, T* out) {
     const auto y0 = static_cast<std::int64_t>(oy * s.sh) - static_cast<std::int64_t>(s.ph);
     const auto x0 = static_cast<std::int64_t>(ox * s.sw) - static_cast<std::int64_t>(s.pw);
     const auto h = static_cast<std::int64_t>(s.h), w = static_cast<std::int64_t>(s.w);
-    const auto kh = static_cast<std::int64_t>(s.kh), kw = static_cast<std::int64_t>(s.kw);
+    const auto kh = static_cast<std::int64_t>(s.kh), kw = static_cast<std::int64_t>(Width != 0 ? Width : s.kw);
     const std::int64_t low = std::clamp<std::int64_t>(-x0, 0, kw), high = std::clamp<std::int64_t>(w - x0, low, kw);
+    const bool inside = low == 0 && high == kw;
     for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
         for (std::int64_t ky = 0; ky < kh; ++ky, out += kw) {
             const std::int64_t y = y0 + ky;
-            if (y < 0 || y >= h) {
-                for (std::int64_t k = 0; k < kw; ++k) out[k] = fill;
-                continue;
-            }
             const T* line = image + y * w;
-            for (std::int64_t k = 0; k < low; ++k) out[k] = fill;
-            for (std::int64_t k = low; k < high; ++k) out[k] = line[x0 + k];
-            for (std::int64_t k = high; k < kw; ++k) out[k] = fill;
+            if (y < 0 || y >= h) {
+                std::fill_n(out, kw, fill);
+            } else if (inside) {
+                for (std::int64_t k = 0; k < kw; ++k) out[k] = line[x0 + k];
+            } else {
+                for (std::int64_t k = 0; k < kw; ++k) out[k] = k < low || k >= high ? fill : line[x0 + k];
+            }
         }
     }
 }
 
-template <class T>
-void gather(const OpCall& call) {
+template <class T, std::uint64_t Width>
+void gather_as(const OpCall& call) {
     const WindowShape s = gather_shape(call.facts);
     const T fill = static_cast<T>(call.facts.op.attributes[6]);
     const std::uint64_t width = s.c * s.kh * s.kw;
     call.pool.parallel_for(s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t row = begin; row < end; ++row) {
-            gather_window(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w, row / s.ow % s.oh, row % s.ow, fill,
-                          call.out<T>() + row * width);
+            gather_window<T, Width>(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w, row / s.ow % s.oh,
+                                    row % s.ow, fill, call.out<T>() + row * width);
         }
     });
+}
+
+template <class T>
+void gather(const OpCall& call) {
+    switch (gather_shape(call.facts).kw) {
+        case 2: return gather_as<T, 2>(call);
+        case 3: return gather_as<T, 3>(call);
+        case 5: return gather_as<T, 5>(call);
+        default: return gather_as<T, 0>(call);
+    }
 }
 
 /// Adds the windows' elements at kernel position k to one channel's plane of sums. Positions ascend in the caller, and

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A run of elementwise ops over one geometry, computed block by block while the block is in the first-level cache: bias
+// and activation, AdamW, softmax's differences are such runs. Every op of the run still does its own loop on the block,
+// so the bits are those of the single ops by construction.
+#pragma once
+
+#include "kernels/exec/plan.hpp"
+#include "kernels/exec/thread_pool.hpp"
+#include "kernels/ops/broadcast.hpp"
+#include "kernels/ops/cpu/loops.hpp"
+#include "kernels/ops/element.hpp"
+
+namespace retrace::kernels {
+
+class ElementGroup {
+public:
+    ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan, const Unit& unit);
+    /// `memory` holds the address of every tensor that is in memory.
+    void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
+
+private:
+    struct Side {
+        bool scratch = false;
+        std::uint32_t at = 0;      ///< Tensor number or scratch slot.
+        std::uint32_t size = 4;    ///< Of an element.
+        Spread spread = Spread::full;
+    };
+    struct Step {
+        ElementLoop loop = nullptr;
+        std::uint32_t inputs = 0;
+        Side in[3];
+        Side out;
+    };
+    struct Block;
+    void run_block(const Block& block, const std::vector<const std::uint8_t*>& memory, std::uint8_t* scratch) const;
+
+    Geometry shape_;
+    bool flat_ = true;  ///< No row or column vectors: rows need not be told apart.
+    std::vector<Step> steps_;
+};
+
+}  // namespace retrace::kernels
