@@ -129,6 +129,8 @@ Result<HttpReply, Failure> HttpConnection::exchange(const HttpRequest& request, 
     message.target(request.target);
     message.set(http::field::host, impl_->url.host + ":" + impl_->url.port);
     message.keep_alive(true);
+    message.set(http::field::content_type, request.content_type);
+    if (!request.authorization.empty()) message.set(http::field::authorization, request.authorization);
     message.body() = request.body;
     message.prepare_payload();
     const bool kept = impl_->stream.has_value();

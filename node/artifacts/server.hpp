@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "node/artifacts/shelf.hpp"
 #include "node/artifacts/store.hpp"
 
 namespace retrace::node {
@@ -17,6 +18,8 @@ struct HttpRequest {
     std::string method;  ///< "GET", "PUT", …
     std::string target;  ///< Path and query.
     Bytes body;
+    std::string content_type = "application/octet-stream";
+    std::string authorization;  ///< Of a client: value of that header; empty: none.
 };
 struct HttpReply {
     unsigned status = 200;
@@ -39,8 +42,11 @@ class ArtifactServer {
 public:
     using Wanted = std::function<bool(const Hash32&)>;
 
-    /// `store` outlives the server. `wanted` must answer at once; it is called from the serving thread.
+    /// `store` outlives the server. `wanted` must answer at once; it is called from the serving threads.
     ArtifactServer(Store& store, Wanted wanted);
+
+    /// A second place to serve from, asked for what the store does not have. Before the first request; outlives this.
+    void add_shelf(CheckpointShelf& shelf) { shelf_ = &shelf; }
 
     /// The target is one of ours.
     static bool owns(std::string_view target) noexcept { return target.starts_with("/artifact/"); }
@@ -54,8 +60,13 @@ private:
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
     Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, View body);
 
+    Result<wire::Info, Failure> info(const Hash32& root);
+    Result<wire::TileRange, Failure> tiles(const Hash32& root, const wire::Range& range);
+    Result<wire::StateManifest, Failure> manifest(const Hash32& root);
+
     Store& store_;
     Wanted wanted_;
+    CheckpointShelf* shelf_ = nullptr;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
 };

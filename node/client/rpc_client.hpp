@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// A client of a node's JSON-RPC, for the command line and the agents.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/json/value.hpp>
+
+#include "ledger/exec/executor.hpp"
+#include "node/artifacts/http_client.hpp"
+
+namespace retrace::node {
+
+/// Why a call brought no result.
+struct RpcFailure {
+    int code = 0;          ///< JSON-RPC error code; 0: the node was not reached or its answer is no JSON-RPC.
+    std::string message;   ///< A sentence for people.
+    std::string data;      ///< error.data when it is a string: revert data as "0x…".
+    bool unreachable() const noexcept { return code == 0; }
+};
+
+/// What became of a transaction.
+struct TxOutcome {
+    Hash32 hash;
+    std::uint64_t height = 0;
+    bool ok = false;
+    std::string reason;                ///< Why it reverted: "slug: sentence"; empty when ok.
+    std::uint64_t gas_used = 0;
+    ledger::U256 gas_price;
+    std::vector<ledger::Log> logs;
+};
+
+/// One kept-alive connection. Blocks; not thread-safe.
+class RpcClient {
+public:
+    struct Options {
+        std::chrono::milliseconds deadline{20'000};  ///< Of one call.
+        std::size_t reply_limit = std::size_t{32} << 20;
+    };
+
+    /// "http://host:port"; malformed addresses are refused here.
+    static Result<RpcClient> connect(const std::string& url, const Options& options);
+    static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
+
+    const std::string& url() const noexcept { return url_; }
+
+    Result<boost::json::value, RpcFailure> call(std::string_view method, boost::json::array params);
+
+    // Typed calls. Heights are of blocks.
+    Result<std::uint64_t, RpcFailure> chain_id();
+    Result<std::uint64_t, RpcFailure> height();
+    Result<ledger::Account, RpcFailure> account(const ledger::Address& address);
+    /// Counts what the mempool holds.
+    Result<std::uint64_t, RpcFailure> next_nonce(const ledger::Address& address);
+    Result<ledger::U256, RpcFailure> base_fee();
+    Result<std::uint64_t, RpcFailure> estimate_gas(const ledger::Address& from, const ledger::Address& to,
+                                                   const ledger::U256& value, View data);
+    Result<Hash32, RpcFailure> send_raw(View tx);
+    /// nullopt while it is pending or unknown.
+    Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
+    /// The node knows the transaction, mined or not.
+    Result<bool, RpcFailure> known(const Hash32& tx);
+
+private:
+    RpcClient(std::string url, HttpConnection connection, const Options& options)
+        : url_(std::move(url)), connection_(std::move(connection)), options_(options) {}
+
+    Result<std::uint64_t, RpcFailure> quantity(std::string_view method, boost::json::array params);
+
+    std::string url_;
+    HttpConnection connection_;
+    Options options_;
+    std::uint64_t id_ = 0;
+};
+
+}  // namespace retrace::node
