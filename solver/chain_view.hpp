@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "merkle/base/bytes.hpp"
+#include "solver/artifacts/report_kind.hpp"
 #include "solver/train/schedule.hpp"
 
 namespace retrace::solver {
@@ -34,8 +35,6 @@ struct AuctionView {
     bool may_commit = false;
     bool may_reveal = false;
 };
-
-enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
 
 /// "This tile is not served": to be answered on the ledger.
 struct ReportView {

@@ -6,7 +6,9 @@
 namespace retrace::solver {
 namespace {
 
-Unexpected<Unavailable> unavailable(std::string message) { return Unexpected{Unavailable{std::move(message), 0}}; }
+Unexpected<Unavailable> unavailable(std::string message, std::optional<ReportKind> kind) {
+    return Unexpected{Unavailable{std::move(message), kind, 0, 0}};
+}
 
 }  // namespace
 
@@ -52,18 +54,18 @@ Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFact
 Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     const auto found = materials_.find(terms.id);
     if (found != materials_.end()) return found->second.get();
-    if (terms.contract != kernels::contract_hash()) return unavailable("the task asks for another kernel contract");
+    if (terms.contract != kernels::contract_hash()) return unavailable("the task asks for another kernel contract", std::nullopt);
     auto made = std::make_unique<TaskMaterial>();
     made->terms = terms;
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
-    if (!program) return unavailable(program.error().message);
+    if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
     if (!terms.init_root.is_zero()) {
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
-        if (!init) return unavailable(init.error().message);
+        if (!init) return unavailable(init.error().message, ReportKind::program);
         made->init = std::move(init).value();
         const auto fits = check_initialiser(made->init->program(), made->program->program());
-        if (!fits) return unavailable(fits.error().message);
+        if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner =
             std::make_unique<ProgramRunner>(made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
     }

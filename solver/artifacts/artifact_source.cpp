@@ -6,6 +6,10 @@ namespace {
 
 using kernels::Tensor;
 
+Unavailable not_served(std::string message, std::uint32_t tensor) {
+    return {std::move(message), ReportKind::state, 0, tensor};
+}
+
 Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
                             kernels::ThreadPool& pool) {
     RETRACE_TRY(tensor, source.tensor(root));
@@ -34,12 +38,12 @@ Result<std::unique_ptr<kernels::CommittedProgram>> fetch_program(ArtifactSource&
 
 Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, const kernels::Program& program,
                                                     const std::vector<Hash32>& roots, kernels::ThreadPool& pool) {
-    if (roots.size() != program.datasets) return Unexpected{Unavailable{"the task names another number of data sets", 0}};
+    if (roots.size() != program.datasets) return Unexpected{Unavailable{"the task names another number of data sets", std::nullopt, 0, 0}};
     std::vector<Tensor> data;
     for (std::uint32_t i = 0; i < program.datasets; ++i) {
         const kernels::TensorRecord& record = program.tensors[program.states + program.constants + i];
         auto tensor = fetch_tensor(source, record, roots[i], pool);
-        if (!tensor) return Unexpected{Unavailable{tensor.error().message, i}};
+        if (!tensor) return Unexpected{Unavailable{tensor.error().message, ReportKind::data, i, 0}};
         data.push_back(std::move(tensor).value());
     }
     return data;
@@ -48,16 +52,16 @@ Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, cons
 Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
                                                 const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool) {
     auto roots = source.state(root);
-    if (!roots) return Unexpected{Unavailable{roots.error().message, 0}};
+    if (!roots) return Unexpected{not_served(roots.error().message, 0)};
     const kernels::Program& plan = program.program();
-    if (roots->tensor_roots.size() != plan.states) return Unexpected{Unavailable{"a state of another program", 0}};
+    if (roots->tensor_roots.size() != plan.states) return Unexpected{not_served("a state of another program", 0)};
     const kernels::StateCommitment own = kernels::commit_roots(program.root(), step, roots->tensor_roots);
-    if (own.root != root) return Unexpected{Unavailable{"the tensor roots served do not lead to the state root", 0}};
+    if (own.root != root) return Unexpected{not_served("the tensor roots served do not lead to the state root", 0)};
     kernels::State state;
     state.step = step;
     for (std::uint32_t i = 0; i < plan.states; ++i) {
         auto tensor = fetch_tensor(source, plan.tensors[i], own.tensor_roots[i], pool);
-        if (!tensor) return Unexpected{Unavailable{tensor.error().message, i}};
+        if (!tensor) return Unexpected{not_served(tensor.error().message, i)};
         state.tensors.push_back(std::move(tensor).value());
     }
     return state;

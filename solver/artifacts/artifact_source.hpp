@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/program/codec.hpp"
+#include "solver/artifacts/report_kind.hpp"
 
 namespace retrace::solver {
 
@@ -31,7 +33,9 @@ public:
 /// What could not be had, in the terms of a report (contracts: reportUnavailable).
 struct Unavailable {
     std::string message;
-    std::uint32_t tensor = 0;  ///< Of a state.
+    std::optional<ReportKind> kind;  ///< None: nobody else's fault, there is nothing to report.
+    std::uint64_t index = 0;         ///< Of the data set.
+    std::uint32_t tensor = 0;        ///< Of the state.
 };
 
 /// Decoded, checked against the limits and against `root`.

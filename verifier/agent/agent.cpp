@@ -65,7 +65,7 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     busy_ = false;
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     const auto& replayed = std::get<Replayed>(result);
-    unavailable_.erase(replayed.audit);
+    missing_.erase(replayed.audit);
     if (replayed.root) {
         if (replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
     }
@@ -73,7 +73,7 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     if (!replayed.problem.empty()) problems_.push_back(name + replayed.problem);
     if (replayed.root) return;
     retry_height_[replayed.audit] = height_ + config_.resend_blocks;
-    if (replayed.unavailable) unavailable_[replayed.audit] = *replayed.unavailable;
+    if (replayed.missing && replayed.missing->kind) missing_[replayed.audit] = *replayed.missing;
 }
 
 std::vector<std::string> VerifierAgent::take_problems() {
@@ -91,10 +91,11 @@ std::optional<Hash32> VerifierAgent::own_root(const AuditView& view) const {
 void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& out) {
     const std::string id = std::to_string(view.id);
     const std::optional<Hash32> root = own_root(view);
-    const auto missing = unavailable_.find(view.id);
-    if (!root && missing != unavailable_.end() && view.may_report && due("report " + id, height)) {
-        out.moves.push_back(ReportUnavailable{solver::ReportKind::state, view.terms.id, view.run, view.segment,
-                                              missing->second, 0});
+    const auto missing = missing_.find(view.id);
+    if (!root && missing != missing_.end() && view.may_report && due("report " + id, height)) {
+        const solver::Unavailable& what = missing->second;
+        const std::uint64_t index = what.kind == solver::ReportKind::state ? view.segment : what.index;
+        out.moves.push_back(ReportUnavailable{*what.kind, view.terms.id, view.run, index, what.tensor, 0});
     }
     if (!root) return;
     if (view.may_commit && due("commit " + id, height)) {
@@ -166,7 +167,7 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     // Kept for the dispute: a solver that lied has no reason to serve it a second time.
     auto saved = store_.save(claimed, kernels::commit_state(material.program->root(), state, workshop_.pool()), state);
     if (saved) saved = store_.retain(claimed, true);
-    if (!saved) return Unexpected{solver::Unavailable{saved.error().message, 0}};
+    if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
     return state;
 }
 
@@ -177,13 +178,14 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     const auto material = workshop_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
+        done.missing = material.error();
         return done;
     }
     solver::TaskMaterial& task = **material;
     auto state = start_state(task, view.run, view.segment, view.start_root);
     if (!state) {
         done.problem = state.error().message;
-        done.unavailable = state.error().tensor;
+        done.missing = state.error();
         return done;
     }
     const std::uint64_t last = view.terms.schedule.step_of(view.segment + 1);

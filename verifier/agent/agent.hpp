@@ -24,7 +24,7 @@ struct Replayed {
     std::uint64_t audit = 0;
     std::optional<Hash32> root;
     std::string problem;                         ///< When there is no root;
-    std::optional<std::uint32_t> unavailable;    ///< then perhaps the state tensor that is not served.
+    std::optional<solver::Unavailable> missing;  ///< then perhaps what is not served.
     bool again = false;                          ///< It was a second replay, after a mismatch.
 };
 using VerifierResult = std::variant<Replayed, Answer>;
@@ -89,7 +89,7 @@ private:
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, bool> rechecked_;                  // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;      // Audit → after a failed fetch.
-    std::map<std::uint64_t, std::uint32_t> unavailable_;       // Audit → tensor that was not served.
+    std::map<std::uint64_t, solver::Unavailable> missing_;     // Audit → what was not served.
     std::map<Hash32, Hash32> beacon_;                          // Head → the value before it; filled at first use.
     std::vector<std::string> problems_;
 };

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace retrace::solver {
+
+/// What a report of unavailability is about; the numbers are the contracts'.
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
+
+}  // namespace retrace::solver

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "solver/export/safetensors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "kernels/program/limits.hpp"
+#include "solver/export/header_json.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::DType;
+using kernels::Tensor;
+
+constexpr std::array<std::pair<DType, std::string_view>, 5> kDTypes = {{
+    {DType::f32, "F32"}, {DType::i8, "I8"}, {DType::u8, "U8"}, {DType::i32, "I32"}, {DType::boolean, "BOOL"}}};
+constexpr std::string_view kMetadata = "__metadata__";
+constexpr std::size_t kAlignment = 8;
+
+std::string_view name_of(DType dtype) {
+    const auto found = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.first == dtype; });
+    ensure(found != kDTypes.end(), "a known dtype");
+    return found->second;
+}
+
+std::string list(const std::vector<std::uint64_t>& numbers) {
+    std::string out = "[";
+    for (const std::uint64_t number : numbers) out += (out.size() > 1 ? "," : "") + std::to_string(number);
+    return out + "]";
+}
+
+/// A tensor of the header, and where its bytes lie.
+struct Placed {
+    NamedTensor named;
+    std::uint64_t begin = 0, end = 0;
+};
+
+Result<Placed> read_entry(const std::string& name, const HeaderEntry& entry) {
+    const auto dtype = entry.find("dtype"), shape = entry.find("shape"), offsets = entry.find("data_offsets");
+    if (entry.size() != 3 || dtype == entry.end() || shape == entry.end() || offsets == entry.end()) {
+        return error("tensor \"" + name + "\": has not just dtype, shape and data_offsets");
+    }
+    const auto* type = std::get_if<std::string>(&dtype->second);
+    const auto* dims = std::get_if<std::vector<std::uint64_t>>(&shape->second);
+    const auto* range = std::get_if<std::vector<std::uint64_t>>(&offsets->second);
+    if (type == nullptr || dims == nullptr || range == nullptr || range->size() != 2 || (*range)[0] > (*range)[1]) {
+        return error("tensor \"" + name + "\": a field of the wrong type");
+    }
+    const auto known = std::find_if(kDTypes.begin(), kDTypes.end(), [&](const auto& d) { return d.second == *type; });
+    if (known == kDTypes.end()) return error("tensor \"" + name + "\": dtype " + *type + " is not supported");
+    if (const auto fine = kernels::check_dims(*dims); !fine) {
+        return error("tensor \"" + name + "\": " + fine.error().message);
+    }
+    Placed placed{{name, {known->first, *dims, {}}}, (*range)[0], (*range)[1]};
+    if (placed.end - placed.begin != placed.named.tensor.elements() * kernels::size_of(known->first)) {
+        return error("tensor \"" + name + "\": its bytes do not fit its shape");
+    }
+    return placed;
+}
+
+Status<> read_metadata(const HeaderEntry& entry, TensorFile& file) {
+    for (const auto& [key, value] : entry) {
+        const auto* text = std::get_if<std::string>(&value);
+        if (text == nullptr) return error("metadata: \"" + key + "\" is no string");
+        file.metadata[key] = *text;
+    }
+    return Unit{};
+}
+
+}  // namespace
+
+Bytes encode_safetensors(const TensorFile& file) {
+    std::string header = "{";
+    if (!file.metadata.empty()) {
+        header += quote(kMetadata) + ":{";
+        for (const auto& [key, value] : file.metadata) {
+            header += (header.back() == '{' ? "" : ",") + quote(key) + ":" + quote(value);
+        }
+        header += "}";
+    }
+    std::set<std::string> names = {std::string(kMetadata)};
+    std::uint64_t at = 0;
+    for (const NamedTensor& named : file.tensors) {
+        ensure(names.insert(named.name).second, "names of tensors are unique");
+        const std::uint64_t end = at + named.tensor.data.size();
+        header += (header.size() > 1 ? "," : "") + quote(named.name) + ":{\"dtype\":" +
+                  quote(name_of(named.tensor.dtype)) + ",\"shape\":" + list(named.tensor.dims) +
+                  ",\"data_offsets\":" + list({at, end}) + "}";
+        at = end;
+    }
+    header += "}";
+    header.resize((header.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+    Writer out;
+    out.u64(header.size()).raw(view(header));
+    for (const NamedTensor& named : file.tensors) out.raw(named.tensor.data);
+    return std::move(out).take();
+}
+
+Result<TensorFile> decode_safetensors(View bytes) {
+    if (bytes.size() < 8) return error("safetensors: truncated before the header");
+    const std::uint64_t length = load_u64(bytes.data());
+    if (length > kSafetensorsHeaderMax) return error("safetensors: header over the limit");
+    if (length > bytes.size() - 8) return error("safetensors: truncated in the header");
+    const View text = bytes.subspan(8, length), data = bytes.subspan(8 + length);
+    RETRACE_TRY(header, parse_header({reinterpret_cast<const char*>(text.data()), text.size()}));
+
+    TensorFile file;
+    std::vector<Placed> placed;
+    for (const auto& [name, entry] : header.entries) {
+        if (name == kMetadata) {
+            RETRACE_CHECK(read_metadata(entry, file));
+            continue;
+        }
+        RETRACE_TRY(tensor, read_entry(name, entry));
+        placed.push_back(std::move(tensor));
+    }
+    std::stable_sort(placed.begin(), placed.end(), [](const Placed& a, const Placed& b) {
+        return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::uint64_t at = 0;
+    for (Placed& tensor : placed) {
+        if (tensor.begin != at) return error("tensor \"" + tensor.named.name + "\": a gap or an overlap before it");
+        if (tensor.end > data.size()) return error("tensor \"" + tensor.named.name + "\": truncated");
+        tensor.named.tensor.data = to_bytes(data.subspan(tensor.begin, tensor.end - tensor.begin));
+        at = tensor.end;
+        file.tensors.push_back(std::move(tensor.named));
+    }
+    if (at != data.size()) return error("safetensors: bytes are left after the last tensor");
+    return file;
+}
+
+bool is_parameter(const std::string& name) {
+    const auto ends_with = [&](std::string_view suffix) { return name.ends_with(suffix); };
+    return !name.empty() && !ends_with(".m") && !ends_with(".v") && !ends_with(".momentum");
+}
+
+std::vector<NamedTensor> named_tensors(const kernels::Program& program, const kernels::State& state,
+                                       const std::function<bool(const std::string& name)>& wanted) {
+    std::vector<NamedTensor> tensors;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const std::string& name = program.tensors[i].name;
+        if (wanted(name)) tensors.push_back({name, state.tensors[i]});
+    }
+    return tensors;
+}
+
+}  // namespace retrace::solver

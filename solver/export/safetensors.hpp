@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// model.safetensors: u64 little-endian header length, a JSON header, then the tensors' bytes (the format of
+// huggingface/safetensors). Written for models that users fetch, read strictly.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/exec/tensor.hpp"
+#include "kernels/program/program.hpp"
+
+namespace retrace::solver {
+
+struct NamedTensor {
+    std::string name;
+    kernels::Tensor tensor;
+    bool operator==(const NamedTensor&) const = default;
+};
+
+struct TensorFile {
+    std::vector<NamedTensor> tensors;             ///< In order of their data.
+    std::map<std::string, std::string> metadata;
+    bool operator==(const TensorFile&) const = default;
+};
+
+/// Names are unique and not "__metadata__" (asserted); any UTF-8.
+Bytes encode_safetensors(const TensorFile& file);
+
+/// Longest header that is read.
+inline constexpr std::uint64_t kSafetensorsHeaderMax = 16u << 20;
+/// Refuses, by name of the rule: truncated files, headers over the limit or not the JSON that the format allows,
+/// unknown dtypes, rank over 6, offsets that leave gaps, overlap or run over, sizes that do not fit shapes, names twice.
+Result<TensorFile> decode_safetensors(View bytes);
+
+/// Whether a state tensor of the built-in programs is a parameter: the optimiser's moments are named after theirs with
+/// the suffix .m, .v or .momentum.
+bool is_parameter(const std::string& name);
+/// The state tensors of a program whose name passes `wanted`, in program order.
+std::vector<NamedTensor> named_tensors(const kernels::Program& program, const kernels::State& state,
+                                       const std::function<bool(const std::string& name)>& wanted);
+
+}  // namespace retrace::solver
