@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/submitter.hpp"
+
+#include <thread>
+
+namespace retrace::node {
+namespace {
+
+constexpr std::uint64_t kTip = 1'000'000'000;
+constexpr std::size_t kPendingMax = 256;
+
+/// What a refused estimate means: the rule's slug when there is one.
+std::string refusal_of(const RpcFailure& failure) {
+    if (failure.data.empty()) return failure.message;
+    const auto data = from_hex(failure.data);
+    const auto refused = data ? contracts::decode_refusal(*data) : std::nullopt;
+    if (!refused) return failure.message;
+    return refused->slug + " (rule " + std::to_string(refused->code) + ")";
+}
+
+}  // namespace
+
+Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data) {
+    const auto gas = client_.estimate_gas(address_, to, value, data);
+    if (!gas) return error(what + ": " + refusal_of(gas.error()));
+    const auto nonce = client_.next_nonce(address_);
+    if (!nonce) return error(what + ": " + nonce.error().message);
+    const auto base_fee = client_.base_fee();
+    if (!base_fee) return error(what + ": " + base_fee.error().message);
+
+    ledger::Transaction tx;
+    tx.chain_id = chain_id_;
+    tx.nonce = *nonce;
+    tx.tip_cap = kTip;
+    tx.fee_cap = *base_fee * ledger::U256(2) + tx.tip_cap;  // The base fee may rise for several blocks meanwhile.
+    tx.gas_limit = *gas + *gas / 5;
+    tx.to = to;
+    tx.value = value;
+    tx.data = std::move(data);
+    const ledger::TxPtr signed_tx = ledger::sign_tx(std::move(tx), key_);
+    const auto sent = client_.send_raw(signed_tx->raw);
+    if (!sent) return error(what + ": " + sent.error().message);
+    if (pending_.size() == kPendingMax) pending_.erase(pending_.begin());
+    pending_.push_back({std::move(what), *sent});
+    return *sent;
+}
+
+Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (std::chrono::steady_clock::now() < end) {
+        for (Finished& finished : poll()) {
+            if (finished.outcome.hash != tx) continue;
+            if (!finished.outcome.ok) return error(finished.what + ": " + finished.outcome.reason);
+            return std::move(finished.outcome);
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return error("the transaction " + to_0x(view(tx)) + " is in no block yet; does the node produce blocks?");
+}
+
+std::vector<Finished> Submitter::poll() {
+    std::vector<Finished> out;
+    std::erase_if(pending_, [&](Pending& item) {
+        auto outcome = client_.outcome(item.hash);
+        if (!outcome) return false;
+        if (outcome->has_value()) {
+            out.push_back({std::move(item.what), std::move(**outcome)});
+            return true;
+        }
+        const auto known = client_.known(item.hash);
+        return known && !*known;
+    });
+    return out;
+}
+
+}  // namespace retrace::node
