@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+// Signed transactions: what decodes is encoded as it was, and everything computed from it is safe.
+#include "ledger/tx/transaction.hpp"
+
+#include "ledger/crypto/keccak.hpp"
+#include "tests/fuzz/driver/target.hpp"
+
+namespace retrace::fuzz {
+namespace {
+
+constexpr std::uint64_t kChain = 7298;
+
+Bytes signed_bytes(ledger::TxType type) {
+    ledger::Transaction tx;
+    tx.type = type;
+    tx.chain_id = kChain;
+    tx.nonce = 3;
+    tx.tip_cap = 1'000'000'000;
+    tx.fee_cap = type == ledger::TxType::dynamic_fee ? 2'000'000'000 : 1'000'000'000;
+    tx.gas_limit = 90'000;
+    tx.to = ledger::Address{};
+    tx.value = 5;
+    tx.data = Bytes(40, 0x11);
+    if (type != ledger::TxType::legacy) tx.access_list.push_back({ledger::Address{}, {Hash32{}, Hash32{}}});
+    const auto key = ledger::SecretKey::from_bytes(Bytes(32, 7));
+    return ledger::sign_tx(tx, *key)->raw;
+}
+
+}  // namespace
+
+std::vector<Bytes> seeds() {
+    std::vector<Bytes> out;
+    for (const auto type : {ledger::TxType::legacy, ledger::TxType::access_list, ledger::TxType::dynamic_fee})
+        out.push_back(signed_bytes(type));
+    return out;
+}
+
+void run(View input) {
+    const auto decoded = ledger::decode_tx(input);
+    if (!decoded) {
+        require(!ledger::read_tx(input, kChain), "what does not decode is not read");
+        return;
+    }
+    const ledger::Transaction& tx = decoded->tx;
+    require(equal(ledger::encode_signed(tx, decoded->signature), input), "a transaction has one spelling");
+    require(ledger::intrinsic_gas(tx) >= ledger::kTransferGas, "no transaction is free");
+    const bool refused = ledger::check(tx).has_value();
+    require(refused || ledger::max_cost(tx).has_value(), "a cost over 256 bits is refused");
+    if (!refused && !(tx.fee_cap < ledger::U256(7))) {
+        require(!(tx.fee_cap < ledger::effective_gas_price(tx, 7)), "nobody pays above the cap");
+        require(!(tx.fee_cap < ledger::effective_tip(tx, 7)), "nor the proposer");
+    }
+    const auto read = ledger::read_tx(input, tx.chain_id);
+    if (!read) return;
+    require((*read)->hash == ledger::keccak256(input), "the hash is that of the bytes");
+    require(!ledger::read_tx(input, tx.chain_id + 1), "another chain's transaction is refused");
+}
+
+}  // namespace retrace::fuzz
