@@ -120,7 +120,8 @@ std::optional<merkle::NodeWrites> decode_nodes(View bytes) {
     const std::uint32_t count = in.count(kRecordMax, 8);
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
         Bytes key = to_bytes(in.bytes(kRecordMax));
-        nodes.insert_or_assign(std::move(key), to_bytes(in.bytes(kRecordMax)));
+        if (!nodes.empty() && key <= nodes.rbegin()->first) in.fail(CodecError::not_canonical);
+        nodes.emplace_hint(nodes.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
     }
     if (!in.finish()) return std::nullopt;
     return nodes;
