@@ -29,57 +29,56 @@ struct Bytes {
         return with_offset ? biased : _mm512_xor_si512(biased, L::broadcast(all));
     }
 
-    /// One vector along K into its row, 16 values at a time; `n` of them, zeros up to the next multiple of 64.
+    /// One vector along K into its row, 64 values at a time, `n` of them with zeros up to the next multiple of 64.
     template <bool with_offset>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
-        const std::uint32_t count = (n + 15) / 16 * 16;
+        const std::uint32_t count = (n + 63) / 64 * 64;
         const Quantiser<L> quantise = quantiser_along<L, S>(x, count, scale);
-        const __m128i empty = _mm_set1_epi8(with_offset ? -128 : 0);
-        for (std::uint32_t k = 0; k < (n + 63) / 64 * 64; k += 16) {
-            const I d = k < count ? digits<with_offset>(quantise(L::load(x + k))) : L::zero_words();
-            store_bytes<0>(out, k, k < count ? byte_of<S - 1>(d) : empty);
-            if constexpr (S > 1) store_bytes<1>(out, k, k < count ? byte_of<S - 2>(d) : empty);
-            if constexpr (S > 2) store_bytes<2>(out, k, k < count ? byte_of<S - 3>(d) : empty);
+        for (std::uint32_t k = 0; k < count; k += 64) {
+            I d[4];
+            for (int i = 0; i < 4; ++i) d[i] = digits<with_offset>(quantise(L::load(x + k + 16 * i)));
+            store_digits(d, out + k / kGroup);
         }
     }
 
-    /// Sixteen adjacent vectors: digit t of group g at out[(g · S + t) · stride]. Groups up to the next multiple of 16.
+    /// `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups up to the next multiple of 16.
     template <bool with_offset>
-    static void across(const PackSource& source, std::uint32_t* out, std::uint32_t stride, float* scale) {
-        alignas(64) float copy[kBlockK * L::width];
-        const float* x = source.data;
-        std::uint64_t k_stride = source.k_stride;
-        const std::uint32_t whole = source.n / kGroup;
-        if (source.vectors < L::width) {
-            copy_across(source, L::width, copy);
-            x = copy;
-            k_stride = L::width;
-        }
-        const Quantiser<L> quantise = quantiser_across<L, S>(x, k_stride, source.n, scale);
-        for (std::uint32_t g = 0; g < (source.n + 63) / 64 * 16; ++g) {
-            I d[kGroup];
-            for (std::uint32_t i = 0; i < kGroup; ++i) {
-                const std::uint32_t k = g * kGroup + i;
-                d[i] = digits<with_offset>(g < whole || k < source.n ? quantise(L::load(x + k * k_stride))
-                                                                     : L::zero_words());
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
+                       std::uint32_t cols, float* scale) {
+        Quantisers<L, S, kPackColumns> quantise;
+        quantise.prepare(x, k_stride, n, lanes, scale);
+        for (std::uint32_t g = 0; g < (n + 63) / 64 * 16; ++g) {
+            const std::uint32_t here = g * kGroup >= n ? 0 : n - g * kGroup < kGroup ? n - g * kGroup : kGroup;
+            for (std::uint32_t v = 0; v < lanes; v += L::width) {
+                I d[kGroup];
+                for (std::uint32_t i = 0; i < kGroup; ++i) {
+                    d[i] = digits<with_offset>(i < here ? quantise(x + (g * kGroup + i) * k_stride + v, v) : L::zero_words());
+                }
+                gather_digits(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols, cols);
             }
-            gather_digits(d, out + g * S * stride, stride);
+        }
+    }
+
+    /// The same for any number of vectors; lanes up to the next multiple of `cols` are written.
+    template <bool with_offset>
+    static void across_all(const PackSource& source, std::uint32_t* out, std::uint32_t cols, float* scale) {
+        const std::uint32_t whole = source.vectors / L::width * L::width;
+        if (whole != 0) across<with_offset>(source.data, source.k_stride, source.n, whole, out, cols, scale);
+        alignas(64) float copy[kBlockK * L::width];
+        for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
+            copy_across(source, v, L::width, copy);
+            across<with_offset>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
+                                cols, scale + v);
         }
     }
 
     static void pack_a(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t* start) {
         if (source.vector_stride == 1 && source.k_stride != 1) {
-            alignas(64) std::uint32_t turned[kRowWords * L::width];
-            across<false>(source, turned, L::width, scale);
-            for (std::uint32_t g = 0; g * kGroup < source.n; g += L::width) {
-                for (std::uint32_t t = 0; t < S; ++t) {
-                    L::transpose(turned + (g * S + t) * L::width, S * L::width, out + t * kGroups + g, kRowWords);
-                }
-            }
+            turn_rows(source, out, scale);
         } else {
             alignas(64) float copy[kBlockK];
             for (std::uint32_t v = 0; v < source.vectors; ++v) {
-                along<false>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
+                along<false>(vector_of(source, v, 64, copy), source.n, out + v * kRowWords, scale + v);
             }
         }
         if constexpr (unsigned_b) {
@@ -90,14 +89,46 @@ struct Bytes {
     }
 
     static void pack_b(const PackSource& source, std::uint32_t* out, float* scale) {
-        if (source.vector_stride == 1 || source.vectors == 0) return across<unsigned_b>(source, out, kCols, scale);
+        if (source.vector_stride == 1) return across_all<unsigned_b>(source, out, kCols, scale);
+        for (std::uint32_t v = 0; v < (source.vectors + kCols - 1) / kCols * kCols; v += L::width) {
+            turn_columns(source, v, out + v / kCols * (kRowWords * kCols) + v % kCols, scale + v);
+        }
+    }
+
+    /// sum + the four products of unsigned and signed bytes in each lane. As assembly, because GCC 12 spills around
+    /// its intrinsic.
+    static I add_dot8(I sum, I unsigned_bytes, I signed_bytes) {
+        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
+        return sum;
+    }
+
+private:
+    /// Rows of A whose neighbours are adjacent in memory.
+    static void turn_rows(const PackSource& source, std::uint32_t* out, float* scale) {
+        alignas(64) std::uint32_t turned[kRowWords * kPackRows];
+        across_all<false>(source, turned, L::width, scale);
+        for (std::uint32_t v = 0; v < source.vectors; v += L::width) {
+            for (std::uint32_t g = 0; g * kGroup < source.n; g += L::width) {
+                for (std::uint32_t t = 0; t < S; ++t) {
+                    L::transpose(turned + v * kRowWords + (g * S + t) * L::width, S * L::width,
+                                 out + v * kRowWords + t * kGroups + g, kRowWords);
+                }
+            }
+        }
+    }
+
+    /// Sixteen columns of B whose values are adjacent along K.
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
             std::uint32_t* const row = rows + v * kRowWords;
             scale[v] = 0.0f;
-            if (v < source.vectors) along<unsigned_b>(vector_of(source, v, L::width, copy), source.n, row, scale + v);
-            else for (std::uint32_t i = 0; i < kRowWords; ++i) row[i] = 0;
+            if (first + v < source.vectors) {
+                along<unsigned_b>(vector_of(source, first + v, 64, copy), source.n, row, scale + v);
+            } else {
+                for (std::uint32_t i = 0; i < kRowWords; ++i) row[i] = 0;
+            }
         }
         for (std::uint32_t g = 0; g * kGroup < source.n; g += L::width) {
             for (std::uint32_t t = 0; t < S; ++t) {
@@ -106,13 +137,24 @@ struct Bytes {
         }
     }
 
-private:
-    template <int byte>
-    static __m128i byte_of(I d) { return _mm512_cvtepi32_epi8(_mm512_srli_epi32(d, 8 * byte)); }
-
-    template <int digit>
-    static void store_bytes(std::uint32_t* row, std::uint32_t k, __m128i bytes) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(row + digit * kGroups + k / 4), bytes);
+    /// From 64 values, a digit in each byte of a lane, to S registers of 64 digits.
+    static void store_digits(const I d[4], std::uint32_t* row) {
+        // The packing instructions work within 128-bit lanes; this puts their words in order.
+        const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        const I low = L::broadcast(0x00ff00ff), half = L::broadcast(0xffff);
+        const auto words = [&](I x, I y) { return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half)); };
+        const I w0 = words(d[0], d[1]), w1 = words(d[2], d[3]);
+        const auto store = [&](std::uint32_t digit, I x, I y) {
+            L::store(row + digit * kGroups, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y)));
+        };
+        store(S - 1, L::bit_and(w0, low), L::bit_and(w1, low));
+        if constexpr (S > 1) store(S - 2, _mm512_srli_epi16(w0, 8), _mm512_srli_epi16(w1, 8));
+        if constexpr (S > 2) {
+            const I byte = L::broadcast(0xff);
+            const I h0 = _mm512_packus_epi32(byte_two(d[0], byte), byte_two(d[1], byte));
+            const I h1 = _mm512_packus_epi32(byte_two(d[2], byte), byte_two(d[3], byte));
+            store(0, h0, h1);
+        }
     }
 
     /// From four k, a digit in each byte of a lane, to S words of four k each.
@@ -137,24 +179,14 @@ private:
     /// Where the sums of one row start, so that the offsets of B cancel: S_g starts at -128 · Σ (digits 0..g of A).
     static void offsets(const std::uint32_t* row, std::uint32_t groups, std::int32_t* start) {
         std::int32_t sum = 0;
-        for (int t = 0; t < S; ++t) {
+        for (std::uint32_t t = 0; t < S; ++t) {
             I partial = L::zero_words();
             for (std::uint32_t g = 0; g < groups; g += L::width) {
-                partial = add_dot8(partial, _mm512_set1_epi8(1), L::load(row + static_cast<std::uint32_t>(t) * kGroups + g));
+                partial = add_dot8(partial, _mm512_set1_epi8(1), L::load(row + t * kGroups + g));
             }
-            alignas(64) std::uint32_t lanes[L::width];
-            L::store(lanes, partial);
-            for (const std::uint32_t lane : lanes) sum += static_cast<std::int32_t>(lane);
+            sum += L::reduce_add(partial);
             start[t] = -128 * sum;
         }
-    }
-
-public:
-    /// sum + the four products of unsigned and signed bytes in each lane. As assembly, because GCC 12 spills around
-    /// its intrinsic.
-    static I add_dot8(I sum, I unsigned_bytes, I signed_bytes) {
-        asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
-        return sum;
     }
 };
 

@@ -100,36 +100,36 @@ private:
     }
 
     void pack() {
-        const std::uint64_t units_a = rows_ / kernel_.lanes, units_b = panels_ * (kernel_.cols / kernel_.lanes);
+        const std::uint64_t units_a = round_up(a_.rows, kPackRows) / kPackRows;
+        const std::uint64_t units_b = round_up(b_.cols, kPackColumns) / kPackColumns;
         const std::uint64_t units = (units_a + units_b) * here_;
         pool_.parallel_for(units, grain(units), [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; ++i) {
                 const std::uint64_t block = i / (units_a + units_b), unit = i % (units_a + units_b);
-                if (unit < units_a) pack_rows(block, unit * kernel_.lanes);
-                else pack_columns(block, (unit - units_a) * kernel_.lanes);
+                if (unit < units_a) pack_rows(block, unit * kPackRows);
+                else pack_columns(block, (unit - units_a) * kPackColumns);
             }
         });
     }
 
-    PackSource source(const MatrixView& x, std::uint64_t block, std::uint64_t vector, std::uint64_t vectors,
-                      std::uint64_t vector_stride, std::uint64_t k_stride) const {
-        PackSource out;
-        out.vector_stride = vector_stride;
-        out.k_stride = k_stride;
-        out.vectors = static_cast<std::uint32_t>(vector < vectors ? std::min<std::uint64_t>(kernel_.lanes, vectors - vector) : 0);
-        out.n = terms(block);
-        if (out.vectors != 0) out.data = x.data + vector * vector_stride + (begin_ + block) * kBlockK * k_stride;
-        return out;
-    }
-
     void pack_rows(std::uint64_t block, std::uint64_t row) {
-        kernel_.pack_a(source(a_, block, row, a_.rows, a_.row_stride, a_.col_stride), row_of(block, row),
-                       scale_a_of(block) + row, start_of(block) + row * kSlicesMax);
+        PackSource source;
+        source.data = a_.data + row * a_.row_stride + (begin_ + block) * kBlockK * a_.col_stride;
+        source.vector_stride = a_.row_stride;
+        source.k_stride = a_.col_stride;
+        source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackRows, a_.rows - row));
+        source.n = terms(block);
+        kernel_.pack_a(source, row_of(block, row), scale_a_of(block) + row, start_of(block) + row * kSlicesMax);
     }
 
     void pack_columns(std::uint64_t block, std::uint64_t column) {
-        kernel_.pack_b(source(b_, block, column, b_.cols, b_.col_stride, b_.row_stride),
-                       panel_of(block, column / kernel_.cols) + column % kernel_.cols, scale_b_of(block) + column);
+        PackSource source;
+        source.data = b_.data + column * b_.col_stride + (begin_ + block) * kBlockK * b_.row_stride;
+        source.vector_stride = b_.col_stride;
+        source.k_stride = b_.row_stride;
+        source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackColumns, b_.cols - column));
+        source.n = terms(block);
+        kernel_.pack_b(source, panel_of(block, column / kernel_.cols), scale_b_of(block) + column);
     }
 
     /// Panels of one task: as many as keep the packed columns in the second-level cache.

@@ -18,8 +18,10 @@ namespace retrace::kernels {
 
 inline constexpr std::uint32_t kLanesMax = 16;  ///< Widest vector, in 32-bit lanes.
 inline constexpr std::uint32_t kTileRowsMax = 32;
+/// What one call packs. Long runs along the rows of memory, because a column alone would touch a page for every k.
+inline constexpr std::uint32_t kPackRows = 64, kPackColumns = 256;
 
-/// Up to `lanes` vectors along K of one operand within one block: rows of A or columns of B.
+/// Vectors along K of one operand within one block: at most kPackRows rows of A or kPackColumns columns of B.
 struct PackSource {
     const float* data = nullptr;
     std::uint64_t vector_stride = 0, k_stride = 0;
@@ -42,11 +44,11 @@ struct Tile {
 
 struct MatmulKernel {
     std::uint32_t rows = 0, cols = 0;   ///< Largest tile; cols = 2 · lanes.
-    std::uint32_t lanes = 0;            ///< Vectors packed by one call.
+    std::uint32_t lanes = 0;
     std::uint32_t group = 0, a_words = 0, b_words = 0;
-    /// `out` is the first vector's row. `scale` and `start` (kSlicesMax a row) are null for f32.
+    /// `out` is the first vector's row. `scale` and `start` (kSlicesMax a row) are not touched for f32.
     void (*pack_a)(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t* start) = nullptr;
-    /// `out` is the first vector's column in its panel. All `lanes` columns are written, missing ones with zeros.
+    /// `out` is the first vector's panel. Whole panels are written, missing columns with zeros.
     void (*pack_b)(const PackSource& source, std::uint32_t* out, float* scale) = nullptr;
     void (*multiply)(const Tile& tile) = nullptr;
 

@@ -69,6 +69,12 @@ struct LanesAvx512 {
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
         return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
     }
+    static std::int32_t reduce_add(I x) {
+        const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+        sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
+        return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
+    }
     /// The epilogue of NUMERICS 1.
     static F finish(F x) {
         const I sign = broadcast(INT32_MIN);

@@ -15,11 +15,11 @@ inline void copy_vector(const PackSource& source, std::uint32_t v, float* out) {
     for (std::uint32_t k = source.n; k < kBlockK; ++k) out[k] = 0.0f;
 }
 
-/// Copies a source of at most `lanes` adjacent vectors so that each k has all lanes, missing ones zero.
-inline void copy_across(const PackSource& source, std::uint32_t lanes, float* out) {
+/// Sixteen or fewer adjacent vectors at `first` with all lanes there: missing ones zero, k after k in `out`.
+inline void copy_across(const PackSource& source, std::uint32_t first, std::uint32_t lanes, float* out) {
     for (std::uint32_t k = 0; k < source.n; ++k) {
-        const float* const x = source.data + k * source.k_stride;
-        for (std::uint32_t v = 0; v < lanes; ++v) out[k * lanes + v] = v < source.vectors ? x[v] : 0.0f;
+        const float* const x = source.data + k * source.k_stride + first;
+        for (std::uint32_t v = 0; v < lanes; ++v) out[k * lanes + v] = first + v < source.vectors ? x[v] : 0.0f;
     }
 }
 
@@ -53,14 +53,27 @@ Quantiser<L> quantiser_along(const float* x, std::uint32_t count, float* scale) 
     return {L::broadcast(power_of_two(8 * S - 1 - slice_exponent(most))), L::broadcast(-1)};
 }
 
-/// A scale a lane: `n` rows of adjacent vectors.
-template <class L, int S>
-Quantiser<L> quantiser_across(const float* x, std::uint64_t k_stride, std::uint32_t n, float* scale) {
-    typename L::I most = L::zero_words();
+/// Line 3 for adjacent vectors, a lane each: `lanes` of them, a multiple of the width.
+template <class L>
+void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out) {
     const typename L::I magnitude = L::broadcast(INT32_MAX);
-    for (std::uint32_t k = 0; k < n; ++k) {
-        most = L::max(most, L::bit_and(L::bits(L::load(x + k * k_stride)), magnitude));
+    for (std::uint32_t v = 0; v < lanes; v += L::width) L::store(out + v, L::zero_words());
+    for (std::uint32_t k = 0; k < n; k += 4) {
+        const std::uint32_t rows = n - k < 4 ? n - k : 4;
+        for (std::uint32_t v = 0; v < lanes; v += L::width) {
+            typename L::I most = L::load(out + v);
+            for (std::uint32_t i = 0; i < rows; ++i) {
+                most = L::max(most, L::bit_and(L::bits(L::load(x + (k + i) * k_stride + v)), magnitude));
+            }
+            L::store(out + v, most);
+        }
     }
+}
+
+/// Lines 4 to 8 for a register of vectors from their largest magnitudes.
+template <class L, int S>
+Quantiser<L> quantiser_across(const std::uint32_t* largest, float* scale) {
+    const typename L::I most = L::load(largest);
     const typename L::I field = L::template shift_right<23>(L::add(most, L::broadcast(0x00020000)));
     const typename L::I exponent = L::max(L::sub(field, L::broadcast(126)), L::broadcast(kExponentMin));
     const typename L::I finite = L::less(most, L::broadcast(static_cast<std::int32_t>(kInfinityBits)));
@@ -71,6 +84,26 @@ Quantiser<L> quantiser_across(const float* x, std::uint64_t k_stride, std::uint3
     const typename L::I shift = L::sub(L::broadcast(127 + 8 * S - 1), exponent);
     return {L::floats(L::template shift_left<23>(shift)), finite};
 }
+
+/// Quantisers of adjacent vectors, computed once and read for every k.
+template <class L, int S, std::uint32_t most>
+struct Quantisers {
+    alignas(64) float factor[most];
+    alignas(64) std::uint32_t keep[most];
+
+    void prepare(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, float* scale) {
+        largest_across<L>(x, k_stride, n, lanes, keep);
+        for (std::uint32_t v = 0; v < lanes; v += L::width) {
+            const Quantiser<L> q = quantiser_across<L, S>(keep + v, scale + v);
+            L::store(factor + v, q.factor);
+            L::store(keep + v, q.keep);
+        }
+    }
+
+    typename L::I operator()(const float* x, std::uint32_t v) const {
+        return Quantiser<L>{L::load(factor + v), L::load(keep + v)}(L::load(x));
+    }
+};
 
 /// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for f32.
 template <class L, int S>

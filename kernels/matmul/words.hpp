@@ -16,9 +16,9 @@ template <class L, int S>
 struct Words {
     using F = typename L::F;
     using I = typename L::I;
-    static constexpr int kWords = S == 3 ? 2 : 1;
-    static constexpr int kRowWords = kWords * static_cast<int>(kBlockK);
-    static constexpr int kCols = 2 * L::width;
+    static constexpr std::uint32_t kWords = S == 3 ? 2 : 1;
+    static constexpr std::uint32_t kRowWords = kWords * kBlockK;
+    static constexpr std::uint32_t kCols = 2 * L::width;
 
     // The signed low byte, in the high half of each lane.
     static I low_digit(I q) { return L::template shift_right<8>(L::template shift_left<24>(q)); }
@@ -54,63 +54,83 @@ struct Words {
         for (std::uint32_t k = 0; k < count; k += L::width) {
             I w[2];
             words(S == 0 ? L::bits(L::load(x + k)) : quantise(L::load(x + k)), w);
-            for (int i = 0; i < kWords; ++i) L::store(out + i * static_cast<int>(kBlockK) + k, w[i]);
+            for (std::uint32_t i = 0; i < kWords; ++i) L::store(out + i * kBlockK + k, w[i]);
         }
     }
 
-    /// Adjacent vectors, one a lane: word i of k at out[(k · kWords + i) · stride].
+    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, `panel_words` words apart.
     template <void (*words)(I, I*)>
-    static void across(const PackSource& source, std::uint32_t* out, std::uint32_t stride, float* scale) {
-        alignas(64) float copy[kBlockK * L::width];
-        const float* x = source.data;
-        std::uint64_t k_stride = source.k_stride;
-        if (source.vectors < L::width) {
-            copy_across(source, L::width, copy);
-            x = copy;
-            k_stride = L::width;
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
+                       std::uint32_t cols, float* scale) {
+        Quantisers<L, S, kPackColumns> quantise;
+        if constexpr (S != 0) quantise.prepare(x, k_stride, n, lanes, scale);
+        for (std::uint32_t k = 0; k < n; ++k) {
+            for (std::uint32_t v = 0; v < lanes; v += L::width) {
+                const float* const from = x + k * k_stride + v;
+                I w[2];
+                if constexpr (S == 0) words(L::bits(L::load(from)), w);
+                else words(quantise(from, v), w);
+                std::uint32_t* const to = out + v / cols * (kRowWords * cols) + k * kWords * cols + v % cols;
+                for (std::uint32_t i = 0; i < kWords; ++i) L::store(to + i * cols, w[i]);
+            }
         }
-        Quantiser<L> quantise{};
-        if constexpr (S != 0) quantise = quantiser_across<L, S>(x, k_stride, source.n, scale);
-        for (std::uint32_t k = 0; k < source.n; ++k) {
-            I w[2];
-            const F value = L::load(x + k * k_stride);
-            words(S == 0 ? L::bits(value) : quantise(value), w);
-            for (int i = 0; i < kWords; ++i) L::store(out + (k * kWords + static_cast<std::uint32_t>(i)) * stride, w[i]);
+    }
+
+    /// The same for any number of vectors; lanes up to the next multiple of `cols` are written.
+    template <void (*words)(I, I*)>
+    static void across_all(const PackSource& source, std::uint32_t* out, std::uint32_t cols, float* scale) {
+        const std::uint32_t whole = source.vectors / L::width * L::width;
+        if (whole != 0) across<words>(source.data, source.k_stride, source.n, whole, out, cols, scale);
+        alignas(64) float copy[kBlockK * L::width];
+        for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
+            copy_across(source, v, L::width, copy);
+            across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols, cols, scale + v);
         }
     }
 
     static void pack_a(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t*) {
-        if (source.vector_stride == 1 && source.k_stride != 1) {
-            alignas(64) std::uint32_t turned[kRowWords * L::width];
-            across<words_a>(source, turned, L::width, scale);
-            for (int i = 0; i < kWords; ++i) {
-                for (std::uint32_t k = 0; k < source.n; k += L::width) {
-                    L::transpose(turned + (k * kWords + static_cast<std::uint32_t>(i)) * L::width, kWords * L::width,
-                                 out + i * static_cast<int>(kBlockK) + k, kRowWords);
-                }
+        if (source.vector_stride != 1 || source.k_stride == 1) {
+            alignas(64) float copy[kBlockK];
+            for (std::uint32_t v = 0; v < source.vectors; ++v) {
+                along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
             }
             return;
         }
-        alignas(64) float copy[kBlockK];
-        for (std::uint32_t v = 0; v < source.vectors; ++v) {
-            along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
+        alignas(64) std::uint32_t turned[kRowWords * kPackRows];
+        across_all<words_a>(source, turned, L::width, scale);
+        for (std::uint32_t v = 0; v < source.vectors; v += L::width) {
+            for (std::uint32_t i = 0; i < kWords; ++i) {
+                for (std::uint32_t k = 0; k < source.n; k += L::width) {
+                    L::transpose(turned + v * kRowWords + (k * kWords + i) * L::width, kWords * L::width,
+                                 out + v * kRowWords + i * kBlockK + k, kRowWords);
+                }
+            }
         }
     }
 
     static void pack_b(const PackSource& source, std::uint32_t* out, float* scale) {
-        if (source.vector_stride == 1 || source.vectors == 0) return across<words_b>(source, out, kCols, scale);
+        if (source.vector_stride == 1) return across_all<words_b>(source, out, kCols, scale);
+        for (std::uint32_t v = 0; v < (source.vectors + kCols - 1) / kCols * kCols; v += L::width) {
+            turn_columns(source, v, out + v / kCols * (kRowWords * kCols) + v % kCols, scale + v);
+        }
+    }
+
+    /// A register of columns whose values are adjacent along K.
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
             std::uint32_t* const row = rows + v * kRowWords;
             scale[v] = 0.0f;
-            if (v < source.vectors) along<words_b>(vector_of(source, v, L::width, copy), source.n, row, scale + v);
-            else for (int i = 0; i < kRowWords; ++i) row[i] = 0;
+            if (first + v < source.vectors) {
+                along<words_b>(vector_of(source, first + v, L::width, copy), source.n, row, scale + v);
+            } else {
+                for (std::uint32_t i = 0; i < kRowWords; ++i) row[i] = 0;
+            }
         }
-        for (int i = 0; i < kWords; ++i) {
+        for (std::uint32_t i = 0; i < kWords; ++i) {
             for (std::uint32_t k = 0; k < source.n; k += L::width) {
-                L::transpose(rows + i * static_cast<int>(kBlockK) + k, kRowWords,
-                             out + (k * kWords + static_cast<std::uint32_t>(i)) * kCols, kWords * kCols);
+                L::transpose(rows + i * kBlockK + k, kRowWords, out + (k * kWords + i) * kCols, kWords * kCols);
             }
         }
     }
@@ -128,7 +148,7 @@ struct Words {
             F y[P];
             for (int p = 0; p < P; ++p) y[p] = L::floats(L::load(b + p * L::width));
             for (int r = 0; r < R; ++r) {
-                const F x = L::floats(L::broadcast(static_cast<std::int32_t>(a[r * kRowWords])));
+                const F x = L::floats(L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords])));
                 for (int p = 0; p < P; ++p) sum[r][p] = L::fma(x, y[p], sum[r][p]);
             }
         }
@@ -155,10 +175,10 @@ struct Words {
                 for (int p = 0; p < P; ++p) z[p] = L::load(b + kCols + p * L::width);
             }
             for (int r = 0; r < R; ++r) {
-                const I x = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords]));
+                const I x = L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords]));
                 for (int p = 0; p < P; ++p) sum[r][p] = L::add_dot16(sum[r][p], x, y[p]);
                 if constexpr (S == 3) {
-                    const I x2 = L::broadcast(static_cast<std::int32_t>(a[r * kRowWords + static_cast<int>(kBlockK)]));
+                    const I x2 = L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords + kBlockK]));
                     for (int p = 0; p < P; ++p) {
                         low[r][p] = L::add_dot16(L::add_dot16(low[r][p], x, z[p]), x2, y[p]);
                     }
