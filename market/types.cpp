@@ -9,7 +9,6 @@ std::string_view slug(SegmentState state) noexcept {
         case SegmentState::unaudited: return "unaudited";
         case SegmentState::auditing: return "auditing";
         case SegmentState::verified: return "verified";
-        case SegmentState::paid: return "paid";
     }
     return "invalid";
 }

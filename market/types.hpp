@@ -115,14 +115,15 @@ struct Run {
     std::uint64_t first_state = 0;
     std::uint64_t next_state = 0;        ///< Index of the checkpoint to post next.
     std::uint64_t deadline = 0;          ///< For acceptData, then for that checkpoint; 0 when none is due.
-    std::uint64_t paid = 0;              ///< Segments below it are paid (starts at first_state).
+    std::uint64_t clear = 0;             ///< Segments below it can no longer be disputed (starts at first_state).
+    std::uint64_t paid = 0;              ///< Segments below it are paid; at most `clear`.
     std::vector<std::uint64_t> retained; ///< Verified states that an auditor keeps, above `paid`, ascending.
     std::uint32_t open_disputes = 0;
     U256 earned;
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
-                        r.first_state, r.next_state, r.deadline, r.paid, r.retained, r.open_disputes, r.earned);
+                        r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained, r.open_disputes, r.earned);
     }
 };
 
@@ -146,9 +147,8 @@ enum class SegmentState : std::uint8_t {
     unaudited = 2,      ///< Not drawn (or no audit came to a verdict).
     auditing = 3,
     verified = 4,       ///< A matching reveal.
-    paid = 5,
-};
-constexpr SegmentState last_of(SegmentState) { return SegmentState::paid; }
+};                      // (Paid are the segments below Run::paid.)
+constexpr SegmentState last_of(SegmentState) { return SegmentState::verified; }
 std::string_view slug(SegmentState state) noexcept;
 
 /// Segment `index` leads from state `index` to state `index` + 1.

@@ -193,16 +193,17 @@ struct SegmentVerified {
     std::uint64_t segment = 0;
     std::uint64_t audit = 0;
 };
-struct SegmentPaid {
+/// Segments first .. first + count - 1.
+struct SegmentsPaid {
     static constexpr Contract kContract = Contract::market;
-    static constexpr std::string_view kName = "SegmentPaid";
+    static constexpr std::string_view kName = "SegmentsPaid";
     static constexpr std::size_t kIndexed = 2;
-    static Names names() { return {"task", "solver", "run", "segment", "amount"}; }
-    static auto tie(auto& e) { return std::tie(e.task, e.solver, e.run, e.segment, e.amount); }
+    static Names names() { return {"task", "solver", "run", "first", "count", "amount"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.solver, e.run, e.first, e.count, e.amount); }
     std::uint64_t task = 0;
     Address solver;
     std::uint32_t run = 0;
-    std::uint64_t segment = 0;
+    std::uint64_t first = 0, count = 0;
     U256 amount;
 };
 /// The run is over: settled, forfeited or left.
@@ -376,7 +377,7 @@ struct DisputeDecided {
 using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierRegistered, VerifierLeft, BeaconMixed,
                               TaskPosted, TaskStateChanged, BidCommitted, BidRevealed, BidForfeited, TaskAssigned,
                               DataAccepted, CheckpointCommitted, StateOpened, SegmentDrawn, SegmentVerified,
-                              SegmentPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
+                              SegmentsPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
                               VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
                               ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided>;
 

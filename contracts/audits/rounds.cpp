@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// Phases of an audit. The draw is in draws.cpp.
+#include "contracts/audits/rounds.hpp"
+
+#include "contracts/audits/seats.hpp"
+#include "contracts/market/runs.hpp"
+#include "contracts/market/tasks.hpp"
+#include "contracts/staking/beacon.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SeatState;
+using market::SegmentState;
+
+market::TaskSpec spec_of(const Effects& fx, const market::Audit& audit) {
+    return must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+}
+
+void close(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::closed, 0);
+    remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
+}
+
+std::size_t count(const market::Audit& audit, SeatState state) {
+    return static_cast<std::size_t>(std::count_if(audit.seats.begin(), audit.seats.end(),
+                                                  [&](const market::Seat& seat) { return seat.state == state; }));
+}
+
+/// Nobody came to a verdict: the segment stays open to challenges only.
+void close_without_verdict(Effects& fx, market::Audit& audit) {
+    close(fx, audit);
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+    segment.state = SegmentState::unaudited;
+    store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+    wake_openings(fx, audit.task, audit.segment + 1);
+    advance_payments(fx, audit.task, audit.run);
+}
+
+void replace_silent(Effects& fx, market::Audit& audit) {
+    for (market::Seat& seat : audit.seats)
+        if (seat.state == SeatState::drawn) miss_seat(fx, audit, seat, SlashReason::verdict_missed);
+    go_on_without_silent(fx, audit);
+}
+
+}  // namespace
+
+void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_t deadline) {
+    audit.phase = phase;
+    audit.deadline = deadline;
+    store(fx.state, keys::audit(audit.id), audit);
+    fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
+    if (deadline != 0) schedule(fx, deadline + 1, {DueKind::audit_deadline, audit.id, 0, deadline});
+}
+
+void go_on_without_silent(Effects& fx, market::Audit& audit) {
+    if (audit.redraws < fx.params.redraws) {
+        ++audit.redraws;
+        set_phase(fx, audit, AuditPhase::redrawing, 0);
+        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
+    } else if (count(audit, SeatState::committed) != 0) {
+        enter_revealing(fx, audit);
+    } else {
+        close_without_verdict(fx, audit);
+    }
+}
+
+void enter_opening(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::opening, fx.height + fx.params.open_blocks);
+}
+
+void enter_collecting(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::collecting,
+              fx.height + fx.params.verdict_blocks + spec_of(fx, audit).replay_blocks);
+}
+
+void enter_revealing(Effects& fx, market::Audit& audit) {
+    const auto end = must_load<market::Checkpoint>(fx.state, keys::checkpoint(audit.task, audit.run, audit.segment + 1));
+    if (end.opened) return enter_verdicts(fx, audit);
+    set_phase(fx, audit, AuditPhase::revealing, 0);
+    wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or when no replica minds
+}
+
+void start_reveal_deadline(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::revealing, fx.height + fx.params.reveal_segment_blocks);
+}
+
+void enter_verdicts(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::verdicts, fx.height + fx.params.reveal_verdict_blocks);
+}
+
+void audit_deadline(Effects& fx, std::uint64_t id, std::uint64_t deadline) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    if (audit.deadline != deadline || audit.phase == AuditPhase::closed) return;
+    switch (audit.phase) {
+        case AuditPhase::opening:
+        case AuditPhase::revealing:
+            return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
+        case AuditPhase::collecting: return replace_silent(fx, audit);
+        case AuditPhase::verdicts: {
+            for (market::Seat& seat : audit.seats)
+                if (seat.state == SeatState::committed) miss_seat(fx, audit, seat, SlashReason::verdict_hidden);
+            return finish_audit(fx, audit);
+        }
+        default: return;
+    }
+}
+
+void finish_audit(Effects& fx, market::Audit& audit) {
+    for (market::Seat& seat : audit.seats)
+        if (seat.state == SeatState::matched) free_seat(fx, audit, seat);
+    close(fx, audit);
+    if (count(audit, SeatState::matched) == 0) {
+        settle_unmatched(fx, audit.task, audit.run, audit.segment);
+    } else {
+        auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+        segment.state = SegmentState::verified;
+        store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+        fx.emit(SegmentVerified{audit.task, audit.run, audit.segment, audit.id});
+    }
+    advance_payments(fx, audit.task, audit.run);
+}
+
+void release_audit(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    for (market::Seat& seat : audit.seats) {
+        const bool worked = seat.state == SeatState::committed || seat.state == SeatState::matched;
+        if (seat.state == SeatState::drawn || worked) free_seat(fx, audit, seat);
+        if (worked && !seat.paid) pay_seat(fx, audit, seat);
+        if (seat.state == SeatState::drawn || seat.state == SeatState::committed) seat.state = SeatState::released;
+    }
+    close(fx, audit);
+}
+
+void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+    if (segment.state != SegmentState::auditing || segment.open_disputes != 0) return;
+    if (must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase != AuditPhase::closed) return;
+    if (segment.audits <= fx.params.redraws) {
+        segment.state = SegmentState::waiting_draw;
+        segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
+        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, task, run, index});
+    } else {
+        segment.state = SegmentState::unaudited;
+    }
+    store(fx.state, keys::segment(task, run, index), segment);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Audits from the draw to the verdict. SPEC 14.
+#pragma once
+
+#include "contracts/effects.hpp"
+
+namespace retrace::contracts {
+
+/// Decides with the newest beacon whether a segment is audited, and by whom.
+void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
+/// Replaces silent auditors.
+void redraw(Effects& fx, std::uint64_t audit);
+/// The phase's deadline has passed (`deadline` tells a stale reminder).
+void audit_deadline(Effects& fx, std::uint64_t audit, std::uint64_t deadline);
+
+void enter_opening(Effects& fx, market::Audit& audit);
+void enter_collecting(Effects& fx, market::Audit& audit);
+/// From collecting; goes on to verdicts when the end is open already.
+void enter_revealing(Effects& fx, market::Audit& audit);
+/// The reveal has become legal: its deadline starts.
+void start_reveal_deadline(Effects& fx, market::Audit& audit);
+void enter_verdicts(Effects& fx, market::Audit& audit);
+/// All verdicts are there, or never will be.
+void finish_audit(Effects& fx, market::Audit& audit);
+/// The run is over: bonds go back, and who has committed is paid.
+void release_audit(Effects& fx, std::uint64_t audit);
+/// A segment whose audit ended without a match and without an open dispute: another round, or unaudited.
+void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
+
+}  // namespace retrace::contracts

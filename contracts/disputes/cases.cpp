@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/disputes/cases.hpp"
+
+#include "contracts/audits/rounds.hpp"
+#include "contracts/market/runs.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::DisputeKind;
+using market::DisputeState;
+using verifier::Side;
+
+void store_game(Effects& fx, std::uint64_t dispute, const verifier::Game& game) {
+    const keys::Key key = keys::game(dispute);
+    fx.state.set_slot(address_of(key.contract), key.bytes, verifier::encode(game));
+}
+
+verifier::Game first_game(const Effects& fx, const Accusation& accusation) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(accusation.task));
+    const auto root = [&](std::uint64_t index) {
+        return must_load<market::Checkpoint>(fx.state, keys::checkpoint(accusation.task, accusation.run, index)).root;
+    };
+    verifier::Claim claim;
+    claim.initialiser = accusation.kind == DisputeKind::initial;
+    if (claim.initialiser) {
+        claim.end_root = root(0);
+    } else {
+        claim.first_step = spec.first_step(accusation.segment);
+        claim.last_step = spec.last_step(accusation.segment);
+        claim.start_root = root(accusation.segment);
+        claim.end_root = root(accusation.segment + 1);
+    }
+    const Hash32& played = claim.initialiser ? spec.init_root : spec.program_root;
+    return verifier::start({spec.contract_hash, spec.program_root, played, spec.seed, spec.data_roots}, claim);
+}
+
+/// Gives the turn to the game's mover, whose clock runs from here.
+void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    dispute.mover = static_cast<std::uint8_t>(game.mover);
+    dispute.turn_height = fx.height;
+    dispute.deadline = fx.height + (game.mover == Side::solver ? dispute.solver_clock : dispute.challenger_clock);
+    dispute.rounds = game.rounds;
+    dispute.evidence_bytes = game.evidence_bytes;
+    store(fx.state, keys::dispute(dispute.id), dispute);
+    store_game(fx, dispute.id, game);
+    schedule(fx, dispute.deadline + 1, {DueKind::dispute_clock, dispute.id, 0, dispute.turn_height});
+    fx.emit(DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds,
+                         dispute.deadline});
+}
+
+/// Off all lists; the record stays with its result.
+void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
+    dispute.state = state;
+    dispute.mover = 0;
+    dispute.deadline = 0;
+    store(fx.state, keys::dispute(dispute.id), dispute);
+    remove(fx.state, keys::game(dispute.id));
+    remove_from_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);
+    remove_from_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    remove_from_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    --segment.open_disputes;
+    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
+    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    --run.open_disputes;
+    store(fx.state, keys::run(dispute.task, dispute.run), run);
+}
+
+void return_bond(Effects& fx, const market::Dispute& dispute) {
+    if (bond_is_stake(dispute.kind)) unlock(fx, dispute.challenger, dispute.bond);
+    else pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
+}
+
+/// The challenger's share goes to a drawn auditor of the same segment that plays too, if there is one (15.6):
+/// otherwise whoever watches the audit could take it by challenging first.
+Address beneficiary(const Effects& fx, const market::Dispute& won) {
+    if (won.kind == DisputeKind::audit) return won.challenger;
+    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(won.task, won.run))) {
+        const auto other = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        if (other.kind == DisputeKind::audit && other.segment == won.segment) return other.challenger;
+    }
+    return won.challenger;
+}
+
+void convict_solver(Effects& fx, market::Dispute& dispute) {
+    close_dispute(fx, dispute, DisputeState::solver_lost);
+    return_bond(fx, dispute);
+    const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    const Share share{beneficiary(fx, dispute),
+                      market::split(run.locked, fx.params.challenger_share_bp).share};
+    lose_run(fx, dispute.task, dispute.run, run.locked, share, SlashReason::wrong_result);
+}
+
+void convict_challenger(Effects& fx, market::Dispute& dispute) {
+    close_dispute(fx, dispute, DisputeState::challenger_lost);
+    const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
+    if (bond_is_stake(dispute.kind)) {
+        slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, Share{dispute.solver, parts.share},
+                     SlashReason::false_accusation);
+    } else {
+        pay(fx, Contract::disputes, dispute.solver, parts.share);
+        burn_held(fx, Contract::disputes, parts.burned);
+        fx.emit(Slashed{dispute.challenger, dispute.task, dispute.bond, parts.burned, parts.share,
+                        std::string(slug(SlashReason::false_accusation))});
+    }
+    settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
+    advance_payments(fx, dispute.task, dispute.run);
+}
+
+void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    ensure(game.loser.has_value(), "a decided game has a loser");
+    dispute.ending = static_cast<std::uint8_t>(game.ending);
+    dispute.rounds = game.rounds;
+    dispute.evidence_bytes = game.evidence_bytes;
+    const bool solver_lost = *game.loser == Side::solver;
+    fx.emit(DisputeDecided{dispute.id, solver_lost ? dispute.solver : dispute.challenger, dispute.task,
+                           dispute.ending, game.rounds, game.evidence_bytes, game.found.step, game.found.op,
+                           game.found.tile, game.found.link, game.found.element, game.found.claimed_bits,
+                           game.found.referee_bits});
+    solver_lost ? convict_solver(fx, dispute) : convict_challenger(fx, dispute);
+}
+
+}  // namespace
+
+bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || kind == DisputeKind::replica; }
+
+std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
+    auto run = must_load<market::Run>(fx.state, keys::run(accusation.task, accusation.run));
+    auto segment = must_load<market::Segment>(fx.state,
+                                              keys::segment(accusation.task, accusation.run, accusation.segment));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(accusation.task));
+    ++run.open_disputes;
+    ++segment.open_disputes;
+    store(fx.state, keys::run(accusation.task, accusation.run), run);
+    store(fx.state, keys::segment(accusation.task, accusation.run, accusation.segment), segment);
+
+    market::Dispute dispute;
+    dispute.id = next_id(fx.state, keys::dispute_count());
+    dispute.kind = accusation.kind;
+    dispute.state = DisputeState::open;
+    dispute.task = accusation.task;
+    dispute.run = accusation.run;
+    dispute.segment = accusation.segment;
+    dispute.solver = run.solver;
+    dispute.challenger = accusation.challenger;
+    dispute.audit = accusation.audit;
+    dispute.claimed_root = accusation.claimed_root;
+    dispute.bond = accusation.bond;
+    dispute.opened_height = fx.height;
+    const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
+    // 15.3: many paid challengers must not exhaust an honest solver's clock.
+    dispute.solver_clock = moves + spec.replay_blocks * run.open_disputes;
+    dispute.challenger_clock = moves + spec.replay_blocks;
+    add_to_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);
+    add_to_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    add_to_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    fx.emit(DisputeOpened{dispute.id, dispute.task, dispute.run, dispute.segment,
+                          static_cast<std::uint8_t>(dispute.kind), dispute.solver, dispute.challenger});
+    const verifier::Game game = first_game(fx, accusation);
+    if (game.loser) settle(fx, dispute, game);
+    else give_turn(fx, dispute, game);
+    return dispute.id;
+}
+
+void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    std::uint64_t& clock =
+        dispute.mover == static_cast<std::uint8_t>(Side::solver) ? dispute.solver_clock : dispute.challenger_clock;
+    clock -= std::min(clock, fx.height - dispute.turn_height);
+    if (game.loser) settle(fx, dispute, game);
+    else give_turn(fx, dispute, game);
+}
+
+void dispute_clock(Effects& fx, std::uint64_t id, std::uint64_t turn) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    if (dispute.state != DisputeState::open || dispute.turn_height != turn || fx.height <= dispute.deadline) return;
+    auto game = views::game(fx.state, id);
+    ensure(game.has_value(), "an open dispute has a game");
+    verifier::expire(*game);
+    settle(fx, dispute, *game);
+}
+
+void withdraw_dispute(Effects& fx, std::uint64_t id) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    close_dispute(fx, dispute, DisputeState::withdrawn);
+    return_bond(fx, dispute);
+    DisputeDecided event;
+    event.dispute = id;
+    event.task = dispute.task;
+    event.rounds = dispute.rounds;
+    event.evidence_bytes = dispute.evidence_bytes;
+    fx.emit(event);
+}
+
+}  // namespace retrace::contracts

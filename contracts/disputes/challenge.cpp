@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// SPEC 15.1 and 15.2. Anyone bonded may dispute an opened segment, or the seeded initial state, at own cost.
+#include "contracts/disputes/cases.hpp"
+#include "contracts/disputes/rules.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+constexpr std::uint32_t kSegmentDisputesMax = 16;
+
+Verdict admit_challenge(const StateView& view, const TxContext& context, std::uint64_t task, std::uint32_t index,
+                        std::uint64_t segment_index) {
+    if (!views::task(view, task)) return Verdict::unknown_task;
+    const auto run = views::run(view, task, index);
+    if (!run) return Verdict::unknown_run;
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;
+    if (run->solver == context.sender) return Verdict::own_run;
+    if (context.value != context.params.challenge_bond) return Verdict::wrong_value;
+    // Bonded, so that one accuser has something to lose beyond one case.
+    if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
+    const auto segment = views::segment(view, task, index, segment_index);
+    if (!segment || segment->window_end == 0) return Verdict::not_opened;
+    if (context.height >= segment->window_end) return Verdict::window_closed;
+    if (segment->open_disputes >= kSegmentDisputesMax ||
+        views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax ||
+        views::open_disputes(view, run->solver).size() >= market::kOpenItemsMax)
+        return Verdict::too_many_open;
+    return Verdict::ok;
+}
+
+bool is_root(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& root) {
+    return must_load<market::Checkpoint>(view, keys::checkpoint(task, run, index)).root == root;
+}
+
+}  // namespace
+
+Verdict check(const ChallengeSegment& call) {
+    if (call.segment >= market::kSegmentsMax) return Verdict::not_opened;                           // 15.1.1
+    return Verdict::ok;
+}
+
+Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view) {
+    const Verdict verdict = admit_challenge(view, context, call.task, call.run, call.segment);
+    if (verdict != Verdict::ok) return verdict;                                                     // 15.1.2
+    if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return Verdict::same_root; // 15.1.3
+    return Verdict::ok;
+}
+
+void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx) {
+    open_dispute(fx, {market::DisputeKind::challenge, call.task, call.run, call.segment, context.sender,
+                      context.value, 0, call.root});
+}
+
+Verdict check(const ChallengeInitial&) { return Verdict::ok; }
+
+Verdict admit(const ChallengeInitial& call, const TxContext& context, const StateView& view) {
+    const Verdict verdict = admit_challenge(view, context, call.task, call.run, 0);
+    if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
+    if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
+        return Verdict::not_seeded;                                                                 // 15.2.2
+    if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;                // 15.2.3
+    return Verdict::ok;
+}
+
+void apply(const ChallengeInitial& call, const TxContext& context, Effects& fx) {
+    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, 0, context.sender, context.value, 0,
+                      call.root});
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// SPEC 12.5. The winner has program and data, or leaves free of charge.
+#include "contracts/market/own_run.hpp"
+#include "contracts/market/rules.hpp"
+#include "contracts/market/runs.hpp"
+#include "contracts/market/tasks.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+Verdict admit_assigned(std::uint64_t task, const TxContext& context, const StateView& view) {
+    if (!views::task(view, task)) return Verdict::unknown_task;                      // 12.5.1
+    const auto run = run_of_solver(view, task, context.sender);
+    if (!run) return Verdict::not_solver;                                            // 12.5.2
+    if (run->state != market::RunState::assigned) return Verdict::wrong_run_state;   // 12.5.3
+    return Verdict::ok;
+}
+
+}  // namespace
+
+std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t task, const Address& solver) {
+    for (const views::RunId& id : views::open_runs(view, solver))
+        if (id.task == task) return views::run(view, task, id.run);
+    return std::nullopt;
+}
+
+std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
+    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(run.task));
+    const std::uint64_t patience = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
+    return std::max(fx.height + 1, std::min(fx.height + patience, run.finish_height));
+}
+
+Verdict check(const AcceptData&) { return Verdict::ok; }
+
+Verdict admit(const AcceptData& call, const TxContext& context, const StateView& view) {
+    return admit_assigned(call.task, context, view);
+}
+
+void apply(const AcceptData& call, const TxContext& context, Effects& fx) {
+    auto run = run_of_solver(fx.state, call.task, context.sender).value();
+    run.state = market::RunState::running;
+    run.deadline = checkpoint_deadline(fx, run);
+    store(fx.state, keys::run(run.task, run.index), run);
+    schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, run.task, run.index, run.next_state});
+    auto task = must_load<market::Task>(fx.state, keys::task(call.task));
+    if (task.state == market::TaskState::assigned) move_task(fx, task, market::TaskEvent::accept);
+    fx.emit(DataAccepted{call.task, context.sender, run.index});
+}
+
+Verdict check(const DeclineTask&) { return Verdict::ok; }
+
+Verdict admit(const DeclineTask& call, const TxContext& context, const StateView& view) {
+    return admit_assigned(call.task, context, view);
+}
+
+void apply(const DeclineTask& call, const TxContext& context, Effects& fx) {
+    const auto run = run_of_solver(fx.state, call.task, context.sender).value();
+    leave_run(fx, run.task, run.index, false);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SPEC 13.4: a segment is paid when its window has passed, nothing is open on it or before it, and a state at or after
+// its end is retained, so that work which was paid is never run and paid again.
+#include "contracts/market/runs.hpp"
+#include "contracts/market/tasks.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::SegmentState;
+
+constexpr std::uint64_t kStepsMax = 64;  // segments looked at in one call; the next block goes on
+
+bool is_clear(const Effects& fx, const market::Segment& segment) {
+    const bool decided = segment.state == SegmentState::verified || segment.state == SegmentState::unaudited;
+    return decided && segment.window_end != 0 && fx.height >= segment.window_end && segment.open_disputes == 0;
+}
+
+/// Advances run.clear; what is clear stays so, because its window is over.
+void advance_clear(Effects& fx, market::Run& run) {
+    for (std::uint64_t i = 0; i < kStepsMax; ++i, ++run.clear) {
+        const auto segment = views::segment(fx.state, run.task, run.index, run.clear);
+        if (!segment || !is_clear(fx, *segment)) return;
+    }
+    schedule(fx, fx.height + 1, {DueKind::payment, run.task, run.index, 0});
+}
+
+void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
+    const std::uint64_t count = end - run.paid;
+    const U256 amount = run.price * U256(count);
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    task.escrow -= amount;
+    store(fx.state, keys::task(run.task), task);
+    pay(fx, Contract::market, run.solver, amount);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    solver.reputation.segments += count;
+    store(fx.state, keys::solver(run.solver), solver);
+    fx.emit(SegmentsPaid{run.task, run.solver, run.index, run.paid, count, amount});
+    run.earned += amount;
+    run.paid = end;
+    std::erase_if(run.retained, [&](std::uint64_t state) { return state < end; });
+}
+
+void begin_delivery(Effects& fx, std::uint64_t id) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    for (const std::uint32_t active : task.active)
+        if (must_load<market::Run>(fx.state, keys::run(id, active)).state != market::RunState::delivering) return;
+    task.deliver_end = fx.height + fx.params.deliver_blocks;
+    move_task(fx, task, market::TaskEvent::finish);
+    schedule(fx, task.deliver_end + 1, {DueKind::deliver_deadline, id, 0, 0});
+}
+
+}  // namespace
+
+void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+    if (run.state != market::RunState::running) return;
+    advance_clear(fx, run);
+    const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
+    // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.
+    std::uint64_t due = run.clear == segments ? segments : run.paid;
+    for (const std::uint64_t state : run.retained)
+        if (state <= run.clear) due = std::max(due, state);
+    if (due > run.paid) pay_until(fx, run, due);
+    const bool finished = run.paid == segments;
+    if (finished) run.state = market::RunState::delivering;
+    store(fx.state, keys::run(id, index), run);
+    if (finished) begin_delivery(fx, id);
+}
+
+}  // namespace retrace::contracts

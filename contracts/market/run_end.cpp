@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// How a run ends. SPEC 13.5 to 13.7.
+#include "contracts/audits/reports.hpp"
+#include "contracts/audits/rounds.hpp"
+#include "contracts/disputes/cases.hpp"
+#include "contracts/market/runs.hpp"
+#include "contracts/market/tasks.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::RunState;
+using market::TaskEvent;
+
+market::Run run_of(const Effects& fx, std::uint64_t task, std::uint32_t run) {
+    return must_load<market::Run>(fx.state, keys::run(task, run));
+}
+
+/// Frees the lock, closes everything that was open about the run, and takes it off the task.
+void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
+    market::Run run = run_of(fx, id, index);
+    unlock(fx, run.solver, run.locked);
+    run.locked = U256();
+    run.deadline = 0;
+    run.state = to;
+    store(fx.state, keys::run(id, index), run);
+    remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
+    for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
+        release_audit(fx, audit);
+    for (const std::uint64_t dispute : list<std::uint64_t>(fx.state, keys::run_disputes(id, index)))
+        withdraw_dispute(fx, dispute);
+    close_reports(fx, id, index);
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    std::erase(task.active, index);
+    store(fx.state, keys::task(id), task);
+    fx.emit(RunEnded{id, run.solver, index, static_cast<std::uint8_t>(to), std::string(reason)});
+}
+
+/// A run was lost or left: the solver may not bid again, and without other runs the task is auctioned anew.
+void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    task.excluded.push_back(run.solver);
+    if (run.paid > task.first_state) {
+        task.first_state = run.paid;
+        task.resume_root = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, run.paid)).root;
+    }
+    store(fx.state, keys::task(run.task), task);
+    if (!task.active.empty()) {
+        // The others no longer wait for this run's commitments: what they wait to open may be legal now.
+        for (const std::uint32_t active : task.active) {
+            const auto other = run_of(fx, run.task, active);
+            for (std::uint64_t i = other.clear; i < other.next_state; ++i) wake_openings(fx, run.task, i);
+        }
+        return;
+    }
+    move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
+    if (task.state == market::TaskState::forfeited) open_auction(fx, task);
+    else end_task(fx, task);
+}
+
+bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
+    return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0;
+}
+
+}  // namespace
+
+void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
+              const std::optional<Share>& share, SlashReason reason) {
+    market::Run run = run_of(fx, id, index);
+    ensure(!market::is_over(run.state), "a run ends once");
+    slash_locked(fx, run.solver, id, amount, share, reason);
+    run.locked -= amount;
+    store(fx.state, keys::run(id, index), run);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
+    ++(fault ? solver.reputation.faults : solver.reputation.silences);
+    store(fx.state, keys::solver(run.solver), solver);
+    end_run(fx, id, index, RunState::forfeited, slug(reason));
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
+    const market::Run run = run_of(fx, id, index);
+    // 13.5: falling silent must not be a cheap way out of an audit that was drawn.
+    const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
+    const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
+    lose_run(fx, id, index, amount, std::nullopt, reason);
+}
+
+void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {
+    const market::Run run = run_of(fx, id, index);
+    if (silent) {
+        auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+        ++solver.reputation.silences;
+        store(fx.state, keys::solver(run.solver), solver);
+    }
+    end_run(fx, id, index, RunState::left, silent ? "not_accepted" : "declined");
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void settle_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    ++solver.reputation.settled;
+    store(fx.state, keys::solver(run.solver), solver);
+    end_run(fx, id, index, RunState::settled, "settled");
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Runs: openings, payments, and how a run ends. SPEC 13. Functions take ids and load what they change themselves, so
+// that no caller holds a stale copy across them.
+#pragma once
+
+#include <optional>
+
+#include "contracts/staking/stakes.hpp"
+
+namespace retrace::contracts {
+
+/// Whether opening state `index` leaks no audit's answer: every active run of the task has committed its own, and no
+/// audit of a segment that ends there still collects commitments or waits for its draw (PROTOCOL 5.1).
+bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
+
+/// Something changed that could make opening state `index` legal: starts the deadlines that waited for it.
+void wake_openings(Effects& fx, std::uint64_t task, std::uint64_t index);
+
+/// Records an opening (salt and root were checked against the commitment) and starts challenge windows. A first state
+/// that is not the agreed one ends the run: false.
+bool open_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
+                const Hash32& root);
+
+/// Pays every segment that is due, in order; the last one begins the delivery.
+void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
+
+/// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
+void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
+              const std::optional<Share>& share, SlashReason reason);
+/// As above with a silent solver's penalty: all of the lock when an audit waits for it, else a share (13.5).
+void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
+/// Before acceptData: the solver goes free of charge.
+void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
+/// After delivery.
+void settle_run(Effects& fx, std::uint64_t task, std::uint32_t run);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/market/tasks.hpp"
+
+#include "contracts/market/runs.hpp"
+#include "market/auction.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::TaskEvent;
+
+std::vector<market::Offer> offers_of(const Effects& fx, const market::Task& task) {
+    std::vector<market::Offer> offers;
+    std::uint64_t best_capability = 0;
+    std::vector<market::SolverInfo> infos;
+    for (const Address& bidder : task.bidders) {
+        const auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, bidder));
+        if (!bid.revealed) continue;
+        infos.push_back(must_load<market::SolverInfo>(fx.state, keys::solver(bidder)));
+        best_capability = std::max(best_capability, infos.back().capability);
+        offers.push_back({bidder, bid.price, bid.finish_height});
+    }
+    for (std::size_t i = 0; i < offers.size(); ++i)
+        offers[i].weight_bp = market::bid_weight(infos[i].reputation, infos[i].capability, best_capability);
+    return offers;
+}
+
+void assign(Effects& fx, market::Task& task, const market::Offer& offer, const U256& price) {
+    auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
+    market::Run run;
+    run.task = task.id;
+    run.index = task.runs++;
+    run.solver = offer.bidder;
+    run.state = market::RunState::assigned;
+    run.price = price;
+    run.assigned_height = fx.height;
+    run.finish_height = offer.finish_height;
+    run.locked = bid.locked;
+    run.first_state = run.next_state = run.clear = run.paid = task.first_state;
+    run.deadline = fx.height + fx.params.accept_blocks;
+    bid.locked = U256();  // from now on it is the run's
+    store(fx.state, keys::bid(task.id, offer.bidder), bid);
+    store(fx.state, keys::run(task.id, run.index), run);
+    add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
+    task.active.push_back(run.index);
+    schedule(fx, run.deadline + 1, {DueKind::accept_deadline, task.id, run.index, 0});
+    fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
+}
+
+}  // namespace
+
+void move_task(Effects& fx, market::Task& task, TaskEvent event) {
+    const auto to = market::next(task.state, event);
+    ensure(to.has_value(), "a task changes only along its table");
+    fx.emit(TaskStateChanged{task.id, static_cast<std::uint8_t>(task.state), static_cast<std::uint8_t>(*to)});
+    task.state = *to;
+    store(fx.state, keys::task(task.id), task);
+}
+
+void open_auction(Effects& fx, market::Task& task) {
+    if (task.round >= fx.params.rounds) {
+        move_task(fx, task, TaskEvent::no_bid);
+        return end_task(fx, task);
+    }
+    ++task.round;
+    task.bid_end = fx.height + fx.params.bid_blocks;
+    task.reveal_end = task.bid_end + fx.params.reveal_blocks;
+    move_task(fx, task, TaskEvent::open_auction);
+    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+}
+
+void return_bids(Effects& fx, market::Task& task, bool cancelled) {
+    for (const Address& bidder : task.bidders) {
+        const auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, bidder));
+        unlock(fx, bidder, bid.locked);
+        if (bid.revealed || cancelled) {
+            pay(fx, Contract::market, bidder, bid.deposit);
+        } else {
+            burn_held(fx, Contract::market, bid.deposit);
+            fx.emit(BidForfeited{task.id, bidder, bid.deposit});
+        }
+        remove(fx.state, keys::bid(task.id, bidder));
+    }
+    task.bidders.clear();
+}
+
+void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (task.state != market::TaskState::bidding || task.round != round) return;
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    const auto offers = offers_of(fx, task);
+    const auto winners = market::clear_auction(offers, spec.replicas, spec.price_ceiling);
+    for (const market::Winner& winner : winners) assign(fx, task, offers[winner.offer], winner.price);
+    return_bids(fx, task, false);
+    move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
+    if (winners.empty()) end_task(fx, task);
+}
+
+void end_task(Effects& fx, market::Task& task) {
+    ensure(market::is_final(task.state) && task.active.empty(), "a task ends once and without runs");
+    const U256 rest = task.escrow + task.audit_budget;
+    task.escrow = task.audit_budget = U256();
+    store(fx.state, keys::task(task.id), task);
+    pay(fx, Contract::market, task.requester, rest);
+    remove_from_list(fx.state, keys::active_tasks(), task.id);
+    if (!rest.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, rest});
+}
+
+void settle_task(Effects& fx, std::uint64_t id) {
+    const auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+    for (const std::uint32_t run : runs) settle_run(fx, id, run);
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    move_task(fx, task, TaskEvent::settle);
+    end_task(fx, task);
+}
+
+U256 pay_audit_fee(Effects& fx, std::uint64_t id, const Address& auditor) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    const U256 fee = ledger::min(fx.params.audit_fee, task.audit_budget);
+    task.audit_budget -= fee;
+    store(fx.state, keys::task(id), task);
+    pay(fx, Contract::market, auditor, fee);
+    return fee;
+}
+
+}  // namespace retrace::contracts

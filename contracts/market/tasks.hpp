@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The life of a task: auctions, assignment, end. SPEC 12.
+#pragma once
+
+#include "contracts/effects.hpp"
+
+namespace retrace::contracts {
+
+/// Goes along the table (an event that is not listed is a broken invariant), stores the task and tells.
+void move_task(Effects& fx, market::Task& task, market::TaskEvent event);
+/// Bids for the next round; expires the task when it has had all its rounds.
+void open_auction(Effects& fx, market::Task& task);
+/// At the end of the reveals: assigns or expires.
+void close_auction(Effects& fx, std::uint64_t task, std::uint32_t round);
+/// Every deposit back and every lock of the current auction freed; unrevealed deposits are burned unless `cancelled`.
+void return_bids(Effects& fx, market::Task& task, bool cancelled);
+/// Returns what is left to the requester and takes a task in a final state off the list.
+void end_task(Effects& fx, market::Task& task);
+/// Settles a task in delivering: frees the stakes.
+void settle_task(Effects& fx, std::uint64_t task);
+/// Pays an auditor out of the task's audit budget; returns what it got (less than the fee when little is left).
+U256 pay_audit_fee(Effects& fx, std::uint64_t task, const Address& auditor);
+
+}  // namespace retrace::contracts
