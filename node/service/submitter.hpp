@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "contracts/calls/encode.hpp"
+#include "ledger/tx/transaction.hpp"
 #include "node/client/rpc_client.hpp"
 
 namespace retrace::node {
