@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/views.hpp"
+
+#include "market/odds.hpp"
+
+namespace retrace::node {
+namespace {
+
+using market::AuditPhase;
+using market::RunState;
+using market::SegmentState;
+using market::TaskState;
+namespace views = contracts::views;
+
+void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self,
+                 const Pricing& pricing, const market::Task& task, const market::TaskSpec& spec,
+                 solver::SolverView& out) {
+    const auto bid = views::bid(view, task.id, self);
+    solver::AuctionView auction;
+    auction.terms = terms_of(task.id, spec);
+    auction.round = task.round;
+    auction.may_commit = !bid && next < task.bid_end;
+    auction.may_reveal = bid && !bid->revealed && next >= task.bid_end && next < task.reveal_end;
+    if (!auction.may_commit && !auction.may_reveal) return;
+    // A commitment that was made is revealed at any price: its deposit would be lost otherwise.
+    if (auction.may_commit && !pricing(task.id, spec).price) return;
+    out.auctions.push_back(std::move(auction));
+}
+
+/// What the audits and openings of one segment ask of the solver.
+void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
+                 solver::RunView& out) {
+    const auto segment = views::segment(view, task, run, index);
+    if (!segment) return;
+    if (segment->state == SegmentState::auditing) {
+        const auto audit = views::audit(view, segment->audit);
+        if (audit && audit->phase == AuditPhase::opening) out.open_segments.push_back(index);
+        if (audit && audit->phase == AuditPhase::revealing && audit->deadline != 0) {
+            out.reveal_segments.push_back(index + 1);
+        }
+        return;
+    }
+    const auto end = views::checkpoint(view, task, run, index + 1);
+    if (end && !end->opened && end->open_deadline != 0) out.open_roots.push_back(index + 1);
+}
+
+solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,
+                         const market::Run& run, const market::TaskSpec& spec) {
+    solver::RunView out;
+    out.terms = terms_of(run.task, spec);
+    out.run = run.index;
+    out.may_accept = run.state == RunState::assigned && next <= run.deadline;
+    out.first_state = run.first_state;
+    if (run.first_state != 0) out.first_root = task.resume_root;
+    out.next_state = run.next_state;
+    out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
+    for (std::uint64_t i = run.clear; i + 1 < run.next_state; ++i) add_segment(view, run.task, run.index, i, out);
+    for (const std::uint64_t id : views::open_reports(view, run.task)) {
+        const auto report = views::report(view, id);
+        if (!report || report->run != run.index || report->state != market::ReportState::open) continue;
+        out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
+                               report->tile});
+    }
+    out.keep_from = std::min(run.paid, run.clear);
+    return out;
+}
+
+}  // namespace
+
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                               const Pricing& pricing, Immutable& immutable) {
+    solver::SolverView out;
+    out.height = height;
+    for (const std::uint64_t id : views::active_tasks(view)) {
+        const auto task = views::task(view, id);
+        const auto spec = task && task->state == TaskState::bidding ? immutable.spec(view, id) : std::nullopt;
+        if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
+    }
+    for (const views::RunId& id : views::open_runs(view, self)) {
+        const auto run = views::run(view, id.task, id.run);
+        const auto task = views::task(view, id.task);
+        const auto spec = immutable.spec(view, id.task);
+        if (run && task && spec) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec));
+    }
+    return out;
+}
+
+}  // namespace retrace::node

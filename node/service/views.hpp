@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// From contract records to what agents see. A view is of one block; `may_…` means that the call is legal in the next.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "contracts/views/views.hpp"
+#include "solver/chain_view.hpp"
+#include "verifier/chain_view.hpp"
+
+namespace retrace::node {
+
+/// What a task fixes, in the words of solver and verifier.
+solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec);
+
+/// Records that never change once they exist, so that they are read from the node once.
+class Immutable {
+public:
+    std::optional<market::TaskSpec> spec(const ledger::StateView& view, std::uint64_t task);
+    std::optional<market::Params> params(const ledger::StateView& view);
+
+private:
+    std::map<std::uint64_t, market::TaskSpec> specs_;
+    std::optional<market::Params> params_;
+};
+
+/// What a solver would ask for a segment of this task; nullopt: no bid, with the reason.
+struct Quote {
+    std::optional<ledger::U256> price;
+    std::string why_not;
+};
+using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)>;
+
+/// `height`: of the block that `view` stands for.
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                               const Pricing& pricing, Immutable& immutable);
+
+/// Audits that this verifier had a seat in: the contracts list only those that are open, and a verdict is to be attested
+/// afterwards.
+class Seats {
+public:
+    /// Adds what is open now and, at the first call, the newest `history` audits of the chain (after a restart).
+    void update(const ledger::StateView& view, const ledger::Address& self);
+    const std::set<std::uint64_t>& audits() const noexcept { return audits_; }
+    void drop(std::uint64_t audit) { audits_.erase(audit); }
+
+private:
+    static constexpr std::uint64_t kHistory = 200;
+    bool scanned_ = false;
+    std::set<std::uint64_t> audits_;
+};
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
+                                     Seats& seats, Immutable& immutable);
+
+/// Open disputes with `self` on either side.
+std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
+                                                 Immutable& immutable);
+
+/// Where the artifacts of a run are served: its solver, then verifiers that keep its states. Endpoints as registered.
+std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
+
+}  // namespace retrace::node
