@@ -17,9 +17,9 @@ struct Receipt {
     std::uint64_t gas_used = 0;
     std::uint64_t cumulative_gas = 0;  ///< Of this and all transactions before it in the block.
     U256 effective_gas_price;
-    std::vector<Log> logs;             ///< Empty unless success.
-    Bytes output;                      ///< Return value or revert data. Kept for RPC, not hashed.
-    std::string revert_reason;         ///< "slug: sentence". For people; kept, not hashed.
+    std::vector<Log> logs;      ///< Empty unless success.
+    Bytes output;               ///< Return value or revert data. Kept for RPC, not hashed.
+    std::string revert_reason;  ///< "slug: sentence". For people; kept, not hashed.
     bool operator==(const Receipt&) const = default;
 };
 
@@ -31,8 +31,8 @@ bool may_contain(const Bloom& bloom, View item);
 /// The same for an item whose Keccak-256 is known, to test many blooms with one hash.
 bool may_contain_hash(const Bloom& bloom, const Hash32& keccak);
 
-/// Leaves of the results tree: the logs of begin_block first, then what consensus covers of each receipt (status,
-/// gas, price, logs), in order. With them merkle::TileTree proves a receipt against a header.
+/// Leaves of the results tree: the logs of begin_block first, then what consensus covers of each receipt
+/// (status, gas, price, logs), in order. With them merkle::TileTree proves a receipt against a header.
 std::vector<Hash32> result_leaves(std::span<const Log> system_logs, std::span<const Receipt> receipts);
 /// Root of the tree over these leaves, of which there is one more than the block has transactions.
 Hash32 results_root(std::span<const Log> system_logs, std::span<const Receipt> receipts);

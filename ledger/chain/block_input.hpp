@@ -13,23 +13,24 @@
 
 namespace retrace::ledger {
 
-/// Looks up a transaction whose signature was checked before (the mempool does); nullptr when unknown. Any thread.
+/// Looks up a transaction whose signature was checked before (the mempool does); nullptr when unknown. Any
+/// thread.
 using KnownTx = std::function<TxPtr(const Hash32& tx_hash)>;
 
 struct BlockInput {
     std::uint64_t height = 0;
     std::uint64_t time_ns = 0;
-    Address proposer;                 ///< Account that receives the tips.
-    std::span<const View> txs;        ///< Raw transactions in decided order.
-    KnownTx known;                    ///< Optional: saves recovering senders again. Never changes a result.
+    Address proposer;           ///< Account that receives the tips.
+    std::span<const View> txs;  ///< Raw transactions in decided order.
+    KnownTx known;              ///< Optional: saves recovering senders again. Never changes a result.
 };
 
 /// A block that was executed but not written. Executing the same input again gives the same outcome.
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
-    merkle::NodeWrites nodes;         ///< Changes of the state tree.
-    merkle::NodeWrites old_nodes;     ///< What stood at those places before; empty bytes: nothing.
+    merkle::NodeWrites nodes;      ///< Changes of the state tree.
+    merkle::NodeWrites old_nodes;  ///< What stood at those places before; empty bytes: nothing.
 };
 
 }  // namespace retrace::ledger

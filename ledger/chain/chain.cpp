@@ -58,12 +58,14 @@ Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, 
         return failure(ChainError::corrupt, "block " + std::to_string(tip.height) + " is missing or damaged");
     }
     if (tip.height > 0 && load_height(store, block->header.parent) != tip.height - 1) {
-        return failure(ChainError::corrupt, "block " + std::to_string(tip.height - 1) + " is missing or damaged");
+        return failure(ChainError::corrupt,
+                       "block " + std::to_string(tip.height - 1) + " is missing or damaged");
     }
     const auto root = store.get(keys::node(merkle::NodePath{}.store_key()));
     const auto node = root ? merkle::SparseNode::decode(*root) : merkle::SparseNode{};
     if (!node || node->hash() != block->header.state_root) {
-        return failure(ChainError::corrupt, "the state does not belong to block " + std::to_string(tip.height));
+        return failure(ChainError::corrupt,
+                       "the state does not belong to block " + std::to_string(tip.height));
     }
     return block;
 }
@@ -88,7 +90,8 @@ Chain::~Chain() = default;
 
 Result<std::unique_ptr<Chain>, ChainFailure> Chain::open(Store& store, const Genesis& genesis,
                                                          const TxExecutor& executor, ChainOptions options) {
-    if (const auto good = check(genesis); !good) return failure(ChainError::bad_genesis, good.error().message);
+    if (const auto good = check(genesis); !good)
+        return failure(ChainError::bad_genesis, good.error().message);
     RETRACE_CHECK(check_owner(store, genesis));
     RETRACE_TRY(tip, repair(store));
     if (!tip) {
@@ -119,8 +122,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     const std::shared_ptr<const Block> parent = tip();
     const Header& before = parent->header;
     if (input.height != before.height + 1) {
-        return failure(ChainError::bad_block, "block " + std::to_string(input.height) + " does not follow block " +
-                                                  std::to_string(before.height));
+        return failure(ChainError::bad_block, "block " + std::to_string(input.height) +
+                                                  " does not follow block " + std::to_string(before.height));
     }
     // CometBFT gives the first block the genesis time itself.
     if (input.time_ns < before.time_ns + (before.height > 0 ? 1 : 0)) {
@@ -150,7 +153,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
 
 Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
     Impl& impl = *impl_;
-    if (impl.failed) return failure(ChainError::store_failed, "an earlier write failed; open the chain again");
+    if (impl.failed)
+        return failure(ChainError::store_failed, "an earlier write failed; open the chain again");
     const Header& header = outcome.block->header;
     if (header.height != impl.tip_record.height + 1 || header.parent != impl.tip_record.hash) {
         return failure(ChainError::bad_block, "the block does not follow the tip");

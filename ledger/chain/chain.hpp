@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ledger as an application: executes blocks in memory, commits each with one synced batch, answers questions
-// about what is committed. SPEC 5.
+// The ledger as an application: executes blocks in memory, commits each with one synced batch, answers
+// questions about what is committed. SPEC 5.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@
 namespace retrace::ledger {
 
 enum class ChainError : std::uint8_t {
-    bad_genesis = 1,       ///< The genesis itself is refused.
-    other_chain = 2,       ///< The data belong to another chain (another genesis).
-    other_version = 3,     ///< The data were written by another format version.
-    corrupt = 4,           ///< A record is missing or does not decode, or the state tree does not match.
-    store_failed = 5,      ///< The store reported an error. The chain takes no more blocks until it is reopened.
-    bad_block = 6,         ///< Height or time does not follow the tip.
-    not_kept = 7,          ///< A height in the future, or older than the window that is kept.
+    bad_genesis = 1,    ///< The genesis itself is refused.
+    other_chain = 2,    ///< The data belong to another chain (another genesis).
+    other_version = 3,  ///< The data were written by another format version.
+    corrupt = 4,        ///< A record is missing or does not decode, or the state tree does not match.
+    store_failed = 5,   ///< The store reported an error. The chain takes no more blocks until it is reopened.
+    bad_block = 6,      ///< Height or time does not follow the tip.
+    not_kept = 7,       ///< A height in the future, or older than the window that is kept.
 };
 std::string_view slug(ChainError error) noexcept;
 
@@ -47,19 +47,22 @@ struct TxRecord {
     Receipt receipt;
 };
 
-/// One thread at a time calls `execute_block` and `commit`; everything const may be called from any thread meanwhile.
+/// One thread at a time calls `execute_block` and `commit`; everything const may be called from any thread
+/// meanwhile.
 class Chain {
 public:
     /// Writes the genesis block into an empty store; otherwise checks that the store holds this chain.
     /// `store` and `executor` outlive the chain.
     static Result<std::unique_ptr<Chain>, ChainFailure> open(Store& store, const Genesis& genesis,
-                                                             const TxExecutor& executor, ChainOptions options = {});
+                                                             const TxExecutor& executor,
+                                                             ChainOptions options = {});
     ~Chain();
 
     /// Memory only and repeatable; `input.height` is the tip's + 1 and `input.time_ns` above the tip's (at
     /// height 1 it may be the genesis time).
     Result<BlockOutcome, ChainFailure> execute_block(const BlockInput& input) const;
-    /// One synced batch with everything that belongs to the block. After it returns the block survives any crash.
+    /// One synced batch with everything that belongs to the block. After it returns the block survives any
+    /// crash.
     Status<ChainFailure> commit(const BlockOutcome& outcome);
 
     const Genesis& genesis() const noexcept;
@@ -69,7 +72,7 @@ public:
     std::shared_ptr<const Block> tip() const;
     /// Base fee of the block after the tip.
     U256 next_base_fee() const;
-    std::uint64_t oldest_state() const noexcept;   ///< Lowest height that `view_at` takes.
+    std::uint64_t oldest_state() const noexcept;  ///< Lowest height that `view_at` takes.
 
     /// The committed state: immutable, any thread, stays what it is while blocks are committed.
     std::shared_ptr<const StateView> view() const;
@@ -81,7 +84,7 @@ public:
     BlockContext next_context() const;
 
     std::optional<Header> header(std::uint64_t height) const;
-    std::shared_ptr<const Block> block(std::uint64_t height) const;        ///< nullptr: unknown.
+    std::shared_ptr<const Block> block(std::uint64_t height) const;  ///< nullptr: unknown.
     std::optional<std::uint64_t> height_of(const Hash32& block_hash) const;
     std::optional<Bloom> bloom(std::uint64_t height) const;
     std::optional<TxRecord> tx(const Hash32& tx_hash) const;
@@ -89,7 +92,8 @@ public:
 
     /// Presence or absence of a leaf under the state root of block `height`.
     Result<StateProof, ChainFailure> prove_account(std::uint64_t height, const Address& address) const;
-    Result<StateProof, ChainFailure> prove_slot(std::uint64_t height, const Address& contract, View key) const;
+    Result<StateProof, ChainFailure> prove_slot(std::uint64_t height, const Address& contract,
+                                                View key) const;
 
 private:
     struct Impl;
@@ -98,8 +102,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Executes every block of `store` again from genesis in memory and compares headers, receipts and final state.
-/// `progress` is told each height that agreed.
+/// Executes every block of `store` again from genesis in memory and compares headers, receipts and final
+/// state. `progress` is told each height that agreed.
 Status<ChainFailure> verify_db(const Store& store, const Genesis& genesis, const TxExecutor& executor,
                                const std::function<void(std::uint64_t height)>& progress = {});
 

@@ -20,7 +20,8 @@ struct Change {
 std::vector<Change> changes_of(const StateDiff& diff) {
     std::vector<Change> out;
     out.reserve(diff.accounts.size() + diff.slots.size());
-    for (const auto& [address, account] : diff.accounts) out.push_back({keys::account(address), encode(account)});
+    for (const auto& [address, account] : diff.accounts)
+        out.push_back({keys::account(address), encode(account)});
     for (const auto& [slot, value] : diff.slots) out.push_back({keys::slot(slot.contract, slot.key), value});
     return out;
 }
@@ -60,10 +61,12 @@ void erase_undo(Batch& batch, const Store& store, std::uint64_t height) {
 }
 
 void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions& options) {
-    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_state < window_start(tip.height, options.state_window); ++i) {
+    for (std::uint64_t i = 0;
+         i < kPruneMax && tip.oldest_state < window_start(tip.height, options.state_window); ++i) {
         erase_undo(batch, store, ++tip.oldest_state);
     }
-    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_nodes < window_start(tip.height, options.proof_window); ++i) {
+    for (std::uint64_t i = 0;
+         i < kPruneMax && tip.oldest_nodes < window_start(tip.height, options.proof_window); ++i) {
         batch.erase(keys::old_nodes(++tip.oldest_nodes));
     }
 }

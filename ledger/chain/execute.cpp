@@ -7,7 +7,8 @@
 namespace retrace::ledger {
 namespace {
 
-/// Included, but nothing happens and nothing is charged: only a faulty proposer puts such bytes into a block. SPEC 5.3.3
+/// Included, but nothing happens and nothing is charged: only a faulty proposer puts such bytes into a block.
+/// SPEC 5.3.3
 Receipt refused(const TxRefusal& refusal) {
     Receipt receipt;
     receipt.revert_reason = std::string(slug(refusal.code)) + ": " + refusal.message;
@@ -71,7 +72,8 @@ Receipt execute_tx(State& block_state, const BlockContext& block, std::uint64_t 
                    const TxExecutor& executor, const BlockTx& entry) {
     if (!entry.tx) return refused({TxError::malformed, "not a valid transaction of this chain"});
     if (const auto refusal = check(entry.tx->tx)) return refused(*refusal);
-    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, gas_left)) return refused(*refusal);
+    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, gas_left))
+        return refused(*refusal);
     State state = State::over(block_state);
     Receipt receipt = run(state, block, executor, *entry.tx);
     ensure(supply_conserved(block_state, state), "a transaction changed the supply");

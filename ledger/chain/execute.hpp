@@ -8,8 +8,9 @@
 
 namespace retrace::ledger {
 
-/// Decodes and recovers all transactions, `threads` at a time (0: as many as the machine has). The result does not
-/// depend on the number of threads. Bytes that are no valid transaction of this chain come back without `tx`.
+/// Decodes and recovers all transactions, `threads` at a time (0: as many as the machine has). The result
+/// does not depend on the number of threads. Bytes that are no valid transaction of this chain come back
+/// without `tx`.
 std::vector<BlockTx> read_txs(const BlockInput& input, std::uint64_t chain_id, unsigned threads);
 
 struct ExecutedTxs {
@@ -28,19 +29,20 @@ struct SimulatedCall {
     std::optional<Address> to;
     U256 value;
     Bytes data;
-    std::uint64_t gas = 0;            ///< 0: as much as a block may hold.
+    std::uint64_t gas = 0;  ///< 0: as much as a block may hold.
 };
 struct Simulated {
-    CallResult result;                ///< gas_used includes the intrinsic gas.
-    std::optional<TxRefusal> refusal; ///< The call could be no transaction at all; `result` says nothing then.
+    CallResult result;  ///< gas_used includes the intrinsic gas.
+    std::optional<TxRefusal>
+        refusal;  ///< The call could be no transaction at all; `result` says nothing then.
 };
 /// Calls of plain accounts succeed with empty output.
 Simulated simulate(const SimulatedCall& call, const StateView& view, const BlockContext& block,
                    std::uint64_t gas_limit, const TxExecutor& executor);
 
 struct GasEstimate {
-    std::uint64_t gas = 0;            ///< A gas limit with which the call succeeds, when `run` did.
-    Simulated run;                    ///< The last run: a revert or a refusal is what eth_estimateGas reports.
+    std::uint64_t gas = 0;  ///< A gas limit with which the call succeeds, when `run` did.
+    Simulated run;          ///< The last run: a revert or a refusal is what eth_estimateGas reports.
     bool ok() const noexcept { return !run.refusal && run.result.ok; }
 };
 GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockContext& block,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keys of the data base. One letter says what a key holds; heights are big endian so that scans ascend. SPEC 5.4.
+// Keys of the data base. One letter says what a key holds; heights are big endian so that scans ascend.
+// SPEC 5.4.
 #pragma once
 
 #include "ledger/types/address.hpp"
@@ -13,23 +14,23 @@ inline Bytes format() { return meta("format"); }
 inline Bytes genesis() { return meta("genesis"); }
 inline Bytes writing() { return meta("writing"); }  ///< Height of the batch that was begun: its first record.
 inline Bytes undoable() { return meta("undoable"); }  ///< The same height, once all its undo records stand.
-inline Bytes tip() { return meta("tip"); }          ///< The batch's last record.
+inline Bytes tip() { return meta("tip"); }            ///< The batch's last record.
 
-Bytes account(const Address& address);              ///< a: encoded account.
-Bytes slot(const Address& contract, View key);      ///< s: bytes of the slot.
-Bytes node(const Bytes& store_key);                 ///< n: node of the state tree.
+Bytes account(const Address& address);          ///< a: encoded account.
+Bytes slot(const Address& contract, View key);  ///< s: bytes of the slot.
+Bytes node(const Bytes& store_key);             ///< n: node of the state tree.
 
-Bytes undo_prefix(View state_key);                  ///< u: value of an a or s key before block `height`.
+Bytes undo_prefix(View state_key);  ///< u: value of an a or s key before block `height`.
 Bytes undo(View state_key, std::uint64_t height);
-Bytes changed(std::uint64_t height);                ///< z: the a and s keys that block `height` changed.
-Bytes old_nodes(std::uint64_t height);              ///< y: nodes before block `height`.
+Bytes changed(std::uint64_t height);    ///< z: the a and s keys that block `height` changed.
+Bytes old_nodes(std::uint64_t height);  ///< y: nodes before block `height`.
 
-Bytes block(std::uint64_t height);                  ///< b: header, counts, system logs.
-Bytes block_hash(const Hash32& hash);               ///< h: height of a block hash.
-Bytes bloom(std::uint64_t height);                  ///< l
-Bytes tx_prefix(std::uint64_t height);              ///< x: transaction and receipt.
+Bytes block(std::uint64_t height);      ///< b: header, counts, system logs.
+Bytes block_hash(const Hash32& hash);   ///< h: height of a block hash.
+Bytes bloom(std::uint64_t height);      ///< l
+Bytes tx_prefix(std::uint64_t height);  ///< x: transaction and receipt.
 Bytes tx(std::uint64_t height, std::uint32_t index);
-Bytes tx_hash(const Hash32& hash);                  ///< t: height and index.
+Bytes tx_hash(const Hash32& hash);  ///< t: height and index.
 
 /// Values that are just a height, and the pair under `tx_hash`: big endian.
 Bytes be64(std::uint64_t value);

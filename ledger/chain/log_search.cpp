@@ -81,7 +81,8 @@ Result<std::vector<LogEntry>> search_logs(const Chain& chain, std::uint64_t firs
         if (!block) continue;
         auto found = logs_of(*block, filter);
         std::move(found.begin(), found.end(), std::back_inserter(out));
-        if (out.size() > limit) return error("query returned more than " + std::to_string(limit) + " results");
+        if (out.size() > limit)
+            return error("query returned more than " + std::to_string(limit) + " results");
     }
     return out;
 }

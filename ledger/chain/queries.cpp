@@ -18,9 +18,8 @@ BlockContext context_of(const Header& header, std::uint64_t chain_id) {
 }
 
 Unexpected<ChainFailure> not_kept(const char* what, std::uint64_t height) {
-    return {ChainFailure{ChainError::not_kept,
-                         "header not found: the " + std::string(what) + " of block " + std::to_string(height) +
-                             " is not kept"}};
+    return {ChainFailure{ChainError::not_kept, "header not found: the " + std::string(what) + " of block " +
+                                                   std::to_string(height) + " is not kept"}};
 }
 
 }  // namespace
@@ -109,17 +108,19 @@ Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, cons
     return prove(height, account_leaf_key(address), encode(view->account(address)));
 }
 
-Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract, View key) const {
+Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract,
+                                                   View key) const {
     RETRACE_TRY(view, view_at(height));
     return prove(height, slot_leaf_key(contract, key), view->slot(contract, key));
 }
 
-Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key, Bytes value) const {
+Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key,
+                                              Bytes value) const {
     constexpr int kTries = 4;
     const auto found = header(height);
     if (!found || height < impl_->oldest_nodes) return not_kept("state tree", height);
-    // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its parent, so
-    // that shows as a missing or wrong node; then the new block's changes are taken back as well.
+    // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its
+    // parent, so that shows as a missing or wrong node; then the new block's changes are taken back as well.
     for (int i = 0; i < kTries; ++i) {
         const auto nodes = PastNodes::load(impl_->store, height, impl_->height);
         if (!nodes) continue;

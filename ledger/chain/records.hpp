@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records of the data base that are more than one value. Decoding is strict: a record that does not decode is damage.
+// Records of the data base that are more than one value. Decoding is strict: a record that does not decode is
+// damage.
 #pragma once
 
 #include <optional>
@@ -12,8 +13,8 @@ namespace retrace::ledger {
 struct TipRecord {
     std::uint64_t height = 0;
     Hash32 hash;
-    std::uint64_t oldest_state = 0;   ///< Undo records of the heights above this one are there.
-    std::uint64_t oldest_nodes = 0;   ///< The same for the nodes of the state tree.
+    std::uint64_t oldest_state = 0;  ///< Undo records of the heights above this one are there.
+    std::uint64_t oldest_nodes = 0;  ///< The same for the nodes of the state tree.
 };
 Bytes encode(const TipRecord& record);
 std::optional<TipRecord> decode_tip(View bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // eth_call and eth_estimateGas: calls that leave nothing behind.
-#include "ledger/chain/execute.hpp"
-
 #include <algorithm>
+
+#include "ledger/chain/execute.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -15,7 +15,8 @@ std::uint64_t intrinsic_of(const SimulatedCall& call) {
 
 std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view, std::uint64_t gas,
                                 std::uint64_t intrinsic) {
-    if (!call.to) return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    if (!call.to)
+        return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
     if (gas < intrinsic) {
         return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(gas) +
                                                              ", minimum needed " + std::to_string(intrinsic)};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Proofs of accounts and slots against a header's state root. SPEC 5.5. Stand-alone: needs no chain and no store.
+// Proofs of accounts and slots against a header's state root. SPEC 5.5. Stand-alone: needs no chain and no
+// store.
 #pragma once
 
 #include <optional>
@@ -21,11 +22,11 @@ struct StateProof {
     std::uint64_t height = 0;
     Hash32 state_root;
     Hash32 leaf_key;
-    Bytes value;                  ///< Encoded account or slot bytes; empty: proof of absence.
+    Bytes value;  ///< Encoded account or slot bytes; empty: proof of absence.
     merkle::SparseProof proof;
 };
-/// Whether the proof shows `value` (or absence) under its leaf key and state root. The caller compares both with what
-/// it expects: the key with the leaf it asked for, the root with a header that it trusts.
+/// Whether the proof shows `value` (or absence) under its leaf key and state root. The caller compares both
+/// with what it expects: the key with the leaf it asked for, the root with a header that it trusts.
 Status<merkle::SparseError> verify(const StateProof& proof);
 
 void encode_to(Writer& out, const StateProof& proof);

@@ -9,7 +9,8 @@
 
 namespace retrace::ledger {
 
-/// Nodes after the tip; remembers what it read, so that a commit knows what it overwrites without reading again.
+/// Nodes after the tip; remembers what it read, so that a commit knows what it overwrites without reading
+/// again.
 class TipNodes final : public merkle::NodeStore {
 public:
     explicit TipNodes(const Store& store) : store_(store) {}

@@ -6,14 +6,17 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<ChainFailure> differs(const std::string& what) { return {ChainFailure{ChainError::corrupt, what}}; }
+Unexpected<ChainFailure> differs(const std::string& what) {
+    return {ChainFailure{ChainError::corrupt, what}};
+}
 
 Status<ChainFailure> compare(const Block& stored, const Block& replayed) {
     const std::string name = "block " + std::to_string(stored.header.height) + ": ";
     if (stored.header != replayed.header) return differs(name + "the header differs from the replay");
     if (stored.hash != replayed.hash) return differs(name + "the hash differs from the replay");
     if (stored.receipts != replayed.receipts) return differs(name + "the receipts differ from the replay");
-    if (stored.system_logs != replayed.system_logs) return differs(name + "the system logs differ from the replay");
+    if (stored.system_logs != replayed.system_logs)
+        return differs(name + "the system logs differ from the replay");
     if (stored.bloom != replayed.bloom) return differs(name + "the bloom differs from the replay");
     return Unit{};
 }

@@ -18,7 +18,8 @@ using Serialized = std::array<std::uint8_t, 65>;
 PublicKey to_public_key(const secp256k1_pubkey& key) {
     Serialized out;
     std::size_t size = out.size();
-    secp256k1_ec_pubkey_serialize(secp256k1_context_static, out.data(), &size, &key, SECP256K1_EC_UNCOMPRESSED);
+    secp256k1_ec_pubkey_serialize(secp256k1_context_static, out.data(), &size, &key,
+                                  SECP256K1_EC_UNCOMPRESSED);
     PublicKey result;
     std::copy(out.begin() + 1, out.end(), result.bytes.begin());
     return result;
@@ -101,7 +102,8 @@ Signature SecretKey::sign(const Hash32& digest) const {
     ensure(signed_ok == 1, "secp256k1: signing failed");
     std::array<std::uint8_t, 64> compact;
     int recovery = 0;
-    secp256k1_ecdsa_recoverable_signature_serialize_compact(context_->handle, compact.data(), &recovery, &signature);
+    secp256k1_ecdsa_recoverable_signature_serialize_compact(context_->handle, compact.data(), &recovery,
+                                                            &signature);
     const View out(compact);
     return {to_hash32(out.first(32)), to_hash32(out.subspan(32)), static_cast<std::uint8_t>(recovery)};
 }
@@ -116,7 +118,8 @@ std::optional<SecretKey> SecretKey::add_tweak(View tweak) const {
 }
 
 std::optional<PublicKey> recover(const Hash32& digest, const Signature& signature) {
-    // The library parses r and s below n, high s included, and recovery ids 2 and 3, which Ethereum has no room for.
+    // The library parses r and s below n, high s included, and recovery ids 2 and 3, which Ethereum has no
+    // room for.
     if (signature.y_parity > 1 || signature.r.is_zero() || signature.s.is_zero()) return std::nullopt;
     if (signature.s.bytes > kHalfOrder) return std::nullopt;
     std::array<std::uint8_t, 64> compact;

@@ -55,7 +55,8 @@ private:
     PublicKey public_key_;
 };
 
-/// The key that signed `digest`; nullopt for a signature out of range, with high s, or that recovers to nothing.
+/// The key that signed `digest`; nullopt for a signature out of range, with high s, or that recovers to
+/// nothing.
 std::optional<PublicKey> recover(const Hash32& digest, const Signature& signature);
 
 }  // namespace retrace::ledger

@@ -10,12 +10,13 @@
 
 namespace retrace::ledger {
 
-/// Nonces from the account's next one without a hole are executable ("pending"); those behind a hole are queued.
+/// Nonces from the account's next one without a hole are executable ("pending"); those behind a hole are
+/// queued.
 class AccountQueue {
 public:
     struct Entry {
         TxPtr tx;
-        std::uint64_t arrival = 0;   ///< Order of arrival in the pool.
+        std::uint64_t arrival = 0;  ///< Order of arrival in the pool.
     };
 
     explicit AccountQueue(std::uint64_t next_nonce) : next_(next_nonce), pending_end_(next_nonce) {}
@@ -32,7 +33,8 @@ public:
     /// Sum of the highest costs of everything here.
     const U256& total_cost() const noexcept { return total_cost_; }
 
-    /// Puts or replaces; the caller has checked that the sum of all costs fits. Returns what became pending, `tx` included, in nonce order.
+    /// Puts or replaces; the caller has checked that the sum of all costs fits. Returns what became pending,
+    /// `tx` included, in nonce order.
     std::vector<TxPtr> put(TxPtr tx, std::uint64_t arrival);
     /// Removes one; what lay behind it is no longer pending.
     void remove(std::uint64_t nonce);
@@ -41,8 +43,8 @@ public:
         std::vector<TxPtr> dropped;
         std::vector<TxPtr> promoted;
     };
-    /// The account now has this next nonce and this balance: drops nonces that are used and transactions that the
-    /// balance can never cover.
+    /// The account now has this next nonce and this balance: drops nonces that are used and transactions that
+    /// the balance can never cover.
     Advance advance(std::uint64_t next_nonce, const U256& balance);
 
 private:

@@ -18,7 +18,9 @@ constexpr std::uint64_t kBumpPercent = 10;
 constexpr std::size_t kVictimTries = 16;
 constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, in either engine
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
+Unexpected<TxRefusal> refuse(TxError code, std::string message) {
+    return {TxRefusal{code, std::move(message)}};
+}
 
 /// At least 10 % more, and more at all.
 bool bumped(const U256& old_fee, const U256& new_fee) {
@@ -53,8 +55,10 @@ struct Mempool::Impl {
 
     std::uint64_t next_nonce(const Address& sender, const StateView& view) const;
     std::optional<TxRefusal> check_fee(const SignedTx& tx, const U256& base_fee) const;
-    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue, std::uint64_t next) const;
-    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue, const U256& balance) const;
+    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue,
+                                         std::uint64_t next) const;
+    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
+                                           const U256& balance) const;
     std::optional<TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
     bool over(std::size_t more_count, std::size_t more_bytes) const;
     const SignedTx* victim_for(const SignedTx& tx) const;
@@ -75,8 +79,9 @@ std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const StateView& 
 
 std::optional<TxRefusal> Mempool::Impl::check_fee(const SignedTx& tx, const U256& fee) const {
     if (tx.tx.tip_cap < limits.min_tip) {
-        return TxRefusal{TxError::underpriced, "transaction underpriced: tip needed " + limits.min_tip.to_decimal() +
-                                                   ", tip permitted " + tx.tx.tip_cap.to_decimal()};
+        return TxRefusal{TxError::underpriced, "transaction underpriced: tip needed " +
+                                                   limits.min_tip.to_decimal() + ", tip permitted " +
+                                                   tx.tx.tip_cap.to_decimal()};
     }
     if (tx.tx.fee_cap < fee) return fee_cap_too_low(tx, fee);
     return std::nullopt;
@@ -95,8 +100,9 @@ std::optional<TxRefusal> Mempool::Impl::check_place(const SignedTx& tx, const Ac
         return TxRefusal{TxError::replacement_underpriced, "replacement transaction underpriced"};
     }
     if (queue.size() >= limits.pending_per_account) {
-        return TxRefusal{TxError::account_queue_full, "account limit exceeded: " + std::to_string(queue.size()) +
-                                                          " transactions of " + to_0x(tx.sender) + " wait already"};
+        return TxRefusal{TxError::account_queue_full,
+                         "account limit exceeded: " + std::to_string(queue.size()) + " transactions of " +
+                             to_0x(tx.sender) + " wait already"};
     }
     return std::nullopt;
 }
@@ -110,18 +116,18 @@ std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const 
     const auto total = checked_add(queued, cost);
     if (total && *total <= balance) return std::nullopt;
     const std::string overshot = total ? (*total - balance).to_decimal() : "over 256 bits";
-    return TxRefusal{TxError::insufficient_funds,
-                     "insufficient funds for gas * price + value: balance " + balance.to_decimal() +
-                         ", queued cost " + queued.to_decimal() + ", tx cost " + cost.to_decimal() + ", overshot " +
-                         overshot};
+    return TxRefusal{TxError::insufficient_funds, "insufficient funds for gas * price + value: balance " +
+                                                      balance.to_decimal() + ", queued cost " +
+                                                      queued.to_decimal() + ", tx cost " + cost.to_decimal() +
+                                                      ", overshot " + overshot};
 }
 
 bool Mempool::Impl::over(std::size_t more_count, std::size_t more_bytes) const {
     return known.size() + more_count > limits.count || bytes + more_bytes > limits.bytes;
 }
 
-/// The last transaction of the account that holds the cheapest one; never the sender's own, which would tear a hole
-/// in front of the newcomer.
+/// The last transaction of the account that holds the cheapest one; never the sender's own, which would tear
+/// a hole in front of the newcomer.
 const SignedTx* Mempool::Impl::victim_for(const SignedTx& tx) const {
     const U256 tip = effective_tip(tx.tx, base_fee);
     std::size_t tries = 0;
@@ -195,7 +201,8 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     const AccountQueue fresh(next);
     const AccountQueue& queue = found == pool.accounts.end() ? fresh : found->second;
     if (auto refusal = pool.check_place(*tx, queue, next)) return Unexpected{std::move(*refusal)};
-    if (auto refusal = pool.check_balance(*tx, queue, account.balance)) return Unexpected{std::move(*refusal)};
+    if (auto refusal = pool.check_balance(*tx, queue, account.balance))
+        return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.make_room(*tx, queue)) return Unexpected{std::move(*refusal)};
     AccountQueue& target = pool.accounts.try_emplace(tx->sender, next).first->second;
     Added added;
@@ -307,7 +314,8 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
         contender.queue = &queue;
         contender.next = queue.entries().lower_bound(account.nonce);
         contender.balance = account.balance;
-        const bool follows = contender.next != queue.entries().end() && contender.next->first == account.nonce;
+        const bool follows =
+            contender.next != queue.entries().end() && contender.next->first == account.nonce;
         if (follows && contender.find_tip(base_fee)) heap.push_back(std::move(contender));
     }
     std::make_heap(heap.begin(), heap.end());

@@ -15,20 +15,20 @@ namespace retrace::ledger {
 struct MempoolLimits {
     std::size_t count = 65'536;
     std::size_t bytes = 64U << 20;
-    std::size_t gap_per_account = 64;          ///< Nonces beyond the first missing one that are queued.
+    std::size_t gap_per_account = 64;  ///< Nonces beyond the first missing one that are queued.
     std::size_t pending_per_account = 16'384;
-    U256 min_tip = 0;                          ///< Lowest tip cap that is taken.
+    U256 min_tip = 0;  ///< Lowest tip cap that is taken.
 };
 
 struct Added {
     Hash32 hash;
-    std::optional<Hash32> replaced;            ///< The transaction of the same nonce that went.
-    std::vector<TxPtr> promoted;               ///< Became executable by this one, itself included; in nonce order.
+    std::optional<Hash32> replaced;  ///< The transaction of the same nonce that went.
+    std::vector<TxPtr> promoted;     ///< Became executable by this one, itself included; in nonce order.
 };
 
 struct PoolStats {
-    std::size_t pending = 0;                   ///< Executable in nonce order.
-    std::size_t queued = 0;                    ///< Behind a gap.
+    std::size_t pending = 0;  ///< Executable in nonce order.
+    std::size_t queued = 0;   ///< Behind a gap.
     std::size_t bytes = 0;
 };
 
@@ -39,10 +39,11 @@ public:
     ~Mempool();
 
     /// `view` is the committed state and `base_fee` the next block's. Refusals carry Ethereum's texts.
-    Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee, std::uint64_t gas_limit);
+    Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee,
+                                 std::uint64_t gas_limit);
 
-    /// What a proposer puts in the next block: by effective tip, per account by nonce, each account's transactions
-    /// covered by its balance together; at most that many bytes and that much gas.
+    /// What a proposer puts in the next block: by effective tip, per account by nonce, each account's
+    /// transactions covered by its balance together; at most that many bytes and that much gas.
     std::vector<TxPtr> ready(const StateView& view, const U256& base_fee, std::size_t max_bytes,
                              std::uint64_t gas_limit) const;
 

@@ -60,12 +60,16 @@ void State::revert(Mark mark) {
     while (journal_.size() > mark) {
         Change& change = journal_.back();
         if (change.is_account) {
-            if (change.account) accounts_[change.address] = *change.account;
-            else accounts_.erase(change.address);
+            if (change.account)
+                accounts_[change.address] = *change.account;
+            else
+                accounts_.erase(change.address);
         } else {
             const auto found = slots_.find(SlotRef{change.address, change.key});
-            if (change.value) found->second = std::move(*change.value);
-            else slots_.erase(found);
+            if (change.value)
+                found->second = std::move(*change.value);
+            else
+                slots_.erase(found);
         }
         journal_.pop_back();
     }
@@ -74,7 +78,8 @@ void State::revert(Mark mark) {
 StateDiff State::diff() const {
     StateDiff out;
     for (const auto& [address, account] : accounts_) {
-        if (base_.account(address) != account) out.accounts.emplace_hint(out.accounts.end(), address, account);
+        if (base_.account(address) != account)
+            out.accounts.emplace_hint(out.accounts.end(), address, account);
     }
     for (const auto& [key, value] : slots_) {
         if (base_.slot(key.contract, key.key) != value) out.slots.emplace_hint(out.slots.end(), key, value);

@@ -6,15 +6,16 @@
 
 namespace retrace::ledger {
 
-/// Passes everything on to a store beneath until the n-th write. The store beneath is what the next start finds.
+/// Passes everything on to a store beneath until the n-th write. The store beneath is what the next start
+/// finds.
 class FaultStore final : public Store {
 public:
     enum class Fault : std::uint8_t {
         none = 0,
         fail,          ///< The n-th write is refused, nothing of it is written, and the machine is off.
         fail_written,  ///< The same, except that all of it is written before the power goes.
-        tear,          ///< Only the first `torn_ops` operations of the n-th batch are written, then the power goes.
-        drop,          ///< The n-th write is acknowledged and lost: a disk that lies. The machine stays on.
+        tear,  ///< Only the first `torn_ops` operations of the n-th batch are written, then the power goes.
+        drop,  ///< The n-th write is acknowledged and lost: a disk that lies. The machine stays on.
     };
 
     /// `beneath` outlives this. `nth` counts from 1.

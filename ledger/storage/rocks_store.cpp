@@ -92,7 +92,8 @@ private:
 
 StoreFailure failure_of(const rocksdb::Status& status, const std::string& directory) {
     const std::string text = status.ToString();
-    if (status.IsIOError() && (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)) {
+    if (status.IsIOError() &&
+        (text.find("lock") != std::string::npos || text.find("LOCK") != std::string::npos)) {
         return {StoreError::in_use, "the data directory " + directory + " is in use by another process"};
     }
     if (status.IsIOError()) {
@@ -111,8 +112,8 @@ Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string&
     std::error_code code;
     std::filesystem::create_directories(directory, code);
     if (code) {
-        return Unexpected{StoreFailure{StoreError::no_access, "the data directory " + directory +
-                                                                  " cannot be made: " + code.message()}};
+        return Unexpected{StoreFailure{
+            StoreError::no_access, "the data directory " + directory + " cannot be made: " + code.message()}};
     }
     rocksdb::DB* db = nullptr;
     const rocksdb::Status status = rocksdb::DB::Open(small_options(cache_bytes), directory, &db);

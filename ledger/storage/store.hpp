@@ -33,14 +33,14 @@ class Store {
 public:
     virtual ~Store() = default;
     virtual std::optional<Bytes> get(View key) const = 0;
-    /// With `sync` the batch is on disk when this returns. After an Error nobody knows whether it is: the caller
-    /// stops and reads the store anew.
+    /// With `sync` the batch is on disk when this returns. After an Error nobody knows whether it is: the
+    /// caller stops and reads the store anew.
     virtual Status<> write(const Batch& batch, bool sync) = 0;
 
     /// Called with key and value; false ends the scan.
     using Visit = std::function<bool(View key, View value)>;
-    /// Visits the keys that start with `prefix` and are ≥ `from` (itself with that prefix), in ascending order,
-    /// at most `limit` of them.
+    /// Visits the keys that start with `prefix` and are ≥ `from` (itself with that prefix), in ascending
+    /// order, at most `limit` of them.
     virtual void scan(View prefix, View from, std::size_t limit, const Visit& visit) const = 0;
 };
 

@@ -20,9 +20,9 @@ TxRefusal nonce_too_high(std::uint64_t nonce, std::uint64_t next) {
 }
 
 TxRefusal fee_cap_too_low(const SignedTx& tx, const U256& base_fee) {
-    return {TxError::fee_cap_below_base_fee, "max fee per gas less than block base fee: address " + to_0x(tx.sender) +
-                                                 ", maxFeePerGas: " + tx.tx.fee_cap.to_decimal() +
-                                                 ", baseFee: " + base_fee.to_decimal()};
+    return {TxError::fee_cap_below_base_fee,
+            "max fee per gas less than block base fee: address " + to_0x(tx.sender) +
+                ", maxFeePerGas: " + tx.tx.fee_cap.to_decimal() + ", baseFee: " + base_fee.to_decimal()};
 }
 
 std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
@@ -38,8 +38,9 @@ std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const 
 std::optional<TxRefusal> check_funds(const SignedTx& tx, const U256& balance) {
     const auto cost = max_cost(tx.tx);
     if (cost && *cost <= balance) return std::nullopt;
-    const std::string numbers = cost ? "tx cost " + cost->to_decimal() + ", overshot " + (*cost - balance).to_decimal()
-                                     : std::string("tx cost is over 256 bits");
+    const std::string numbers =
+        cost ? "tx cost " + cost->to_decimal() + ", overshot " + (*cost - balance).to_decimal()
+             : std::string("tx cost is over 256 bits");
     return TxRefusal{TxError::insufficient_funds, "insufficient funds for gas * price + value: balance " +
                                                       balance.to_decimal() + ", " + numbers};
 }

@@ -10,7 +10,9 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
+Unexpected<TxRefusal> refuse(TxError code, std::string message) {
+    return {TxRefusal{code, std::move(message)}};
+}
 
 }  // namespace
 
@@ -21,7 +23,8 @@ Result<TxPtr, TxRefusal> read_tx(View raw, std::uint64_t chain_id) {
     const Transaction& tx = decoded.tx;
     if (tx.chain_id != chain_id) {
         return refuse(TxError::wrong_chain_id, "invalid sender: invalid chain id for signer: have " +
-                                                   std::to_string(tx.chain_id) + " want " + std::to_string(chain_id));
+                                                   std::to_string(tx.chain_id) + " want " +
+                                                   std::to_string(chain_id));
     }
     const auto key = recover(signing_hash(tx), decoded.signature);
     if (!key) return refuse(TxError::bad_signature, "invalid sender: invalid transaction v, r, s values");
@@ -74,11 +77,12 @@ std::optional<TxRefusal> check(const Transaction& tx) {
                          "max priority fee per gas higher than max fee per gas: maxPriorityFeePerGas: " +
                              tx.tip_cap.to_decimal() + ", maxFeePerGas: " + tx.fee_cap.to_decimal()};
     }
-    if (!tx.to) return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    if (!tx.to)
+        return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
     if (const std::uint64_t needed = intrinsic_gas(tx); tx.gas_limit < needed) {
         return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " +
-                                                             std::to_string(tx.gas_limit) + ", minimum needed " +
-                                                             std::to_string(needed)};
+                                                             std::to_string(tx.gas_limit) +
+                                                             ", minimum needed " + std::to_string(needed)};
     }
     if (!max_cost(tx)) {
         return TxRefusal{TxError::cost_overflow,

@@ -29,10 +29,10 @@ struct Transaction {
     TxType type = TxType::dynamic_fee;
     std::uint64_t chain_id = 0;
     std::uint64_t nonce = 0;
-    U256 tip_cap;                   ///< maxPriorityFeePerGas; types 0 and 1: the gas price.
-    U256 fee_cap;                   ///< maxFeePerGas; types 0 and 1: the gas price.
+    U256 tip_cap;  ///< maxPriorityFeePerGas; types 0 and 1: the gas price.
+    U256 fee_cap;  ///< maxFeePerGas; types 0 and 1: the gas price.
     std::uint64_t gas_limit = 0;
-    std::optional<Address> to;      ///< Absent: a contract creation, which `check` refuses.
+    std::optional<Address> to;  ///< Absent: a contract creation, which `check` refuses.
     U256 value;
     Bytes data;
     std::vector<AccessEntry> access_list;
@@ -44,8 +44,8 @@ struct SignedTx {
     Transaction tx;
     Signature signature;
     Address sender;
-    Hash32 hash;                    ///< Keccak-256 of `raw`.
-    Bytes raw;                      ///< What was signed and sent; re-encoding gives the same bytes.
+    Hash32 hash;  ///< Keccak-256 of `raw`.
+    Bytes raw;    ///< What was signed and sent; re-encoding gives the same bytes.
 };
 using TxPtr = std::shared_ptr<const SignedTx>;
 
@@ -71,7 +71,8 @@ TxPtr sign_tx(Transaction tx, const SecretKey& key);
 std::uint64_t intrinsic_gas(const Transaction& tx);
 /// What the sender pays per unit of gas: min(fee cap, base fee + tip cap). Of a fee cap ≥ base fee.
 U256 effective_gas_price(const Transaction& tx, const U256& base_fee);
-/// What the proposer receives per unit of gas: the effective price less the base fee; 0 if the cap is below it.
+/// What the proposer receives per unit of gas: the effective price less the base fee; 0 if the cap is below
+/// it.
 U256 effective_tip(const Transaction& tx, const U256& base_fee);
 /// gas limit * fee cap + value: what the sender's balance must cover. nullopt: over 256 bits.
 std::optional<U256> max_cost(const Transaction& tx);

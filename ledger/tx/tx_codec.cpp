@@ -6,7 +6,9 @@
 namespace retrace::ledger {
 namespace {
 
-Unexpected<TxRefusal> refuse(TxError code, std::string message) { return {TxRefusal{code, std::move(message)}}; }
+Unexpected<TxRefusal> refuse(TxError code, std::string message) {
+    return {TxRefusal{code, std::move(message)}};
+}
 Unexpected<TxRefusal> refuse(rlp::Error error) {
     return refuse(TxError::malformed, "invalid transaction encoding: rlp: " + std::string(rlp::slug(error)));
 }
@@ -28,7 +30,8 @@ std::vector<AccessEntry> read_access_list(rlp::ListReader& in) {
     while (!entries.at_end()) {
         rlp::ListReader fields = entries.list();
         AccessEntry entry;
-        if (const View address = fields.fixed(20); !address.empty()) entry.address = address_of_bytes(address);
+        if (const View address = fields.fixed(20); !address.empty())
+            entry.address = address_of_bytes(address);
         rlp::ListReader keys = fields.list();
         while (!keys.at_end()) {
             if (const View key = keys.fixed(32); !key.empty()) entry.keys.push_back(to_hash32(key));

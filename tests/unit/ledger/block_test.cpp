@@ -33,7 +33,8 @@ TEST(BaseFee, agrees_with_known_answers) {
     const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
     for (const auto& v : vectors.at("base_fee_eip1559").as_array()) {
         const auto get = [&](const char* name) { return *U256::from_decimal(text(v.at(name))); };
-        EXPECT_EQ(next_base_fee(get("baseFee"), get("gasUsed").low64(), get("gasLimit").low64()), get("nextBaseFee"));
+        EXPECT_EQ(next_base_fee(get("baseFee"), get("gasUsed").low64(), get("gasLimit").low64()),
+                  get("nextBaseFee"));
     }
 }
 

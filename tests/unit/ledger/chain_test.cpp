@@ -7,7 +7,6 @@
 
 #include "ledger/chain/execute.hpp"
 #include "ledger/chain/keys.hpp"
-#include "ledger/chain/log_search.hpp"
 #include "ledger/storage/rocks_store.hpp"
 #include "merkle/tree/sparse_tree.hpp"
 #include "tests/unit/ledger/temp_dir.hpp"
@@ -93,7 +92,11 @@ TEST(Chain, what_cannot_pay_is_in_the_block_and_changes_nothing) {
     cheap.fee_cap = cheap.tip_cap = 1;
     Transaction hungry = transfer(0, number(1), 1);
     hungry.gas_limit = 30'000'001;
-    std::vector<Transaction> bad{wrong_chain, creation, cheap, hungry, transfer(1, number(1), 1),
+    std::vector<Transaction> bad{wrong_chain,
+                                 creation,
+                                 cheap,
+                                 hungry,
+                                 transfer(1, number(1), 1),
                                  transfer(0, number(1), U256{1000} * kEther)};
     std::vector<TxPtr> txs;
     for (const Transaction& tx : bad) txs.push_back(sign_tx(tx, key(0)));
@@ -107,7 +110,8 @@ TEST(Chain, what_cannot_pay_is_in_the_block_and_changes_nothing) {
         EXPECT_FALSE(receipt.revert_reason.empty());
     }
     EXPECT_EQ(world.chain->view()->account(key(0).address()), (Account{0, U256{1000} * kEther}));
-    EXPECT_EQ(block->receipts[1].revert_reason, "creation_not_supported: contract creation is not supported: no EVM");
+    EXPECT_EQ(block->receipts[1].revert_reason,
+              "creation_not_supported: contract creation is not supported: no EVM");
     const auto record = world.chain->tx(world.chain->height(), 6);
     ASSERT_TRUE(record);
     EXPECT_EQ(record->tx.tx, nullptr);
@@ -119,8 +123,9 @@ TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
     Genesis genesis = make_genesis();
     genesis.gas_limit = 50'000;
     World world(store, {}, genesis);
-    const auto block = world.block({sign_tx(transfer(0, number(1), 1), key(0)), sign_tx(transfer(1, number(1), 1), key(0)),
-                                    sign_tx(transfer(2, number(1), 1), key(0))});
+    const auto block =
+        world.block({sign_tx(transfer(0, number(1), 1), key(0)), sign_tx(transfer(1, number(1), 1), key(0)),
+                     sign_tx(transfer(2, number(1), 1), key(0))});
     EXPECT_TRUE(block->receipts[1].success);
     EXPECT_EQ(block->receipts[2].revert_reason, "exceeds_block_gas: exceeds block gas limit");
     EXPECT_EQ(block->header.gas_used, 42'000U);
@@ -130,7 +135,8 @@ TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
 TEST(Chain, execution_is_repeatable_and_leaves_nothing) {
     MemoryStore store;
     World world(store);
-    const std::vector<TxPtr> txs{sign_tx(transfer(0, number(1), 5), key(0)), sign_tx(call(0, bytes("sk1")), key(1))};
+    const std::vector<TxPtr> txs{sign_tx(transfer(0, number(1), 5), key(0)),
+                                 sign_tx(call(0, bytes("sk1")), key(1))};
     const auto first = world.execute(txs);
     const auto second = world.execute(txs);
     ASSERT_TRUE(first && second);
@@ -190,7 +196,8 @@ TEST(Chain, state_root_does_not_depend_on_history) {
         // Slots come, change and go.
         Bytes data{'s', static_cast<std::uint8_t>(i % 7)};
         if (i % 3 != 0) data.push_back(static_cast<std::uint8_t>(i));
-        const auto block = world.block({sign_tx(call(i, data), key(0)), sign_tx(transfer(i, number(i % 5), i), key(1))});
+        const auto block =
+            world.block({sign_tx(call(i, data), key(0)), sign_tx(transfer(i, number(i % 5), i), key(1))});
         ASSERT_EQ(block->header.state_root, rebuilt_root(store)) << "height " << i + 1;
     }
 }
@@ -240,66 +247,14 @@ TEST(Chain, views_hold_still_while_blocks_are_committed) {
     EXPECT_GT(reads, 0);
 }
 
-TEST(Chain, finds_blocks_transactions_and_receipts) {
-    MemoryStore store;
-    World world(store);
-    const TxPtr first = sign_tx(call(0, bytes("sk1")), key(0));
-    const TxPtr second = sign_tx(call(1, Bytes(34, 'l')), key(0));
-    world.block({});
-    world.block({});
-    const auto block = world.block({first, second});  // height 3: begin_block logs
-    for (int i = 0; i < 12; ++i) world.block({});     // out of the recent blocks
-    const auto found = world.chain->block(3);
-    ASSERT_TRUE(found);
-    EXPECT_EQ(found->hash, block->hash);
-    EXPECT_EQ(found->header, block->header);
-    EXPECT_EQ(found->receipts, block->receipts);
-    EXPECT_EQ(found->bloom, block->bloom);
-    EXPECT_EQ(found->system_logs, block->system_logs);
-    EXPECT_EQ(found->txs[1].tx->sender, key(0).address());
-    EXPECT_EQ(found->txs[1].tx->raw, second->raw);
-    EXPECT_EQ(world.chain->height_of(block->hash), 3U);
-    EXPECT_FALSE(world.chain->height_of(Hash32{}));
-    const auto record = world.chain->tx(second->hash);
-    ASSERT_TRUE(record);
-    EXPECT_EQ(record->height, 3U);
-    EXPECT_EQ(record->index, 1U);
-    EXPECT_EQ(record->first_log_index, 1U) << "after begin_block's log";
-    EXPECT_EQ(record->receipt, block->receipts[1]);
-    EXPECT_FALSE(world.chain->tx(Hash32{}));
-    EXPECT_FALSE(world.chain->tx(3, 2));
-    EXPECT_EQ(world.chain->block(100), nullptr);
-    EXPECT_FALSE(world.chain->header(100));
-}
-
-TEST(Chain, logs_are_found_by_address_and_topic) {
-    MemoryStore store;
-    World world(store);
-    const Hash32 topic = merkle::sha256(bytes("topic"));
-    Bytes data = bytes("l");
-    data.insert(data.end(), topic.bytes.begin(), topic.bytes.end());
-    for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, i % 2 ? data : bytes("p")), key(0))});
-    const auto search = [&](const LogFilter& filter) { return search_logs(*world.chain, 0, 100, filter, 100).value(); };
-    EXPECT_EQ(search({}).size(), 3U + 4U);
-    EXPECT_EQ(search({.addresses = {}, .topics = {{topic}}}).size(), 4U);
-    EXPECT_EQ(search({.addresses = {number(5)}, .topics = {}}).size(), 0U);
-    EXPECT_EQ(search({.addresses = {number(5), test::kContract}, .topics = {{}}}).size(), 7U);
-    EXPECT_EQ(search({.addresses = {}, .topics = {{}, {}}}).size(), 0U) << "no log has two topics";
-    const auto found = search({.addresses = {}, .topics = {{Hash32{}, topic}}});
-    EXPECT_EQ(found[2].height, 6U);
-    EXPECT_EQ(found[2].log_index, 1U) << "height 6 begins with a system log";
-    EXPECT_EQ(found[2].tx_index, 0U);
-    EXPECT_FALSE(search_logs(*world.chain, 0, 100, {}, 6));
-    EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).value().empty());
-}
-
 TEST(Chain, refuses_blocks_that_do_not_follow) {
     MemoryStore store;
     World world(store);
     world.block({});
     const auto tip = world.chain->tip();
     const auto error_of = [&](std::uint64_t height, std::uint64_t time) {
-        return world.chain->execute_block({.height = height, .time_ns = time, .proposer = {}, .txs = {}, .known = {}})
+        return world.chain
+            ->execute_block({.height = height, .time_ns = time, .proposer = {}, .txs = {}, .known = {}})
             .error()
             .code;
     };
@@ -351,7 +306,8 @@ TEST(VerifyDb, finds_a_single_changed_byte) {
         world.block({sign_tx(transfer(i, number(1), 1), key(0)), sign_tx(call(i, bytes("sk1")), key(1))});
     }
     std::uint64_t told = 0;
-    ASSERT_TRUE(verify_db(store, make_genesis(), world.executor, [&](std::uint64_t height) { told = height; }));
+    ASSERT_TRUE(
+        verify_db(store, make_genesis(), world.executor, [&](std::uint64_t height) { told = height; }));
     EXPECT_EQ(told, 5U);
     for (const char letter : {'a', 's', 'n', 'b', 'x', 'l'}) {
         Bytes at_key, original;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A disk that fails at every possible write: what was acknowledged is there after the next start, what was not is
-// there whole or not at all, and the chain goes on to the same blocks as one that never crashed.
+// A disk that fails at every possible write: what was acknowledged is there after the next start, what was
+// not is there whole or not at all, and the chain goes on to the same blocks as one that never crashed.
 #include <gtest/gtest.h>
 
 #include "ledger/storage/fault_store.hpp"
@@ -28,7 +28,8 @@ std::vector<Hash32> undisturbed() {
     MemoryStore store;
     World world(store, kOptions);
     std::vector<Hash32> out{world.chain->tip()->hash};
-    for (std::uint64_t height = 1; height <= kBlocks; ++height) out.push_back(world.block(txs_at(height))->hash);
+    for (std::uint64_t height = 1; height <= kBlocks; ++height)
+        out.push_back(world.block(txs_at(height))->hash);
     return out;
 }
 
@@ -41,18 +42,20 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
         std::vector<View> raw;
         const auto txs = txs_at(height);
         for (const TxPtr& tx : txs) raw.push_back(tx->raw);
-        const auto outcome = (*chain)->execute_block({.height = height,
-                                                      .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
-                                                      .proposer = number(0xbeef),
-                                                      .txs = raw,
-                                                      .known = {}});
+        const auto outcome =
+            (*chain)->execute_block({.height = height,
+                                     .time_ns = (*chain)->tip()->header.time_ns + 1'000'000'000,
+                                     .proposer = number(0xbeef),
+                                     .txs = raw,
+                                     .known = {}});
         if (!outcome || !(*chain)->commit(*outcome)) return height - 1;
     }
     return kBlocks;
 }
 
 /// Starts again on what is on disk, plays the rest, and compares with the undisturbed chain.
-void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged, const std::vector<Hash32>& expected) {
+void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
+             const std::vector<Hash32>& expected) {
     World world(disk, kOptions);
     ASSERT_TRUE(world.chain);
     const std::uint64_t height = world.chain->height();
@@ -79,7 +82,8 @@ TEST(Crash, nothing_acknowledged_is_lost_at_any_write) {
     const auto expected = undisturbed();
     for (const Fault fault : {Fault::fail, Fault::fail_written}) {
         for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
-            SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " + std::to_string(nth));
+            SCOPED_TRACE("fault " + std::to_string(static_cast<int>(fault)) + " at write " +
+                         std::to_string(nth));
             MemoryStore disk;
             FaultStore store(disk, fault, nth);
             const auto acknowledged = run_until_crash(store);
@@ -121,8 +125,8 @@ TEST(Crash, a_disk_that_lies_is_found_out) {
             EXPECT_EQ((*chain)->height(), kBlocks - 1);
             continue;
         }
-        const bool noticed = !chain || !reached || reached < kBlocks ||
-                             !verify_db(disk, test::make_genesis(), executor);
+        const bool noticed =
+            !chain || !reached || reached < kBlocks || !verify_db(disk, test::make_genesis(), executor);
         EXPECT_TRUE(noticed);
     }
 }

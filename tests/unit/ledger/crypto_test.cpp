@@ -172,7 +172,8 @@ TEST(Keystore, wild_parameters_are_refused_by_name) {
 TEST(Hmac, agrees_with_rfc_4231) {
     const Bytes key = bytes("Jefe");
     const Bytes message = bytes("what do ya want for nothing?");
-    EXPECT_EQ(to_hex(hmac_sha256(key, message)), "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+    EXPECT_EQ(to_hex(hmac_sha256(key, message)),
+              "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
     EXPECT_EQ(to_hex(hmac_sha512(key, message)),
               "164b7a7bfcf819e2e395fbe73b56e0a387bd64222e831fd610270cd7ea250554"
               "9758bf75c05a994a6d034f65f8f0e6fdcaeab1a34d4a6b4b636e070a38bce737");
@@ -185,7 +186,8 @@ TEST(Mnemonic, seed_agrees_with_known_answers) {
         const std::string salt = "mnemonic" + text(v.at("passphrase"));
         const bool ascii = std::all_of(salt.begin(), salt.end(), [](char c) { return c > 0; });
         if (!ascii) continue;  // normalisation of Unicode is the wallet's
-        EXPECT_EQ(to_0x(View(pbkdf2_hmac_sha512(bytes(words), bytes(salt), 2048, 64).value())), text(v.at("seed")));
+        EXPECT_EQ(to_0x(View(pbkdf2_hmac_sha512(bytes(words), bytes(salt), 2048, 64).value())),
+                  text(v.at("seed")));
     }
 }
 

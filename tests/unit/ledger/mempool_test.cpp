@@ -21,7 +21,9 @@ const U256 kBaseFee = 1'000'000'000;
 struct Pool : testing::Test {
     Pool() : world(store) {}
 
-    Result<Added, TxRefusal> add(const TxPtr& tx) { return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit); }
+    Result<Added, TxRefusal> add(const TxPtr& tx) {
+        return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit);
+    }
     std::string refusal(const TxPtr& tx) {
         const auto added = add(tx);
         return added ? "" : added.error().message;
@@ -35,7 +37,9 @@ struct Pool : testing::Test {
     std::vector<TxPtr> ready(std::size_t bytes = 1 << 20, std::uint64_t gas = kGasLimit) {
         return pool.ready(*world.chain->view(), kBaseFee, bytes, gas);
     }
-    std::uint64_t pending(std::uint64_t who) { return pool.pending_nonce(key(who).address(), *world.chain->view()); }
+    std::uint64_t pending(std::uint64_t who) {
+        return pool.pending_nonce(key(who).address(), *world.chain->view());
+    }
 
     MemoryStore store;
     World world;
@@ -76,8 +80,10 @@ TEST_F(Pool, refusals_have_ethereums_words) {
     world.block({tx});
     EXPECT_EQ(refusal(make(0, 0, 2'000'000'000)), "nonce too low: next nonce 1, tx nonce 0");
     Transaction rich = transfer(0, number(9), *U256::from_decimal("2000000000000000000000"));
-    EXPECT_TRUE(refusal(sign_tx(rich, key(1)))
-                    .starts_with("insufficient funds for gas * price + value: balance 1000000000000000000000, tx cost"));
+    EXPECT_TRUE(
+        refusal(sign_tx(rich, key(1)))
+            .starts_with(
+                "insufficient funds for gas * price + value: balance 1000000000000000000000, tx cost"));
     Transaction cheap = transfer(0, number(9), 1);
     cheap.fee_cap = cheap.tip_cap = 999'999'999;
     EXPECT_TRUE(refusal(sign_tx(cheap, key(1))).starts_with("max fee per gas less than block base fee: "));
@@ -92,7 +98,8 @@ TEST_F(Pool, refusals_have_ethereums_words) {
     EXPECT_EQ(refusal(sign_tx(starved, key(1))), "intrinsic gas too low: gas 20000, minimum needed 21000");
     Transaction greedy = transfer(0, number(9), 1);
     greedy.tip_cap = greedy.fee_cap + 1;
-    EXPECT_TRUE(refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
+    EXPECT_TRUE(
+        refusal(sign_tx(greedy, key(1))).starts_with("max priority fee per gas higher than max fee per gas"));
 }
 
 TEST_F(Pool, minimum_tip_is_asked_for) {
@@ -150,7 +157,8 @@ TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
 
 TEST_F(Pool, everything_ready_executes) {
     for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
-        for (std::uint64_t who = 0; who < 4; ++who) ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
+        for (std::uint64_t who = 0; who < 4; ++who)
+            ASSERT_TRUE(add(make(who, nonce, 1 + (nonce * 7 + who) % 5)));
     }
     const auto block = world.block(ready());
     EXPECT_EQ(block->receipts.size(), 80U);
@@ -255,7 +263,8 @@ TEST_F(Pool, many_threads_add_while_blocks_are_made) {
     }
     std::size_t included = 0;
     while (included < 4 * kEach && refused == 0) {
-        const auto block = world.block(pool.ready(*world.chain->view(), world.chain->next_base_fee(), 1 << 20, kGasLimit));
+        const auto block =
+            world.block(pool.ready(*world.chain->view(), world.chain->next_base_fee(), 1 << 20, kGasLimit));
         for (const Receipt& receipt : block->receipts) ASSERT_TRUE(receipt.success) << receipt.revert_reason;
         included += block->txs.size();
         pool.on_block(*block, *world.chain->view());

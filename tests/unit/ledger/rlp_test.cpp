@@ -51,7 +51,8 @@ TEST(Rlp, agrees_with_known_answers) {
 
 TEST(Rlp, refuses_every_bad_encoding) {
     const auto vectors = test::load_vectors("ethereum/rlp.json");
-    for (const auto& v : vectors.at("invalid").as_array()) EXPECT_FALSE(decode(hex(v.at("rlp")))) << text(v.at("why"));
+    for (const auto& v : vectors.at("invalid").as_array())
+        EXPECT_FALSE(decode(hex(v.at("rlp")))) << text(v.at("why"));
     for (const auto& v : vectors.at("invalid_as_integer").as_array()) {
         Encoder list;
         list.raw(hex(v.at("rlp")));
@@ -96,7 +97,8 @@ TEST(Rlp, list_reader_names_what_is_wrong) {
     EXPECT_EQ(error_of(Encoder().list(Encoder()), u64), Error::not_a_string);
     EXPECT_EQ(error_of(Encoder().u64(1), [](ListReader& in) { in.adopt(in.list()); }), Error::not_a_list);
     EXPECT_EQ(error_of(Encoder().bytes(Bytes(19)), [](ListReader& in) { in.fixed(20); }), Error::wrong_size);
-    EXPECT_EQ(error_of(Encoder().bytes(Bytes(9)), [](ListReader& in) { in.bytes_up_to(8); }), Error::too_large);
+    EXPECT_EQ(error_of(Encoder().bytes(Bytes(9)), [](ListReader& in) { in.bytes_up_to(8); }),
+              Error::too_large);
 }
 
 TEST(Rlp, decoder_never_leaves_its_input) {
@@ -104,7 +106,8 @@ TEST(Rlp, decoder_never_leaves_its_input) {
     std::mt19937_64 random(11);
     for (int i = 0; i < 50'000; ++i) {
         Bytes input(random() % 80);
-        for (auto& b : input) b = static_cast<std::uint8_t>(random() % 4 == 0 ? 0xb7 + random() % 0x48 : random());
+        for (auto& b : input)
+            b = static_cast<std::uint8_t>(random() % 4 == 0 ? 0xb7 + random() % 0x48 : random());
         const auto item = decode(input);
         if (!item) continue;
         Encoder again;

@@ -104,7 +104,8 @@ TEST(RocksStore, damaged_files_are_refused_by_name) {
     const TempDir dir;
     open_rocks_store(dir.path()).value().reset();
     for (const auto& file : std::filesystem::directory_iterator(dir.path())) {
-        if (file.path().filename().string().starts_with("MANIFEST")) std::filesystem::resize_file(file.path(), 3);
+        if (file.path().filename().string().starts_with("MANIFEST"))
+            std::filesystem::resize_file(file.path(), 3);
     }
     const auto store = open_rocks_store(dir.path());
     ASSERT_FALSE(store);

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/mempool/journal.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "ledger/crypto/keccak.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::size_t kHeader = 8;  // length u32, first four bytes of the transaction's hash
+constexpr std::size_t kSlack = 4U << 20;
+constexpr int kOpenFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
+constexpr mode_t kOwnerOnly = 0600;
+
+Unexpected<Error> failed(const std::string& path, const char* what) {
+    return error("mempool journal " + path + ": " + what + ": " + std::strerror(errno));
+}
+
+void append_record(Bytes& out, const SignedTx& tx) {
+    const std::size_t at = out.size();
+    out.resize(at + kHeader);
+    store_u32(out.data() + at, static_cast<std::uint32_t>(tx.raw.size()));
+    std::memcpy(out.data() + at + 4, tx.hash.data(), 4);
+    out.insert(out.end(), tx.raw.begin(), tx.raw.end());
+}
+
+bool write_all(int file, View bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(file, bytes.data(), bytes.size());
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+Bytes read_up_to(int file, std::size_t limit) {
+    Bytes out;
+    struct stat info {};
+    if (::fstat(file, &info) != 0) return out;
+    out.resize(std::min(static_cast<std::size_t>(info.st_size), limit));
+    std::size_t at = 0;
+    while (at < out.size()) {
+        const ssize_t got = ::pread(file, out.data() + at, out.size() - at, static_cast<off_t>(at));
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break;
+        at += static_cast<std::size_t>(got);
+    }
+    out.resize(at);
+    return out;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<MempoolJournal>> MempoolJournal::open(std::string path) {
+    const int file = ::open(path.c_str(), kOpenFlags, kOwnerOnly);
+    if (file < 0) return failed(path, "cannot be opened");
+    std::unique_ptr<MempoolJournal> out(new MempoolJournal(std::move(path), file));
+    const Bytes content = read_up_to(file, kBytesMax);
+    out->recover(content);
+    // What follows a damaged record cannot be told apart from it; new records must not land behind it.
+    if (::ftruncate(file, static_cast<off_t>(out->size_)) != 0) return failed(out->path_, "cannot be cut");
+    return out;
+}
+
+MempoolJournal::~MempoolJournal() {
+    ::close(file_);
+}
+
+void MempoolJournal::recover(View content) {
+    while (content.size() - size_ > kHeader) {
+        const View rest = content.subspan(size_);
+        const std::uint32_t length = load_u32(rest.data());
+        if (length > kTxBytesMax || length > rest.size() - kHeader) return;
+        const View raw = rest.subspan(kHeader, length);
+        if (!equal(View(keccak256(raw).bytes).first(4), rest.subspan(4, 4))) return;
+        recovered_.push_back(to_bytes(raw));
+        size_ += kHeader + length;
+    }
+}
+
+std::vector<Bytes> MempoolJournal::take_recovered() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(recovered_, {});
+}
+
+Status<> MempoolJournal::append(const SignedTx& tx) {
+    Bytes record;
+    append_record(record, tx);
+    const std::lock_guard lock(mutex_);
+    if (!write_all(file_, record)) return failed(path_, "cannot be written");
+    size_ += record.size();
+    return Unit{};
+}
+
+Status<> MempoolJournal::rewrite(std::span<const TxPtr> txs) {
+    Bytes content;
+    for (const TxPtr& tx : txs) append_record(content, *tx);
+    const std::lock_guard lock(mutex_);
+    const std::string next_path = path_ + ".new";
+    const int next = ::open(next_path.c_str(), kOpenFlags | O_TRUNC, kOwnerOnly);
+    if (next < 0) return failed(next_path, "cannot be opened");
+    if (!write_all(next, content) || std::rename(next_path.c_str(), path_.c_str()) != 0) {
+        ::close(next);
+        return failed(next_path, "cannot take the journal's place");
+    }
+    ::close(file_);
+    file_ = next;
+    size_ = content.size();
+    return Unit{};
+}
+
+bool MempoolJournal::wants_rewrite(std::size_t live_bytes) const {
+    const std::lock_guard lock(mutex_);
+    return size_ > 2 * live_bytes + kSlack;
+}
+
+}  // namespace retrace::ledger

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include "ledger/chain/execute.hpp"
+#include "ledger/chain/log_search.hpp"
+#include "tests/unit/ledger/world.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+using test::bytes;
+using test::call;
+using test::key;
+using test::number;
+using test::World;
+
+TEST(Queries, finds_blocks_transactions_and_receipts) {
+    MemoryStore store;
+    World world(store);
+    const TxPtr first = sign_tx(call(0, bytes("sk1")), key(0));
+    const TxPtr second = sign_tx(call(1, Bytes(34, 'l')), key(0));
+    world.block({});
+    world.block({});
+    const auto block = world.block({first, second});  // height 3: begin_block logs
+    for (int i = 0; i < 12; ++i) world.block({});     // out of the recent blocks
+    const auto found = world.chain->block(3);
+    ASSERT_TRUE(found);
+    EXPECT_EQ(found->hash, block->hash);
+    EXPECT_EQ(found->header, block->header);
+    EXPECT_EQ(found->receipts, block->receipts);
+    EXPECT_EQ(found->bloom, block->bloom);
+    EXPECT_EQ(found->system_logs, block->system_logs);
+    EXPECT_EQ(found->txs[1].tx->sender, key(0).address());
+    EXPECT_EQ(found->txs[1].tx->raw, second->raw);
+    EXPECT_EQ(world.chain->height_of(block->hash), 3U);
+    EXPECT_FALSE(world.chain->height_of(Hash32{}));
+    const auto record = world.chain->tx(second->hash);
+    ASSERT_TRUE(record);
+    EXPECT_EQ(record->height, 3U);
+    EXPECT_EQ(record->index, 1U);
+    EXPECT_EQ(record->first_log_index, 1U) << "after begin_block's log";
+    EXPECT_EQ(record->receipt, block->receipts[1]);
+    EXPECT_FALSE(world.chain->tx(Hash32{}));
+    EXPECT_FALSE(world.chain->tx(3, 2));
+    EXPECT_EQ(world.chain->block(100), nullptr);
+    EXPECT_FALSE(world.chain->header(100));
+}
+
+TEST(Queries, logs_are_found_by_address_and_topic) {
+    MemoryStore store;
+    World world(store);
+    const Hash32 topic = merkle::sha256(bytes("topic"));
+    Bytes data = bytes("l");
+    data.insert(data.end(), topic.bytes.begin(), topic.bytes.end());
+    for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, i % 2 ? data : bytes("p")), key(0))});
+    const auto search = [&](const LogFilter& filter) {
+        return search_logs(*world.chain, 0, 100, filter, 100).value();
+    };
+    EXPECT_EQ(search({}).size(), 3U + 4U);
+    EXPECT_EQ(search({.addresses = {}, .topics = {{topic}}}).size(), 4U);
+    EXPECT_EQ(search({.addresses = {number(5)}, .topics = {}}).size(), 0U);
+    EXPECT_EQ(search({.addresses = {number(5), test::kContract}, .topics = {{}}}).size(), 7U);
+    EXPECT_EQ(search({.addresses = {}, .topics = {{}, {}}}).size(), 0U) << "no log has two topics";
+    const auto found = search({.addresses = {}, .topics = {{Hash32{}, topic}}});
+    EXPECT_EQ(found[2].height, 6U);
+    EXPECT_EQ(found[2].log_index, 1U) << "height 6 begins with a system log";
+    EXPECT_EQ(found[2].tx_index, 0U);
+    EXPECT_FALSE(search_logs(*world.chain, 0, 100, {}, 6));
+    EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).value().empty());
+}
+
+TEST(Simulate, calls_leave_nothing_behind) {
+    MemoryStore store;
+    World world(store);
+    const auto view = world.chain->view();
+    const auto run = [&](const SimulatedCall& c) {
+        return simulate(c, *view, world.chain->next_context(), 30'000'000, world.executor);
+    };
+    const Address from = key(0).address();
+    const auto done = run({.from = from, .to = test::kContract, .value = 5, .data = bytes("sk1"), .gas = 0});
+    ASSERT_FALSE(done.refusal);
+    EXPECT_TRUE(done.result.ok);
+    EXPECT_EQ(done.result.gas_used, 21'000U + 3 * 16 + 1000);
+    EXPECT_TRUE(view->slot(test::kContract, bytes("k")).empty());
+    const auto refused = run({.from = from, .to = test::kContract, .value = 0, .data = bytes("r"), .gas = 0});
+    EXPECT_FALSE(refused.result.ok);
+    EXPECT_EQ(refused.result.output, bytes("refusal"));
+    EXPECT_TRUE(run({.from = {}, .to = number(1), .value = 0, .data = {}, .gas = 0}).result.ok);
+    EXPECT_EQ(run({.from = {}, .to = number(1), .value = 1, .data = {}, .gas = 0}).refusal->message,
+              "insufficient funds for transfer");
+    EXPECT_EQ(run({.from = {}, .to = std::nullopt, .value = 0, .data = {}, .gas = 0}).refusal->code,
+              TxError::creation_not_supported);
+    EXPECT_EQ(run({.from = {}, .to = number(1), .value = 0, .data = {}, .gas = 20'000}).refusal->code,
+              TxError::intrinsic_gas_too_low);
+}
+
+TEST(Simulate, an_estimate_is_enough_and_exact) {
+    MemoryStore store;
+    World world(store);
+    const Address from = key(0).address();
+    const auto estimate = [&](std::optional<Address> to, Bytes data, std::uint64_t gas = 0) {
+        return estimate_gas({.from = from, .to = to, .value = 1, .data = std::move(data), .gas = gas},
+                            *world.chain->view(), world.chain->next_context(), 30'000'000, world.executor);
+    };
+    EXPECT_EQ(estimate(number(1), {}).gas, 21'000U);
+    EXPECT_EQ(estimate(test::kContract, bytes("p")).gas, 21'000U + 16 + 1000);
+    EXPECT_EQ(estimate(test::kContract, bytes("g")).gas, 21'000U + 16 + 5000) << "wants a reserve";
+    EXPECT_FALSE(estimate(test::kContract, bytes("r")).ok());
+    EXPECT_FALSE(estimate(test::kContract, bytes("p"), 21'500).ok());
+    Transaction tx = call(0, bytes("g"), 1);
+    tx.gas_limit = estimate(test::kContract, bytes("g")).gas;
+    EXPECT_TRUE(world.block({sign_tx(tx, key(0))})->receipts[0].success);
+}
+
+}  // namespace
+}  // namespace retrace::ledger
