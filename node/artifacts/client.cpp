@@ -7,7 +7,9 @@
 namespace retrace::node {
 namespace {
 
-std::uint64_t tile_count(const kernels::TensorHeader& header) { return kernels::geometry(header.dims).tiles(); }
+std::uint64_t tile_count(const kernels::TensorHeader& header) {
+    return kernels::geometry(header.dims).tiles();
+}
 
 std::uint64_t total(const std::vector<wire::Range>& ranges) {
     std::uint64_t out = 0;
@@ -34,7 +36,8 @@ Failure read_refusal(const HttpReply& reply) {
 template <class T>
 Result<T, Failure> decoded(Result<T, wire::WireError> result) {
     if (result) return std::move(result).value();
-    return failure(Fault::malformed, "the peer's message is refused: " + std::string(wire::slug(result.error())));
+    return failure(Fault::malformed,
+                   "the peer's message is refused: " + std::string(wire::slug(result.error())));
 }
 
 }  // namespace
@@ -78,7 +81,8 @@ Result<Bytes, Failure> ArtifactClient::get(HttpConnection& peer, const Hash32& r
     return std::move(reply.body);
 }
 
-Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body) {
+Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what,
+                                    Bytes body) {
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)};
     RETRACE_TRY(reply, peer.exchange(request, wire::kMessageBytesMax, options_.deadline));
     if (reply.status != 204) return Unexpected{read_refusal(reply)};
@@ -119,9 +123,10 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
         for (wire::Range gap : here->missing) {
             while (gap.count > 0) {
                 const std::uint64_t ask = std::min(gap.count, wire::kRangeTilesMax);
-                RETRACE_TRY(body, get(peer, root,
-                                      "tiles?first=" + std::to_string(gap.first) + "&count=" + std::to_string(ask),
-                                      wire::kMessageBytesMax));
+                RETRACE_TRY(body,
+                            get(peer, root,
+                                "tiles?first=" + std::to_string(gap.first) + "&count=" + std::to_string(ask),
+                                wire::kMessageBytesMax));
                 RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
                 // Other tiles than those asked for, even true ones, would let a peer keep us busy for ever.
                 if (range.first != gap.first || range.tiles.empty() || range.count() > ask) {
@@ -140,7 +145,8 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root) {
+Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers,
+                                               const Hash32& state_root) {
     if (store_.manifest(state_root)) return Unit{};
     return try_peers(peers, [&](HttpConnection& peer) -> Status<Failure> {
         RETRACE_TRY(body, get(peer, state_root, "state", wire::kMessageBytesMax));
@@ -164,14 +170,16 @@ Status<Failure> ArtifactClient::upload_program(const std::string& peer, const Ha
     });
 }
 
-Status<Failure> ArtifactClient::push_range(HttpConnection& peer, const Hash32& root, const wire::Range& range) {
+Status<Failure> ArtifactClient::push_range(HttpConnection& peer, const Hash32& root,
+                                           const wire::Range& range) {
     RETRACE_TRY(tiles, store_.tiles(root, range.first, range.count));
     return put(peer, root, "tiles", wire::encode(tiles));
 }
 
 Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Hash32& root) {
     RETRACE_TRY(here, store_.info(root));
-    if (!here.complete) return failure(Fault::incomplete, "tensor " + to_hex(view(root)) + " has not fully arrived");
+    if (!here.complete)
+        return failure(Fault::incomplete, "tensor " + to_hex(view(root)) + " has not fully arrived");
     const std::uint64_t tiles = tile_count(here.header);
     return try_peers({peer}, [&](HttpConnection& node) -> Status<Failure> {
         RETRACE_TRY(there, ask_info(node, root));
@@ -181,7 +189,8 @@ Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Has
         if (there.kind == wire::Kind::unknown) there.missing = {{0, tiles}};
         while (!there.complete) {
             std::uint64_t left = total(there.missing);
-            if (left == 0 || left > tiles) return failure(Fault::malformed, "the node does not say what is missing");
+            if (left == 0 || left > tiles)
+                return failure(Fault::malformed, "the node does not say what is missing");
             for (wire::Range gap : there.missing) {
                 while (gap.count > 0) {
                     const std::uint64_t size = std::min(gap.count, wire::kRangeTilesMax);

@@ -12,17 +12,18 @@
 
 namespace retrace::node {
 
-/// Fetches artifacts from peers into a store, and uploads from a store to a node. Nothing that a peer sends is used
-/// before it was compared with the root that was asked for; a peer that lies costs one message. Both directions go on
-/// where they stopped, also after a restart, because the store keeps what has arrived.
+/// Fetches artifacts from peers into a store, and uploads from a store to a node. Nothing that a peer sends
+/// is used before it was compared with the root that was asked for; a peer that lies costs one message. Both
+/// directions go on where they stopped, also after a restart, because the store keeps what has arrived.
 ///
 /// Blocks; not thread-safe.
 class ArtifactClient {
 public:
     struct Options {
-        std::chrono::milliseconds deadline{30'000};  ///< For one message of at most 4 MiB, however it drips in.
-        unsigned rounds = 3;                         ///< Times that the whole list of peers is tried.
-        std::chrono::milliseconds pause{200};        ///< Between rounds; doubles.
+        std::chrono::milliseconds deadline{
+            30'000};                           ///< For one message of at most 4 MiB, however it drips in.
+        unsigned rounds = 3;                   ///< Times that the whole list of peers is tried.
+        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles.
     };
     struct Progress {
         Hash32 root;              ///< Of the tensor that is on its way.
@@ -37,8 +38,8 @@ public:
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }
 
-    /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order; the failure of
-    /// the last one is returned, and a failure of our own store at once.
+    /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order; the
+    /// failure of the last one is returned, and a failure of our own store at once.
     Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
     Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root);
     Status<Failure> fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root);
@@ -55,7 +56,8 @@ private:
 
     Status<Failure> try_peers(const std::vector<std::string>& peers, const Attempt& attempt);
     Result<HttpConnection*, Failure> connection(const std::string& peer);
-    Result<Bytes, Failure> get(HttpConnection& peer, const Hash32& root, const std::string& what, std::size_t limit);
+    Result<Bytes, Failure> get(HttpConnection& peer, const Hash32& root, const std::string& what,
+                               std::size_t limit);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);
     Result<wire::Info, Failure> ask_info(HttpConnection& peer, const Hash32& root);
     Status<Failure> pull_tensor(HttpConnection& peer, const Hash32& root);

@@ -11,22 +11,22 @@ namespace retrace::node {
 
 /// Why an artifact could not be stored, served or fetched. Slugs are stable; numbers are never reused.
 enum class Fault : std::uint8_t {
-    not_found = 1,      ///< Nothing is known of this root.
-    incomplete = 2,     ///< Some of it has not arrived yet.
-    not_wanted = 3,     ///< No task names this root: uploads of it are refused.
-    malformed = 4,      ///< Not a message of the transfer, or a bad path or query.
-    too_large = 5,      ///< Over a limit of the message, the tensor or the program.
-    wrong_root = 6,     ///< A header, program or manifest that does not hash to the root it came under.
-    wrong_proof = 7,    ///< Tiles that do not lead to the tree root.
-    bad_tile = 8,       ///< Nonzero padding, or a bool that is neither 0 nor 1.
-    out_of_range = 9,   ///< Tiles that the tensor does not have.
-    corrupt = 10,       ///< A file of the store is damaged.
-    no_space = 11,      ///< The disk is full or nearly so.
-    io = 12,            ///< The system refused a file operation.
-    in_use = 13,        ///< Another process has the store open.
-    unreachable = 14,   ///< No connection to the peer, or it broke.
-    timeout = 15,       ///< The peer was too slow.
-    refused = 16,       ///< The peer answered with an error.
+    not_found = 1,     ///< Nothing is known of this root.
+    incomplete = 2,    ///< Some of it has not arrived yet.
+    not_wanted = 3,    ///< No task names this root: uploads of it are refused.
+    malformed = 4,     ///< Not a message of the transfer, or a bad path or query.
+    too_large = 5,     ///< Over a limit of the message, the tensor or the program.
+    wrong_root = 6,    ///< A header, program or manifest that does not hash to the root it came under.
+    wrong_proof = 7,   ///< Tiles that do not lead to the tree root.
+    bad_tile = 8,      ///< Nonzero padding, or a bool that is neither 0 nor 1.
+    out_of_range = 9,  ///< Tiles that the tensor does not have.
+    corrupt = 10,      ///< A file of the store is damaged.
+    no_space = 11,     ///< The disk is full or nearly so.
+    io = 12,           ///< The system refused a file operation.
+    in_use = 13,       ///< Another process has the store open.
+    unreachable = 14,  ///< No connection to the peer, or it broke.
+    timeout = 15,      ///< The peer was too slow.
+    refused = 16,      ///< The peer answered with an error.
 };
 std::string_view slug(Fault fault) noexcept;
 

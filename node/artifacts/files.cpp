@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/files.hpp"
 
-#include <cerrno>
-#include <cstring>
-#include <system_error>
-#include <utility>
-
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
 
 namespace retrace::node {
 namespace {
@@ -131,7 +131,8 @@ Status<Failure> create_sparse(const fs::path& path, View head, std::uint64_t siz
     const File file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
     if (!file) return system_failure(beside, "cannot create");
     RETRACE_CHECK(write_all(file, head, beside));
-    if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0) return system_failure(beside, "cannot extend");
+    if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
+        return system_failure(beside, "cannot extend");
     if (::rename(beside.c_str(), path.c_str()) != 0) return system_failure(path, "cannot rename");
     return Unit{};
 }
@@ -162,7 +163,8 @@ Result<File, Failure> lock_file(const fs::path& path) {
     File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!file) return system_failure(path, "cannot open");
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK) return failure(Fault::in_use, path.string() + ": in use by another process");
+        if (errno == EWOULDBLOCK)
+            return failure(Fault::in_use, path.string() + ": in use by another process");
         return system_failure(path, "cannot lock");
     }
     return file;

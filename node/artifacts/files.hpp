@@ -27,7 +27,8 @@ private:
     int descriptor_ = -1;
 };
 
-/// A whole file in memory, shared with the page cache. The files of a store are ours alone, so nobody truncates them.
+/// A whole file in memory, shared with the page cache. The files of a store are ours alone, so nobody
+/// truncates them.
 class Mapping {
 public:
     Mapping() = default;
@@ -57,7 +58,8 @@ Status<Failure> sync_directory(const std::filesystem::path& directory);
 Result<Bytes, Failure> read_file(const std::filesystem::path& path, std::size_t limit);
 /// A sparse file of `size` bytes that begins with `head`.
 Status<Failure> create_sparse(const std::filesystem::path& path, View head, std::uint64_t size);
-/// Reserves the blocks of [offset, offset + size), so that writing to a mapping of them cannot run out of disk.
+/// Reserves the blocks of [offset, offset + size), so that writing to a mapping of them cannot run out of
+/// disk.
 Status<Failure> reserve(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t size);
 /// Bytes that an ordinary user may still write to the file system of `path`; 0 when it cannot be asked.
 std::uint64_t free_bytes(const std::filesystem::path& path) noexcept;

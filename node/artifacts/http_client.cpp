@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/http_client.hpp"
 
-#include <optional>
-
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <optional>
 
 namespace retrace::node {
 namespace {
@@ -22,7 +21,8 @@ constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
 
 bool is_port(std::string_view text) {
     if (text.empty() || text.size() > 5) return false;
-    return text.find_first_not_of("0123456789") == std::string_view::npos && std::stoul(std::string(text)) <= 65535;
+    return text.find_first_not_of("0123456789") == std::string_view::npos &&
+           std::stoul(std::string(text)) <= 65535;
 }
 
 }  // namespace
@@ -52,8 +52,8 @@ Result<Url, Failure> parse_url(std::string_view text) {
     return Url{std::string(host), std::string(port)};
 }
 
-// The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own until
-// they are done.
+// The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own
+// until they are done.
 struct HttpConnection::Impl {
     explicit Impl(Url url_in) : url(std::move(url_in)) {}
 
@@ -90,13 +90,15 @@ struct HttpConnection::Impl {
         return Unit{};
     }
 
-    Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit, Clock::time_point until) {
+    Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit,
+                                    Clock::time_point until) {
         if (!stream) RETRACE_CHECK(connect(until));
         beast::error_code code;
         stream->expires_at(until);
         http::async_write(*stream, message, [&](beast::error_code done, std::size_t) { code = done; });
         const auto written = run(code, "cannot send");
-        // A server that refuses an upload answers before it has read all of it, so the reply is read in any case.
+        // A server that refuses an upload answers before it has read all of it, so the reply is read in any
+        // case.
         if (!written && written.error().fault != Fault::unreachable) return Unexpected{written.error()};
         http::response_parser<Body> parser;
         parser.header_limit(kHeaderBytesMax);
@@ -106,7 +108,8 @@ struct HttpConnection::Impl {
         RETRACE_CHECK(run(code, "no reply"));
         auto reply = parser.release();
         if (!written || !reply.keep_alive()) stream.reset();
-        return HttpReply{reply.result_int(), std::string(reply[http::field::content_type]), std::move(reply.body())};
+        return HttpReply{reply.result_int(), std::string(reply[http::field::content_type]),
+                         std::move(reply.body())};
     }
 
     Url url;

@@ -27,9 +27,9 @@ public:
     HttpConnection(HttpConnection&&) noexcept;
     HttpConnection& operator=(HttpConnection&&) noexcept;
 
-    /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes gains
-    /// nothing. A connection that the peer closed meanwhile is opened again, once.
-    /// unreachable, timeout; too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
+    /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes
+    /// gains nothing. A connection that the peer closed meanwhile is opened again, once. unreachable,
+    /// timeout; too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
     Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
                                         std::chrono::milliseconds deadline);
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/http_server.hpp"
 
-#include <optional>
-#include <thread>
-
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <optional>
+#include <thread>
 
 namespace retrace::node {
 namespace {
@@ -24,7 +23,8 @@ constexpr std::chrono::seconds kLingerTime{2};
 /// One connection; lives as long as an operation of it is under way.
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket socket, ArtifactServer& server, const ArtifactHttpServer::Options& options, std::size_t& open)
+    Session(tcp::socket socket, ArtifactServer& server, const ArtifactHttpServer::Options& options,
+            std::size_t& open)
         : stream_(std::move(socket)), server_(server), options_(options), open_(open) {
         ++open_;
     }
@@ -33,7 +33,8 @@ public:
     void read_header() {
         parser_.emplace();
         parser_->header_limit(kHeaderBytesMax);
-        parser_->body_limit(boost::none);  // Set in read_body, once the path is known; no body is read before.
+        parser_->body_limit(
+            boost::none);  // Set in read_body, once the path is known; no body is read before.
         stream_.expires_after(options_.idle);
         http::async_read_header(stream_, buffer_, *parser_,
                                 beast::bind_front_handler(&Session::read_body, shared_from_this()));
@@ -85,8 +86,8 @@ private:
                           });
     }
 
-    /// Ends our side, then reads what the peer still sends for a moment: closing over unread bytes would reset the
-    /// connection, and the peer would lose the refusal.
+    /// Ends our side, then reads what the peer still sends for a moment: closing over unread bytes would
+    /// reset the connection, and the peer would lose the refusal.
     void close() {
         beast::error_code ignored;
         stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -143,7 +144,7 @@ struct ArtifactHttpServer::Impl {
 ArtifactHttpServer::ArtifactHttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(ArtifactServer& server,
-                                                                             const Options& options) {
+                                                                               const Options& options) {
     auto impl = std::make_unique<Impl>(server, options);
     const std::string where = options.address + ":" + std::to_string(options.port);
     beast::error_code code;

@@ -15,14 +15,15 @@ class ArtifactHttpServer {
 public:
     struct Options {
         std::string address = "127.0.0.1";
-        std::uint16_t port = 0;                       ///< 0: the system chooses.
-        std::size_t connections = 64;                 ///< At once; one more is closed at once.
-        std::chrono::seconds idle{60};                ///< Between requests of one connection.
-        std::chrono::seconds exchange{30};            ///< For a whole request or reply, however it drips in.
+        std::uint16_t port = 0;             ///< 0: the system chooses.
+        std::size_t connections = 64;       ///< At once; one more is closed at once.
+        std::chrono::seconds idle{60};      ///< Between requests of one connection.
+        std::chrono::seconds exchange{30};  ///< For a whole request or reply, however it drips in.
     };
 
     /// `server` outlives this. io when the port is taken.
-    static Result<std::unique_ptr<ArtifactHttpServer>, Failure> start(ArtifactServer& server, const Options& options);
+    static Result<std::unique_ptr<ArtifactHttpServer>, Failure> start(ArtifactServer& server,
+                                                                      const Options& options);
     ~ArtifactHttpServer();
 
     std::uint16_t port() const noexcept;

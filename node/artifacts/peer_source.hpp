@@ -10,7 +10,8 @@
 
 namespace retrace::node {
 
-/// Artifacts out of the local store, fetched from peers first when they are not there. Blocks; one thread at a time.
+/// Artifacts out of the local store, fetched from peers first when they are not there. Blocks; one thread at
+/// a time.
 class PeerSource : public solver::ArtifactSource {
 public:
     /// Who to ask now, best first: "http://host:port". Asked again for every artifact.

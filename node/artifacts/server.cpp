@@ -50,22 +50,31 @@ std::optional<wire::Range> parse_range(std::string_view query) {
 
 unsigned status_of(Fault fault) noexcept {
     switch (fault) {
-        case Fault::not_found: return 404;
-        case Fault::incomplete: return 409;
-        case Fault::not_wanted: return 403;
-        case Fault::malformed: return 400;
-        case Fault::too_large: return 413;
+        case Fault::not_found:
+            return 404;
+        case Fault::incomplete:
+            return 409;
+        case Fault::not_wanted:
+            return 403;
+        case Fault::malformed:
+            return 400;
+        case Fault::too_large:
+            return 413;
         case Fault::wrong_root:
         case Fault::wrong_proof:
-        case Fault::bad_tile: return 422;
-        case Fault::out_of_range: return 416;
-        case Fault::no_space: return 507;
+        case Fault::bad_tile:
+            return 422;
+        case Fault::out_of_range:
+            return 416;
+        case Fault::no_space:
+            return 507;
         case Fault::corrupt:
         case Fault::io:
         case Fault::in_use:
         case Fault::unreachable:
         case Fault::timeout:
-        case Fault::refused: return 500;
+        case Fault::refused:
+            return 500;
     }
     return 500;
 }
@@ -77,11 +86,17 @@ Result<T, Failure> decoded(Result<T, wire::WireError> result) {
     return failure(fault, "the message is refused: " + std::string(wire::slug(result.error())));
 }
 
+template <class T>
+bool is_elsewhere(const Result<T, Failure>& result) {
+    return !result && result.error().fault == Fault::not_found;
+}
+
 }  // namespace
 
 HttpReply refusal(const Failure& failure) {
     // The message of a failed file operation names a path of this machine: nobody outside needs it.
-    const bool ours = failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
+    const bool ours =
+        failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
     const wire::Refusal body{std::string(slug(failure.fault)), ours ? "the store failed" : failure.message};
     return {status_of(failure.fault), "application/octet-stream", wire::encode(body)};
 }
@@ -128,27 +143,46 @@ HttpReply ArtifactServer::handle(const HttpRequest& request) {
     return reply ? std::move(*reply) : refusal(reply.error());
 }
 
-Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what, std::string_view query) {
+Result<wire::Info, Failure> ArtifactServer::info(const Hash32& root) {
+    auto out = store_.info(root);
+    if (is_elsewhere(out) && shelf_ != nullptr) out = shelf_->info(root);
+    if (is_elsewhere(out) && wanted(root)) return wire::Info{};
+    return out;
+}
+
+Result<wire::TileRange, Failure> ArtifactServer::tiles(const Hash32& root, const wire::Range& range) {
+    auto out = store_.tiles(root, range.first, range.count);
+    if (is_elsewhere(out) && shelf_ != nullptr) return shelf_->tiles(root, range.first, range.count);
+    return out;
+}
+
+Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root) {
+    auto out = store_.manifest(root);
+    if (!is_elsewhere(out) || shelf_ == nullptr) return out;
+    if (auto found = shelf_->state(root)) return std::move(*found);
+    return out;
+}
+
+Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what,
+                                               std::string_view query) {
     HttpReply reply;
     if (what == "tiles") {
         const auto range = parse_range(query);
         if (!range) return failure(Fault::malformed, "tiles need ?first=F&count=N");
-        RETRACE_TRY(tiles, store_.tiles(root, range->first, range->count));
-        reply.body = wire::encode(tiles);
+        RETRACE_TRY(cut, tiles(root, *range));
+        reply.body = wire::encode(cut);
         return reply;
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "info") {
-        auto info = store_.info(root);
-        if (!info && info.error().fault == Fault::not_found && wanted(root)) info = wire::Info{};
-        RETRACE_CHECK(info);
-        reply.body = wire::encode(*info);
+        RETRACE_TRY(known, info(root));
+        reply.body = wire::encode(known);
     } else if (what == "program") {
         RETRACE_TRY(file, store_.program_file(root));
         reply.body = std::move(file);
     } else if (what == "state") {
-        RETRACE_TRY(manifest, store_.manifest(root));
-        reply.body = wire::encode(manifest);
+        RETRACE_TRY(found, manifest(root));
+        reply.body = wire::encode(found);
     } else {
         return failure(Fault::malformed, "artifacts have info, tiles, program and state");
     }

@@ -12,14 +12,14 @@
 
 namespace retrace::node {
 
-/// One HTTP exchange, without any HTTP library: the node's RPC port and the small server of solvers and verifiers both
-/// bring requests here.
+/// One HTTP exchange, without any HTTP library: the node's RPC port and the small server of solvers and
+/// verifiers both bring requests here.
 struct HttpRequest {
     std::string method;  ///< "GET", "PUT", …
     std::string target;  ///< Path and query.
     Bytes body;
     std::string content_type = "application/octet-stream";
-    std::string authorization;  ///< Of a client: value of that header; empty: none.
+    std::string authorization{};  ///< Of a client: value of that header; empty: none.
 };
 struct HttpReply {
     unsigned status = 200;
@@ -35,9 +35,9 @@ struct HttpReply {
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 /// `root` is 64 lower-case hex digits. Answers of 400 and above carry a wire::Refusal.
 ///
-/// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that is here
-/// names it. Everything else is refused before its body is read. Every piece is verified before it is stored, so an
-/// upload can stop and go on at any tile; `info` says what is missing.
+/// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that
+/// is here names it. Everything else is refused before its body is read. Every piece is verified before it is
+/// stored, so an upload can stop and go on at any tile; `info` says what is missing.
 class ArtifactServer {
 public:
     using Wanted = std::function<bool(const Hash32&)>;
@@ -45,7 +45,8 @@ public:
     /// `store` outlives the server. `wanted` must answer at once; it is called from the serving threads.
     ArtifactServer(Store& store, Wanted wanted);
 
-    /// A second place to serve from, asked for what the store does not have. Before the first request; outlives this.
+    /// A second place to serve from, asked for what the store does not have. Before the first request;
+    /// outlives this.
     void add_shelf(CheckpointShelf& shelf) { shelf_ = &shelf; }
 
     /// The target is one of ours.

@@ -12,8 +12,8 @@
 
 namespace retrace::node {
 
-/// Programs, tensors and states on disk, each under the root that commits to it. What comes out has been compared
-/// with its root; what goes in has been, before it is visible. Every write is atomic and synced.
+/// Programs, tensors and states on disk, each under the root that commits to it. What comes out has been
+/// compared with its root; what goes in has been, before it is visible. Every write is atomic and synced.
 ///
 /// Safe to use from several threads; one process at a time (a lock file).
 class Store {
@@ -21,12 +21,14 @@ public:
     struct Options {
         TensorFiles::Limits tensors;
         kernels::Limits programs;
-        std::size_t program_bytes = std::size_t{80} << 20;  ///< Of a program file; its constants are limited to 64 MiB.
-        unsigned threads = 0;                               ///< That hash; 0: as many as the machine has.
+        std::size_t program_bytes = std::size_t{80}
+                                    << 20;  ///< Of a program file; its constants are limited to 64 MiB.
+        unsigned threads = 0;               ///< That hash; 0: as many as the machine has.
     };
 
     /// in_use when another process has the store open.
-    static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder, const Options& options);
+    static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder,
+                                                        const Options& options);
     static Result<std::unique_ptr<Store>, Failure> open(const std::filesystem::path& folder) {
         return open(folder, Options{});
     }
@@ -44,7 +46,8 @@ public:
     Result<kernels::State, Failure> state(const Hash32& root);
     Result<wire::StateManifest, Failure> manifest(const Hash32& root) const;
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
-    /// Of a program, a tensor or a state; not_found when nothing is known. A state is complete when all its tensors are.
+    /// Of a program, a tensor or a state; not_found when nothing is known. A state is complete when all its
+    /// tensors are.
     Result<wire::Info, Failure> info(const Hash32& root);
 
     /// Pieces from outside. Each is compared with `root` before anything is written.
@@ -53,8 +56,8 @@ public:
     Status<Failure> begin_tensor(const Hash32& root, const kernels::TensorHeader& header);
     Status<Failure> add_tiles(const Hash32& root, const wire::TileRange& range);
 
-    /// Forgets the state and those of its tensors that no other state here names. Tensors that the caller wants to keep
-    /// for another reason (data sets) go into `keep`.
+    /// Forgets the state and those of its tensors that no other state here names. Tensors that the caller
+    /// wants to keep for another reason (data sets) go into `keep`.
     void remove_state(const Hash32& root, const std::set<Hash32>& keep);
     void remove_program(const Hash32& root);
     void remove_tensor(const Hash32& root);

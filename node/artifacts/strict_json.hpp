@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Reads the JSON files that this project writes: exactly the known fields, each of its kind and within its limit.
+// Reads the JSON files that this project writes: exactly the known fields, each of its kind and within its
+// limit.
 #pragma once
 
+#include <boost/json/fwd.hpp>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <boost/json/fwd.hpp>
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/result.hpp"
@@ -17,10 +17,12 @@ namespace retrace::node {
 /// `where` begins the message of an error. Nesting is limited to 16.
 Result<boost::json::value> parse_json(View text, const std::string& where);
 
-/// An object with exactly the given fields, in this order: so that one value has one spelling. Refers to the value.
+/// An object with exactly the given fields, in this order: so that one value has one spelling. Refers to the
+/// value.
 class StrictObject {
 public:
-    static Result<StrictObject> open(const boost::json::value& value, std::initializer_list<std::string_view> fields);
+    static Result<StrictObject> open(const boost::json::value& value,
+                                     std::initializer_list<std::string_view> fields);
 
     Result<std::string> text(std::string_view field, std::size_t limit) const;
     Result<std::uint64_t> number(std::string_view field) const;

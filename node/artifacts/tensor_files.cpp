@@ -2,7 +2,6 @@
 #include "node/artifacts/tensor_files.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "node/artifacts/tensor_layout.hpp"
 
@@ -23,7 +22,9 @@ void trim(Map& open, std::size_t limit) {
     }
 }
 
-std::string name_of(const Hash32& root) { return "tensor " + to_hex(view(root)); }
+std::string name_of(const Hash32& root) {
+    return "tensor " + to_hex(view(root));
+}
 
 }  // namespace
 
@@ -86,10 +87,11 @@ Result<TensorFiles::Whole*, Failure> TensorFiles::open_whole(const Hash32& root)
     RETRACE_TRY(header, read_tensor_file_head(file.bytes(), file.size(), root));
     whole->header = std::move(header);
     whole->file = std::move(file);
-    whole->tree = merkle::TileTree(
-        kernels::tile_leaves(whole->data(), whole->header.dtype, whole->header.dims, pool_));
+    whole->tree =
+        merkle::TileTree(kernels::tile_leaves(whole->data(), whole->header.dtype, whole->header.dims, pool_));
     if (whole->tree.root() != whole->header.tree_root) {
-        // Out of the way, so that it can be fetched again; kept, because the disk's owner may want to know why.
+        // Out of the way, so that it can be fetched again; kept, because the disk's owner may want to know
+        // why.
         std::error_code code;
         fs::rename(path(root, ".tensor"), path(root, ".damaged"), code);
         return failure(Fault::corrupt, name_of(root) + ": the elements are damaged; the file was set aside");
@@ -116,23 +118,10 @@ Result<TensorHeader, Failure> TensorFiles::header(const Hash32& root) {
     return part->header;
 }
 
-Result<wire::TileRange, Failure> TensorFiles::tiles(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+Result<wire::TileRange, Failure> TensorFiles::tiles(const Hash32& root, std::uint64_t first,
+                                                    std::uint64_t count) {
     RETRACE_TRY(whole, open_whole(root));
-    const Geometry shape = kernels::geometry(whole->header.dims);
-    if (count == 0 || first >= shape.tiles()) {
-        return failure(Fault::out_of_range, name_of(root) + " has " + std::to_string(shape.tiles()) + " tiles");
-    }
-    count = std::min({count, shape.tiles() - first, wire::kRangeTilesMax});
-    const std::uint64_t size = wire::tile_bytes(whole->header.dtype);
-    wire::TileRange out{whole->header, first, Bytes(count * size), {}};
-    for (std::uint64_t i = 0; i < count; ++i) {
-        kernels::gather_tile(whole->data(), kernels::size_of(out.header.dtype), shape, first + i,
-                             out.tiles.data() + i * size);
-    }
-    std::vector<std::uint64_t> indices(count);
-    std::iota(indices.begin(), indices.end(), first);
-    out.proof = whole->tree.prove(indices);
-    return out;
+    return cut_range(whole->header, whole->data(), whole->tree, first, count);
 }
 
 Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
@@ -143,7 +132,8 @@ Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
     }
     const std::uint64_t free = free_bytes(folder_);
     if (free < limits_.free_bytes || free - limits_.free_bytes < size) {
-        return failure(Fault::no_space, "a tensor of " + std::to_string(size) + " bytes does not fit on the disk");
+        return failure(Fault::no_space,
+                       "a tensor of " + std::to_string(size) + " bytes does not fit on the disk");
     }
     return Unit{};
 }
@@ -204,7 +194,8 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     const std::uint64_t begin_row = range.first / shape.tile_cols() * 32;
     const std::uint64_t last = range.first + range.count() - 1;
     const std::uint64_t end_row = std::min(shape.rows, (last / shape.tile_cols() + 1) * 32);
-    RETRACE_CHECK(reserve(path(root, ".part"), kTensorFileHead + begin_row * line, (end_row - begin_row) * line));
+    RETRACE_CHECK(
+        reserve(path(root, ".part"), kTensorFileHead + begin_row * line, (end_row - begin_row) * line));
     const std::uint64_t size = wire::tile_bytes(part->header.dtype);
     for (std::uint64_t i = 0; i < range.count(); ++i) {
         std::uint8_t& flag = part->have.data()[range.first + i];

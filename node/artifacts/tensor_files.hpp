@@ -15,11 +15,12 @@ namespace retrace::node {
 
 /// Tensors in one folder, each under its root; whole ones, and ones whose tiles are still arriving.
 ///
-/// `<root>.tensor` is the encoded TensorHeader padded with zeros to 128 bytes, then the row-major elements. The header
-/// hashes to the name of the file; the elements are hashed when the tensor is opened for the first time.
-/// `<root>.part` has the same layout with holes, `<root>.have` one byte for each tile that is there. A tensor is
-/// complete once all tiles are there and the whole hashes to the root again: so a part file that a power failure left
-/// half-written is found out, and starts anew.
+/// `<root>.tensor` is the encoded TensorHeader padded with zeros to 128 bytes, then the row-major elements.
+/// The header hashes to the name of the file; the elements are hashed when the tensor is opened for the first
+/// time.
+/// `<root>.part` has the same layout with holes, `<root>.have` one byte for each tile that is there. A tensor
+/// is complete once all tiles are there and the whole hashes to the root again: so a part file that a power
+/// failure left half-written is found out, and starts anew.
 ///
 /// Not thread-safe.
 class TensorFiles {
@@ -33,22 +34,27 @@ public:
     TensorFiles(std::filesystem::path folder, Limits limits, kernels::ThreadPool& pool);
     ~TensorFiles();
 
-    /// Writes the whole tensor durably and returns its root; a tensor that is there already is not written again.
+    /// Writes the whole tensor durably and returns its root; a tensor that is there already is not written
+    /// again.
     Result<Hash32, Failure> put(const kernels::Tensor& tensor);
     bool complete(const Hash32& root) const;
     /// Some of it is there.
     bool known(const Hash32& root) const;
     Result<kernels::Tensor, Failure> load(const Hash32& root);
     Result<kernels::TensorHeader, Failure> header(const Hash32& root);
-    /// Tiles [first, first + count) with their proof; fewer when the range runs over wire::kRangeTilesMax or the end.
+    /// Tiles [first, first + count) with their proof; fewer when the range runs over wire::kRangeTilesMax or
+    /// the end.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
 
-    /// Makes room for a tensor that will arrive in ranges. `header` must hash to `root`. Nothing happens when it is known.
+    /// Makes room for a tensor that will arrive in ranges. `header` must hash to `root`. Nothing happens when
+    /// it is known.
     Status<Failure> begin(const Hash32& root, const kernels::TensorHeader& header);
-    /// Checks every tile against the root, then keeps it. Begins the tensor when need be. Tiles that are there already
-    /// are accepted and not written again. The last missing tile completes the tensor. A range without tiles begins it.
+    /// Checks every tile against the root, then keeps it. Begins the tensor when need be. Tiles that are
+    /// there already are accepted and not written again. The last missing tile completes the tensor. A range
+    /// without tiles begins it.
     Status<Failure> add(const Hash32& root, const wire::TileRange& range);
-    /// Gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing is known.
+    /// Gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing
+    /// is known.
     Result<std::vector<wire::Range>, Failure> missing(const Hash32& root);
     void remove(const Hash32& root);
 

@@ -2,7 +2,6 @@
 #include "node/data/dataset.hpp"
 
 #include <algorithm>
-
 #include <boost/json.hpp>
 
 #include "kernels/commit/commitment.hpp"
@@ -44,7 +43,8 @@ Status<> check_labels(const kernels::Tensor& labels, std::uint32_t classes) {
         // A negative int32 label is a large number here, so one comparison does.
         const bool below_zero = labels.dtype == DType::i8 && labels.bits(i) > 127;
         if (below_zero || labels.bits(i) >= classes) {
-            return error("sample " + std::to_string(i) + " has a label outside 0.." + std::to_string(classes - 1));
+            return error("sample " + std::to_string(i) + " has a label outside 0.." +
+                         std::to_string(classes - 1));
         }
     }
     return Unit{};
@@ -110,7 +110,8 @@ std::vector<Hash32> DataSet::roots() const {
 }
 
 const kernels::Tensor* DataSet::find(std::string_view part) const noexcept {
-    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.name == part; });
+    const auto found =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& p) { return p.name == part; });
     return found == parts.end() ? nullptr : &found->tensor;
 }
 
@@ -139,17 +140,23 @@ Status<> check(const DataSet& data) {
         }
     }
     if (data.classes == 0) return Unit{};
-    if (y == nullptr || y->dtype == DType::f32) return error("a data set with classes needs labels \"y\" of integers");
+    if (y == nullptr || y->dtype == DType::f32)
+        return error("a data set with classes needs labels \"y\" of integers");
     return check_labels(*y, data.classes);
 }
 
 std::string_view dtype_name(DType dtype) noexcept {
     switch (dtype) {
-        case DType::f32: return "f32";
-        case DType::i8: return "i8";
-        case DType::u8: return "u8";
-        case DType::i32: return "i32";
-        case DType::boolean: return "bool";
+        case DType::f32:
+            return "f32";
+        case DType::i8:
+            return "i8";
+        case DType::u8:
+            return "u8";
+        case DType::i32:
+            return "i32";
+        case DType::boolean:
+            return "bool";
     }
     return "unknown";
 }
@@ -199,7 +206,8 @@ Result<DataSet> load_dataset(const fs::path& folder) {
     RETRACE_TRY(value, parse_json(*text, path.string()));
     RETRACE_TRY(fields, StrictObject::open(value, {"format", "name", "source", "classes", "tensors"}));
     RETRACE_TRY(format, fields.number("format"));
-    if (format != kFormatVersion) return error(path.string() + ": format " + std::to_string(format) + " is unknown");
+    if (format != kFormatVersion)
+        return error(path.string() + ": format " + std::to_string(format) + " is unknown");
     DataSet out;
     RETRACE_TRY(name, fields.text("name", 64));
     RETRACE_TRY(source, fields.text("source", 300));

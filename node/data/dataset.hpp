@@ -14,17 +14,17 @@ namespace retrace::node {
 /// Bytes of one tensor of a data set, and of a file that is imported.
 inline constexpr std::uint64_t kDataBytesMax = std::uint64_t{8} << 30;
 
-/// Tensors under their roots, in the order in which a program takes them. For a classifier: "x" [samples, …] and "y"
-/// [samples].
+/// Tensors under their roots, in the order in which a program takes them. For a classifier: "x" [samples, …]
+/// and "y" [samples].
 struct DataSet {
     struct Part {
-        std::string name;        ///< [a-z][a-z0-9_]*, ≤ 32 bytes; also the name of its file.
+        std::string name;  ///< [a-z][a-z0-9_]*, ≤ 32 bytes; also the name of its file.
         kernels::Tensor tensor;
-        Hash32 root;             ///< Tensor root.
+        Hash32 root;  ///< Tensor root.
     };
-    std::string name;            ///< For people, ≤ 64 bytes.
-    std::string source;          ///< Which files it came from, ≤ 300 bytes.
-    std::uint32_t classes = 0;   ///< Labels in "y" are below it; 0: it has no classes.
+    std::string name;           ///< For people, ≤ 64 bytes.
+    std::string source;         ///< Which files it came from, ≤ 300 bytes.
+    std::uint32_t classes = 0;  ///< Labels in "y" are below it; 0: it has no classes.
     std::vector<Part> parts;
 
     /// The first extent of "x", or of the first part.
@@ -35,15 +35,15 @@ struct DataSet {
 
 /// Computes the root. `name` as above (asserted).
 DataSet::Part make_part(std::string name, kernels::Tensor tensor);
-/// Names, sizes, one extent of samples in x and y, labels below `classes`. Both the importers and `load_dataset` end
-/// with it.
+/// Names, sizes, one extent of samples in x and y, labels below `classes`. Both the importers and
+/// `load_dataset` end with it.
 Status<> check(const DataSet& data);
 
 /// "f32", "i8", "u8", "i32", "bool".
 std::string_view dtype_name(kernels::DType dtype) noexcept;
 
-/// Writes `folder`/manifest.json and one <part>.bin of row-major little-endian elements for each part. The folder
-/// appears whole or not at all; one that exists and is not empty is refused.
+/// Writes `folder`/manifest.json and one <part>.bin of row-major little-endian elements for each part. The
+/// folder appears whole or not at all; one that exists and is not empty is refused.
 Status<> save_dataset(const DataSet& data, const std::filesystem::path& folder);
 /// Reads it back; every root is computed again and compared.
 Result<DataSet> load_dataset(const std::filesystem::path& folder);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values of the artifact transfer and their bytes (artifact.proto). Decoders hold the limits: what they return has
-// lengths that fit together, but nothing has been compared with a root yet.
+// Values of the artifact transfer and their bytes (artifact.proto). Decoders hold the limits: what they
+// return has lengths that fit together, but nothing has been compared with a root yet.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace retrace::wire {
 
-inline constexpr std::uint64_t kRangeTilesMax = 1024;              ///< Tiles of one message: at most 4 MiB.
+inline constexpr std::uint64_t kRangeTilesMax = 1024;  ///< Tiles of one message: at most 4 MiB.
 inline constexpr std::size_t kMessageBytesMax = (4u << 20) + (64u << 10);  ///< Of every message.
 inline constexpr std::size_t kStateTensorsMax = 1u << 16;
 inline constexpr std::size_t kMissingRangesMax = 256;
@@ -34,8 +34,8 @@ struct Range {
 struct TileRange {
     kernels::TensorHeader header;
     std::uint64_t first = 0;
-    Bytes tiles;                ///< count() × tile_bytes(header.dtype).
-    merkle::MultiProof proof;   ///< Of the whole range against header.tree_root.
+    Bytes tiles;               ///< count() × tile_bytes(header.dtype).
+    merkle::MultiProof proof;  ///< Of the whole range against header.tree_root.
     bool operator==(const TileRange&) const = default;
 
     std::uint64_t count() const noexcept;
@@ -61,7 +61,8 @@ struct Info {
     bool complete = false;
     std::uint64_t bytes = 0;
     kernels::TensorHeader header;  ///< Of a tensor.
-    std::vector<Range> missing;    ///< The first gaps of a tensor that is still arriving; ascending, not empty ranges.
+    std::vector<Range>
+        missing;  ///< The first gaps of a tensor that is still arriving; ascending, not empty ranges.
     bool operator==(const Info&) const = default;
 };
 

@@ -2,12 +2,12 @@
 // What the tests of the artifact store share: a folder that goes away, small tensors, a program.
 #pragma once
 
+#include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <random>
 #include <string>
-
-#include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "kernels/ops/opcode.hpp"
 #include "node/artifacts/store.hpp"

@@ -2,15 +2,15 @@
 // A peer that answers every request with whatever bytes a test wants.
 #pragma once
 
-#include <atomic>
-#include <functional>
-#include <string>
-#include <thread>
-
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <thread>
 
 #include "merkle/base/ensure.hpp"
 
@@ -53,7 +53,8 @@ private:
             if (client < 0) return;
             std::string request;
             char byte = 0;
-            while (!request.ends_with("\r\n\r\n") && ::recv(client, &byte, 1, 0) == 1) request.push_back(byte);
+            while (!request.ends_with("\r\n\r\n") && ::recv(client, &byte, 1, 0) == 1)
+                request.push_back(byte);
             ++requests_;
             script_(request.substr(0, request.find('\r')), [&](const std::string& bytes) {
                 return ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==

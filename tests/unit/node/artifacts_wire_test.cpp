@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "node/wire/artifact_codec.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "node/wire/artifact_codec.hpp"
 
 namespace retrace::wire {
 namespace {
 
 using kernels::DType;
 
-TileRange small_range() { return {{DType::u8, {40, 40}, Hash32{{3}}}, 1, Bytes(2048, 7), {{Hash32{{1}}, Hash32{{2}}}}}; }
+TileRange small_range() {
+    return {{DType::u8, {40, 40}, Hash32{{3}}}, 1, Bytes(2048, 7), {{Hash32{{1}}, Hash32{{2}}}}};
+}
 
 TEST(ArtifactCodec, MessagesComeBack) {
     EXPECT_EQ(*decode_tile_range(encode(small_range())), small_range());
@@ -29,7 +31,8 @@ TEST(ArtifactCodec, MessagesComeBack) {
 
 TEST(ArtifactCodec, TheRootOfAManifestIsTheStateRoot) {
     const auto expected = kernels::commit_roots(Hash32{{2}}, 77, {Hash32{{3}}, Hash32{{4}}});
-    EXPECT_EQ((StateManifest{expected.header.contract, Hash32{{2}}, 77, expected.tensor_roots}.root()), expected.root);
+    EXPECT_EQ((StateManifest{expected.header.contract, Hash32{{2}}, 77, expected.tensor_roots}.root()),
+              expected.root);
 }
 
 template <class T>

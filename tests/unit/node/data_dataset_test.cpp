@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "node/data/dataset.hpp"
+#include <gmock/gmock.h>
 
 #include <fstream>
 
-#include <gmock/gmock.h>
-
+#include "node/data/dataset.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/data_test_files.hpp"
 
@@ -12,8 +11,8 @@ namespace retrace::node {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::HasSubstr;
 using kernels::DType;
+using ::testing::HasSubstr;
 
 struct DataSetTest : ::testing::Test {
     test::TemporaryFolder folder;
@@ -95,7 +94,8 @@ TEST_F(DataSetTest, ManifestsAreReadStrictly) {
     EXPECT_THAT(load_with(replaced(good, "\"classes\":3", "\"colour\":3")), HasSubstr("\"classes\""));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[50,4]")), HasSubstr("does not hash"));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[1,1,1,1,1,1,1]")), HasSubstr("too long"));
-    EXPECT_THAT(load_with(replaced(good, "[4,50]", "[9223372036854775807,50]")), ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(load_with(replaced(good, "[4,50]", "[9223372036854775807,50]")),
+                ::testing::Not(::testing::IsEmpty()));
     EXPECT_THAT(load_with(replaced(good, "[4,50]", "[17179869184,1]")), HasSubstr("too large"));
     EXPECT_THAT(load_with(replaced(good, "\"u8\"", "\"f16\"")), HasSubstr("f16"));
     EXPECT_THAT(load_with(std::string(1 << 21, ' ')), HasSubstr("longer than"));
@@ -105,11 +105,13 @@ TEST_F(DataSetTest, ManifestsAreReadStrictly) {
 TEST_F(DataSetTest, NamesCannotLeaveTheFolder) {
     ASSERT_TRUE(save_dataset(data, target));
     const std::string good = manifest();
-    for (const char* const name : {"../x", "/etc/passwd", "a/b", "..", "", "x\\u0000", "X", "manifest.json"}) {
+    for (const char* const name :
+         {"../x", "/etc/passwd", "a/b", "..", "", "x\\u0000", "X", "manifest.json"}) {
         const auto bad = replaced(good, "\"name\":\"x\"", "\"name\":\"" + std::string(name) + "\"");
         EXPECT_THAT(load_with(bad), HasSubstr("names a tensor")) << name;
     }
-    EXPECT_THAT(load_with(replaced(good, "\"name\":\"x\"", "\"name\":\"y\"")), ::testing::Not(::testing::IsEmpty()));
+    EXPECT_THAT(load_with(replaced(good, "\"name\":\"x\"", "\"name\":\"y\"")),
+                ::testing::Not(::testing::IsEmpty()));
 }
 
 TEST_F(DataSetTest, LabelsAndSizesAreChecked) {

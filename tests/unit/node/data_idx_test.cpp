@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "node/data/idx.hpp"
-
 #include <gmock/gmock.h>
 
 #include "node/artifacts/files.hpp"
 #include "node/data/gzip.hpp"
+#include "node/data/idx.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/data_test_files.hpp"
 
 namespace retrace::node {
 namespace {
 
-using ::testing::HasSubstr;
 using test::idx;
 using test::write_file;
+using ::testing::HasSubstr;
 
 // gzip -n of "hello\n".
 const Bytes kHelloGzip = *from_hex("1f8b0800000000000003cb48cdc9c9e7020020303a3606000000");
@@ -24,7 +23,8 @@ TEST(Gzip, UnpacksOneMember) {
 }
 
 TEST(Gzip, RefusesWhatIsCutDamagedLongOrFollowed) {
-    for (std::size_t size = 0; size < kHelloGzip.size(); ++size) EXPECT_FALSE(gunzip(View(kHelloGzip).first(size), 99));
+    for (std::size_t size = 0; size < kHelloGzip.size(); ++size)
+        EXPECT_FALSE(gunzip(View(kHelloGzip).first(size), 99));
     EXPECT_THAT(gunzip(kHelloGzip, 5).error().message, HasSubstr("more than 5 bytes"));
     Bytes bad = kHelloGzip;
     bad[bad.size() - 6] ^= 1;  // The checksum.
@@ -56,12 +56,15 @@ TEST(Idx, BadFilesAreRefused) {
     EXPECT_THAT(message(idx({2, 3}, Bytes(7))), HasSubstr("7 bytes of elements instead of 6"));
     EXPECT_THAT(message(idx({0}, {})), HasSubstr("no elements"));
     EXPECT_THAT(message(idx({0xffffffff, 0xffffffff, 0xffffffff}, Bytes(9))), HasSubstr("shorter"));
-    EXPECT_THAT(message(idx({0x10000, 0x10000, 0x10000, 0x10000}, Bytes(9))), HasSubstr("shorter")) << "2^64 elements";
+    EXPECT_THAT(message(idx({0x10000, 0x10000, 0x10000, 0x10000}, Bytes(9))), HasSubstr("shorter"))
+        << "2^64 elements";
 }
 
 struct IdxFolderTest : ::testing::Test {
     test::TemporaryFolder folder;
-    void write(const std::string& name, const Bytes& file) { write_file(folder.path() / "shapes" / name, file); }
+    void write(const std::string& name, const Bytes& file) {
+        write_file(folder.path() / "shapes" / name, file);
+    }
 };
 
 TEST_F(IdxFolderTest, ImagesAndLabelsBecomeADataSet) {
@@ -74,10 +77,12 @@ TEST_F(IdxFolderTest, ImagesAndLabelsBecomeADataSet) {
     EXPECT_EQ(data->classes, 5u);
     EXPECT_EQ(data->samples(), 2u);
     EXPECT_EQ(data->find("x")->dims, (kernels::Dims{2, 3}));
-    EXPECT_EQ(data->roots(), (std::vector<Hash32>{test::root_of(*data->find("x")), test::root_of(*data->find("y"))}));
+    EXPECT_EQ(data->roots(),
+              (std::vector<Hash32>{test::root_of(*data->find("x")), test::root_of(*data->find("y"))}));
     EXPECT_EQ(load_idx_folder(folder.path() / "shapes", Split::train, false)->find("x")->dims,
               (kernels::Dims{2, 1, 1, 3}));
-    EXPECT_THAT(load_idx_folder(folder.path() / "shapes", Split::test, true).error().message, HasSubstr("t10k-images"));
+    EXPECT_THAT(load_idx_folder(folder.path() / "shapes", Split::test, true).error().message,
+                HasSubstr("t10k-images"));
 }
 
 TEST_F(IdxFolderTest, NumbersOfImagesAndLabelsMustAgree) {

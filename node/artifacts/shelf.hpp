@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "kernels/commit/commitment.hpp"
+#include "node/artifacts/fault.hpp"
+#include "node/wire/artifact_codec.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+
+namespace retrace::node {
+
+/// Serves what another store holds, beside an artifact store: the checkpoints of a solver or of an auditor.
+/// Tensors that were asked for stay in memory with their trees for a while, because a peer asks for one range
+/// after the other. Safe to use from several threads.
+class CheckpointShelf {
+public:
+    /// `checkpoints` outlives the shelf. The least recently asked tensors go when `bytes_max` is exceeded.
+    explicit CheckpointShelf(const solver::CheckpointStore& checkpoints,
+                             std::uint64_t bytes_max = std::uint64_t{512} << 20);
+    ~CheckpointShelf();
+
+    std::optional<wire::StateManifest> state(const Hash32& root) const;
+    /// As TensorFiles::tiles.
+    Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
+    Result<wire::Info, Failure> info(const Hash32& root);
+
+private:
+    struct Entry;
+    Result<const Entry*, Failure> open(const Hash32& root);
+    void trim();
+
+    const solver::CheckpointStore& checkpoints_;
+    std::uint64_t bytes_max_;
+    std::mutex mutex_;
+    kernels::ThreadPool pool_{1};
+    std::map<Hash32, std::unique_ptr<Entry>> entries_;
+    std::uint64_t bytes_ = 0, clock_ = 0;
+};
+
+}  // namespace retrace::node

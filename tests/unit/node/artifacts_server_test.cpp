@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include <gmock/gmock.h>
+
+#include "node/artifacts/route.hpp"
+#include "node/artifacts/server.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+using kernels::DType;
+
+struct ServerTest : ::testing::Test {
+    test::TemporaryFolder folder;
+    std::unique_ptr<Store> store = test::open_store(folder.path() / "store");
+    std::set<Hash32> wanted;
+    ArtifactServer server{*store, [this](const Hash32& root) { return wanted.contains(root); }};
+
+    static std::string path(const Hash32& root, const std::string& what) {
+        return "/artifact/" + to_hex(view(root)) + "/" + what;
+    }
+    HttpReply get(const std::string& target) { return server.handle({"GET", target, {}}); }
+    HttpReply put(const std::string& target, Bytes body) {
+        return server.handle({"PUT", target, std::move(body)});
+    }
+    static std::string slug_of(const HttpReply& reply) {
+        const auto refusal = wire::decode_refusal(reply.body);
+        return reply.status < 400 || !refusal ? "" : refusal->slug;
+    }
+};
+
+TEST_F(ServerTest, OnlyExactPathsAreUnderstood) {
+    const auto root = *store->put_tensor(test::random_tensor(DType::u8, {40, 40}, 1));
+    const std::string hex = to_hex(view(root));
+    EXPECT_EQ(get("/artifact/" + hex + "/info").status, 200u);
+    std::string upper = hex;
+    for (char& c : upper) c = static_cast<char>(std::toupper(c));
+    for (const std::string& target : std::vector<std::string>{
+             "/artifact/", "/artifact/" + hex, "/artifact/" + hex + "/", "/artifact/" + upper + "/info",
+             "/artifact/../../etc/passwd", "/artifact/" + hex + "/../x", "/artifact/" + hex + "/info?x=1",
+             "/artifact/" + hex + "/tiles", "/artifact/" + hex + "/tiles?first=0",
+             "/artifact/" + hex + "/tiles?first=-1&count=1",
+             "/artifact/" + hex + "/tiles?first=0&count=99999999999999999999",
+             "/artifact/" + hex + "/tiles?first=0&count=1&x=2", "/artifact/" + hex.substr(1) + "/info",
+             "/artifact/0" + hex + "/info", "/artifact/" + hex.substr(0, 60) + "%2e%2" + "/info", "/other",
+             ""}) {
+        EXPECT_EQ(slug_of(get(target)), "malformed") << target;
+    }
+    EXPECT_EQ(slug_of(server.handle({"DELETE", path(root, "info"), {}})), "malformed");
+}
+
+TEST_F(ServerTest, TilesAreBoundedAndInRange) {
+    const auto root = *store->put_tensor(test::random_tensor(DType::u8, {32 * 1200, 32}, 1));
+    const auto reply = get(path(root, "tiles?first=0&count=18446744073709551615"));
+    EXPECT_EQ(wire::decode_tile_range(reply.body)->count(), 1024u);
+    EXPECT_EQ(wire::decode_tile_range(get(path(root, "tiles?first=1190&count=50")).body)->count(), 10u);
+    EXPECT_EQ(slug_of(get(path(root, "tiles?first=1200&count=1"))), "out_of_range");
+    EXPECT_EQ(slug_of(get(path(root, "tiles?first=0&count=0"))), "out_of_range");
+    EXPECT_EQ(get(path(Hash32{{1}}, "tiles?first=0&count=1")).status, 404u);
+}
+
+TEST_F(ServerTest, UploadsAreForWantedRootsOnly) {
+    const auto tensor = test::random_tensor(DType::u8, {40, 40}, 1);
+    auto other = test::open_store(folder.path() / "other");
+    const auto root = *other->put_tensor(tensor);
+    const Bytes body = wire::encode(*other->tiles(root, 0, 9));
+    EXPECT_EQ(server.body_limit("PUT", path(root, "tiles")), 0u);
+    EXPECT_EQ(slug_of(put(path(root, "tiles"), body)), "not_wanted");
+    wanted = {root};
+    EXPECT_EQ(server.body_limit("PUT", path(root, "tiles")), wire::kMessageBytesMax);
+    EXPECT_EQ(server.body_limit("GET", path(root, "tiles")), 0u);
+    EXPECT_EQ(wire::decode_info(get(path(root, "info")).body)->kind, wire::Kind::unknown);
+    EXPECT_EQ(slug_of(put(path(root, "info"), body)), "malformed");
+    EXPECT_EQ(slug_of(put(path(root, "tiles"), {0xff})), "malformed");
+    EXPECT_EQ(put(path(root, "tiles"), body).status, 204u);
+    EXPECT_EQ(*store->tensor(root), tensor);
+}
+
+TEST_F(ServerTest, TensorsOfAWantedStateAreWantedAlsoAfterARestart) {
+    auto other = test::open_store(folder.path() / "other");
+    const auto state = *other->put_state({}, {0, {test::random_tensor(DType::f32, {4, 3}, 1)}});
+    const auto manifest = *other->manifest(state);
+    const Hash32 tensor = manifest.tensor_roots[0];
+    wanted = {state};
+    EXPECT_EQ(server.body_limit("PUT", path(tensor, "tiles")), 0u);
+    EXPECT_EQ(put(path(state, "state"), wire::encode(manifest)).status, 204u);
+    EXPECT_GT(server.body_limit("PUT", path(tensor, "tiles")), 0u);
+    ArtifactServer again(*store, [&](const Hash32& root) { return wanted.contains(root); });
+    EXPECT_GT(again.body_limit("PUT", path(tensor, "tiles")), 0u);
+    wanted.clear();
+    EXPECT_EQ(again.body_limit("PUT", path(tensor, "tiles")), 0u);
+}
+
+TEST_F(ServerTest, TamperedUploadsAreRefusedByName) {
+    auto other = test::open_store(folder.path() / "other");
+    const auto root = *other->put_tensor(test::random_tensor(DType::u8, {40, 40}, 1));
+    const auto program = *other->put_program(kernels::encode(test::doubling_program()));
+    wanted = {root, program};
+    auto range = *other->tiles(root, 0, 2);
+    range.tiles[0] ^= 1;
+    EXPECT_EQ(slug_of(put(path(root, "tiles"), wire::encode(range))), "wrong_proof");
+    EXPECT_EQ(slug_of(put(path(program, "tiles"), wire::encode(*other->tiles(root, 0, 2)))), "wrong_root");
+    EXPECT_EQ(slug_of(put(path(program, "program"), Bytes(10))), "malformed");
+    EXPECT_EQ(slug_of(put(path(root, "program"), *other->program_file(program))), "wrong_root");
+    EXPECT_EQ(slug_of(put(path(root, "state"), wire::encode(wire::StateManifest{}))), "wrong_root");
+    EXPECT_FALSE(store->info(root));
+}
+
+TEST_F(ServerTest, AShelfServesTheCheckpointsOfASolver) {
+    const auto checkpoints = solver::CheckpointStore::open(folder.path() / "checkpoints");
+    ASSERT_TRUE(checkpoints);
+    kernels::ThreadPool pool(1);
+    const kernels::State state{5, {test::random_tensor(DType::f32, {70, 40}, 1)}};
+    const auto commitment = kernels::commit_state(Hash32{{2}}, state, pool);
+    ASSERT_TRUE((*checkpoints)->save({1, 0, 1}, commitment, state));
+    const std::string info = path(commitment.root, "info"),
+                      tiles = path(commitment.tensor_roots[0], "tiles?first=0&count=9");
+    EXPECT_EQ(get(tiles).status, 404u);
+    CheckpointShelf shelf(**checkpoints);
+    server.add_shelf(shelf);
+    EXPECT_TRUE(wire::decode_info(get(info).body)->complete);
+    EXPECT_EQ(wire::decode_state_manifest(get(path(commitment.root, "state")).body)->root(), commitment.root);
+    const auto range = wire::decode_tile_range(get(tiles).body);
+    ASSERT_TRUE(range);
+    EXPECT_TRUE(store->add_tiles(commitment.tensor_roots[0], *range));
+    EXPECT_EQ(*store->tensor(commitment.tensor_roots[0]), state.tensors[0]);
+    EXPECT_EQ(get(path(Hash32{{9}}, "tiles?first=0&count=1")).status, 404u);
+    EXPECT_EQ(get(path(Hash32{{9}}, "state")).status, 404u);
+}
+
+TEST_F(ServerTest, TheRouteOfTheNodeSaysTheSame) {
+    const auto root = *store->put_tensor(test::random_tensor(DType::u8, {40, 40}, 1));
+    const auto route = artifact_route(server);
+    const auto reply = get(path(root, "info"));
+    const auto same = route.handler({"GET", path(root, "info"), {}, ""});
+    EXPECT_EQ(same.status, 200u);
+    EXPECT_EQ(to_bytes(view(same.body)), reply.body);
+    EXPECT_EQ(route.handler({"GET", path(Hash32{{1}}, "info"), {}, ""}).status, 404u);
+}
+
+}  // namespace
+}  // namespace retrace::node
