@@ -2,7 +2,9 @@
 // The numbers that genesis fixes. SPEC 1.
 #pragma once
 
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "ledger/types/u256.hpp"
 #include "merkle/base/codec.hpp"
@@ -68,6 +70,15 @@ struct Params {
                         p.min_verifier_stake, p.min_solver_stake, p.audit_bond, p.challenge_bond, p.report_fee,
                         p.audit_fee, p.beacon_penalty, p.challenger_share_bp, p.silence_penalty_bp,
                         p.solver_cost_bp, p.safety_bp, p.collusion_bp, p.redraws, p.rounds, p.reports);
+    }
+    static std::vector<std::string_view> names() {
+        return {"contractHash", "developerChain", "epochBlocks", "bidBlocks", "revealBlocks",
+                "acceptBlocks", "checkpointBlocks", "openBlocks", "verdictBlocks", "revealSegmentBlocks",
+                "revealVerdictBlocks", "challengeBlocks", "deliverBlocks", "answerBlocks", "unbondBlocks",
+                "moveBlocks", "moves", "bidDeposit", "minVerifierStake", "minSolverStake", "auditBond",
+                "challengeBond", "reportFee", "auditFee", "beaconPenalty", "challengerShareBp",
+                "silencePenaltyBp", "solverCostBp", "safetyBp", "collusionBp", "redraws", "rounds",
+                "reports"};
     }
 };
 

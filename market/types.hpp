@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -16,6 +17,8 @@ namespace retrace::market {
 
 using ledger::Address;
 using ledger::U256;
+/// Of a record's fields, as the ABI shows them; in the order of `tie`.
+using Names = std::vector<std::string_view>;
 
 inline constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kSegmentsMax = 1'000'000;
@@ -55,6 +58,11 @@ struct TaskSpec {
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
                         s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks);
     }
+    static Names names() {
+        return {"name", "programRoot", "programBytes", "initRoot", "initialStateRoot", "dataRoots",
+                "steps", "interval", "seed", "contractHash", "priceCeiling", "auditBp", "auditors",
+                "replicas", "hardwareClass", "checkpointBlocks", "replayBlocks", "finishBlocks"};
+    }
     /// n = ceil(T / C)
     std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }
     std::uint64_t first_step(std::uint64_t segment) const noexcept { return segment * interval; }
@@ -87,6 +95,11 @@ struct Task {
                         t.audit_budget, t.first_state, t.resume_root, t.runs, t.active, t.bidders, t.excluded,
                         t.deliver_end);
     }
+    static Names names() {
+        return {"id", "requester", "state", "postedHeight", "round", "bidEnd", "revealEnd", "escrow",
+                "auditBudget", "firstState", "resumeRoot", "runs", "active", "bidders", "excluded",
+                "deliverEnd"};
+    }
 };
 
 struct Bid {
@@ -100,6 +113,7 @@ struct Bid {
     static auto tie(auto& b) {
         return std::tie(b.commitment, b.deposit, b.revealed, b.price, b.finish_height, b.locked);
     }
+    static Names names() { return {"commitment", "deposit", "revealed", "price", "finishHeight", "locked"}; }
 };
 
 /// One assignment of a task to a solver.
@@ -125,6 +139,10 @@ struct Run {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
                         r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained, r.open_disputes, r.earned);
     }
+    static Names names() {
+        return {"task", "index", "solver", "state", "price", "assignedHeight", "finishHeight", "locked",
+                "firstState", "nextState", "deadline", "clear", "paid", "retained", "openDisputes", "earned"};
+    }
 };
 
 /// State `index` of a run: committed blindly, opened later.
@@ -139,6 +157,9 @@ struct Checkpoint {
     bool operator==(const Checkpoint&) const = default;
     static auto tie(auto& c) {
         return std::tie(c.commitment, c.height, c.opened, c.open_height, c.open_deadline, c.salt, c.root, c.keepers);
+    }
+    static Names names() {
+        return {"commitment", "height", "opened", "openHeight", "openDeadline", "salt", "root", "keepers"};
     }
 };
 
@@ -166,6 +187,10 @@ struct Segment {
         return std::tie(s.state, s.commit_height, s.draw_epoch, s.audits, s.postponed, s.audit, s.window_end,
                         s.open_disputes);
     }
+    static Names names() {
+        return {"state", "commitHeight", "drawEpoch", "audits", "postponed", "audit", "windowEnd",
+                "openDisputes"};
+    }
 };
 
 enum class AuditPhase : std::uint8_t {
@@ -191,8 +216,10 @@ struct Seat {
     U256 bond;                           ///< Locked of the auditor's stake; zero once released or lost.
     Hash32 commitment, root;
     bool paid = false;
+    std::uint32_t reports = 0;           ///< Tiles that it reported as not served.
     bool operator==(const Seat&) const = default;
-    static auto tie(auto& s) { return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid); }
+    static auto tie(auto& s) { return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid, s.reports); }
+    static Names names() { return {"auditor", "state", "bond", "commitment", "root", "paid", "reports"}; }
 };
 
 struct Audit {
@@ -207,6 +234,9 @@ struct Audit {
     bool operator==(const Audit&) const = default;
     static auto tie(auto& a) {
         return std::tie(a.id, a.task, a.run, a.segment, a.phase, a.deadline, a.redraws, a.seats);
+    }
+    static Names names() {
+        return {"id", "task", "run", "segment", "phase", "deadline", "redraws", "seats"};
     }
 };
 
@@ -253,6 +283,11 @@ struct Dispute {
                         d.claimed_root, d.bond, d.solver_clock, d.challenger_clock, d.turn_height, d.deadline,
                         d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes);
     }
+    static Names names() {
+        return {"id", "kind", "state", "task", "run", "segment", "solver", "challenger", "audit",
+                "claimedRoot", "bond", "solverClock", "challengerClock", "turnHeight", "deadline", "mover",
+                "openedHeight", "ending", "rounds", "evidenceBytes"};
+    }
 };
 
 enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
@@ -278,6 +313,10 @@ struct Report {
         return std::tie(r.id, r.kind, r.state, r.reporter, r.task, r.run, r.index, r.tensor, r.tile, r.deadline,
                         r.fee);
     }
+    static Names names() {
+        return {"id", "kind", "state", "reporter", "task", "run", "index", "tensor", "tile", "deadline",
+                "fee"};
+    }
 };
 
 struct Stake {
@@ -287,6 +326,7 @@ struct Stake {
     std::uint64_t unbond_height = 0;     ///< When `unbonding` may leave.
     bool operator==(const Stake&) const = default;
     static auto tie(auto& s) { return std::tie(s.bonded, s.locked, s.unbonding, s.unbond_height); }
+    static Names names() { return {"bonded", "locked", "unbonding", "unbondHeight"}; }
     U256 available() const { return bonded - locked; }
 };
 
@@ -298,6 +338,7 @@ struct Reputation {
     std::uint64_t segments = 0;          ///< Segments paid.
     bool operator==(const Reputation&) const = default;
     static auto tie(auto& r) { return std::tie(r.settled, r.faults, r.silences, r.segments); }
+    static Names names() { return {"settled", "faults", "silences", "segments"}; }
 };
 
 struct SolverInfo {
@@ -308,6 +349,7 @@ struct SolverInfo {
     Reputation reputation;
     bool operator==(const SolverInfo&) const = default;
     static auto tie(auto& s) { return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation); }
+    static Names names() { return {"endpoint", "hardwareClass", "height", "capability", "reputation"}; }
 };
 
 /// A verifier is a member of the beacon as long as it reveals.
@@ -325,6 +367,10 @@ struct VerifierInfo {
     static auto tie(auto& v) {
         return std::tie(v.endpoint, v.member, v.retiring, v.head, v.pending_head, v.joined_epoch, v.revealed_epoch,
                         v.audits, v.missed);
+    }
+    static Names names() {
+        return {"endpoint", "member", "retiring", "head", "pendingHead", "joinedEpoch", "revealedEpoch",
+                "audits", "missed"};
     }
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "contracts/abi/typed.hpp"
+#include "contracts/views/methods.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -53,6 +54,18 @@ Bytes calldata(const Call& call) {
     const Bytes arguments = abi::encode_struct(call);
     out.insert(out.end(), arguments.begin(), arguments.end());
     return out;
+}
+
+template <class Read>
+std::optional<typename Read::Answer> decode_answer(View output) {
+    abi::Type returns;
+    returns.kind = abi::Type::Kind::tuple;
+    returns.parts.push_back(abi::type_of<typename Read::Answer>());
+    const auto value = abi::decode(returns, output);
+    if (!value) return std::nullopt;
+    typename Read::Answer answer;
+    abi::from_value(std::get<abi::List>(value->data)[0], answer);
+    return answer;
 }
 
 template <class Event>
@@ -112,6 +125,11 @@ template <class... Event>
 auto instantiate_events(std::type_identity<std::variant<Event...>>) {
     return std::tuple{std::tuple{&to_log<Event>, &decode_event<Event>, &signature_of<Event>}...};
 }
+template <class... Read>
+auto instantiate_reads(std::type_identity<std::variant<Read...>>) {
+    return std::tuple{std::tuple{&calldata<Read>, &decode_answer<Read>, &signature_of<Read>}...};
+}
+[[gnu::used]] const auto kReadFunctions = instantiate_reads(std::type_identity<AnyRead>{});
 [[gnu::used]] const auto kCallFunctions = instantiate_calls(std::type_identity<AnyCall>{});
 [[gnu::used]] const auto kEventFunctions = instantiate_events(std::type_identity<AnyEvent>{});
 

@@ -13,9 +13,12 @@ namespace retrace::contracts {
 /// Selector and arguments, for a transaction to address_of(Call::kContract).
 template <class Call>
 Bytes calldata(const Call& call);
-/// "commitBid(uint64,bytes32)"
+/// "commitBid(uint64,bytes32)"; for calls, events, errors and view methods.
 template <class T>
 std::string signature_of();
+/// The record that a view method returned (views/methods.hpp).
+template <class Read>
+std::optional<typename Read::Answer> decode_answer(View output);
 
 template <class Event>
 ledger::Log to_log(const Event& event);

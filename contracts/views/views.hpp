@@ -46,6 +46,7 @@ struct Beacon {
     std::uint64_t epoch = 0;
     Hash32 value;
     static auto tie(auto& b) { return std::tie(b.epoch, b.value); }
+    static market::Names names() { return {"epoch", "value"}; }
 };
 std::optional<Beacon> beacon(const StateView& view);
 /// Epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the next epoch's first block.

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+// From calldata to the three phases of a rule.
+#pragma once
+
+#include <string>
+
+#include "contracts/effects.hpp"
+
+namespace retrace::contracts {
+
+struct Outcome {
+    Verdict verdict = Verdict::ok;
+    std::string detail;            ///< Added to the verdict's sentence: what exactly is malformed.
+    std::uint64_t gas = 0;
+};
+/// Decodes, checks, admits, moves the value and applies. Nothing is written unless the verdict is ok.
+Outcome dispatch(Contract contract, const ledger::Call& call, Effects& fx);
+
+}  // namespace retrace::contracts

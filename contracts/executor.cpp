@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/executor.hpp"
+
+#include "contracts/agenda.hpp"
+#include "contracts/dispatch.hpp"
+#include "contracts/invariants.hpp"
+#include "contracts/views/methods.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+std::optional<Contract> contract_at(const ledger::Address& address) {
+    for (const Contract contract : kContracts)
+        if (address_of(contract) == address) return contract;
+    return std::nullopt;
+}
+
+ledger::CallResult refusal(const Outcome& outcome) {
+    ledger::CallResult result;
+    result.gas_used = outcome.gas;
+    result.output = calldata(Refused{static_cast<std::uint16_t>(outcome.verdict), std::string(slug(outcome.verdict))});
+    result.revert_reason = reason(outcome.verdict);
+    if (!outcome.detail.empty()) result.revert_reason += " (" + outcome.detail + ")";
+    return result;
+}
+
+Params params_of(const ledger::StateView& view) { return must_load<Params>(view, keys::params()); }
+
+}  // namespace
+
+bool Executor::is_contract(const ledger::Address& address) const { return contract_at(address).has_value(); }
+
+ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockContext& block,
+                                  const ledger::Call& call) const {
+    const auto contract = contract_at(call.to);
+    ensure(contract.has_value(), "only calls of native contracts reach the executor");
+    if (auto answer = answer_view(*contract, call.data, state)) {
+        const Outcome outcome{call.value.is_zero() ? answer->verdict : Verdict::not_payable, {},
+                              std::min(call.gas, kViewGas)};
+        if (outcome.verdict != Verdict::ok) return refusal(outcome);
+        return {true, std::move(answer->output), outcome.gas, {}, {}};
+    }
+    const Params params = params_of(state);
+    Effects fx{state, params, block.height, {}};
+    const ledger::State::Mark mark = state.mark();
+    const Outcome outcome = dispatch(*contract, call, fx);
+    if (outcome.verdict == Verdict::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
+    state.revert(mark);
+    return refusal(outcome);
+}
+
+ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledger::BlockContext& block,
+                                       const ledger::Call& call) const {
+    ledger::State scratch(view);
+    return this->call(scratch, block, call);
+}
+
+std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
+    const Params params = params_of(state);
+    Effects fx{state, params, block.height, {}};
+    run_agenda(fx);
+    return std::move(fx.logs);
+}
+
+void Executor::genesis(ledger::State& state, View config) const {
+    const auto params = market::decode_params(config);
+    ensure(params.has_value(), "genesis parameters were checked when the genesis file was read");
+    store(state, keys::params(), *params);
+    constexpr std::string_view kDomain = "retrace/beacon-genesis/1";
+    store(state, keys::beacon(), views::Beacon{0, merkle::sha256({retrace::view(kDomain), config})});
+}
+
+void Executor::check_invariants(const ledger::StateView& before, const ledger::State& after) const {
+    const auto broken = broken_invariant(before, after);
+    ensure(!broken.has_value(), broken.value_or("").c_str());
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// The native contracts as the ledger calls them.
+#pragma once
+
+#include "ledger/exec/executor.hpp"
+#include "market/params.hpp"
+
+namespace retrace::contracts {
+
+class Executor final : public ledger::TxExecutor {
+public:
+    bool is_contract(const ledger::Address& address) const override;
+    ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
+                            const ledger::Call& call) const override;
+    /// Views, and every other method with its effects thrown away.
+    ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
+                                 const ledger::Call& call) const override;
+    std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
+    /// `config` is market::encode(Params); checked before by market::decode_params (a bad one is asserted against).
+    void genesis(ledger::State& state, View config) const override;
+    void check_invariants(const ledger::StateView& before, const ledger::State& after) const override;
+};
+
+}  // namespace retrace::contracts
