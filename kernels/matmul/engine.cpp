@@ -45,7 +45,7 @@ public:
     Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride,
             ThreadPool& pool)
         : kernel_(kernel), a_(a), b_(b), c_(c), c_stride_(c_stride), pool_(pool),
-          rows_(round_up(a.rows, kernel.lanes)), panels_((b.cols + kernel.cols - 1) / kernel.cols),
+          rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax), panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)) {}
 
     void run(Workspace& workspace) {
@@ -165,12 +165,14 @@ private:
     void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
         // Tiles of nearly equal height are faster than full ones and a small rest.
         const std::uint64_t tiles = (rows + kernel_.rows - 1) / kernel_.rows;
+        if (kernel_.enter != nullptr) kernel_.enter();
         for (std::uint64_t block = 0; block < here_; ++block) {
             for (std::uint64_t t = 0; t < tiles; ++t) {
                 const std::uint64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
                 for (std::uint64_t p = 0; p < panels; ++p) tile(block, row, end - row, first_panel + p);
             }
         }
+        if (kernel_.leave != nullptr) kernel_.leave();
     }
 
     void tile(std::uint64_t block, std::uint64_t row, std::uint64_t rows, std::uint64_t panel) {
@@ -211,7 +213,7 @@ private:
     float* const c_;
     const std::uint64_t c_stride_;
     ThreadPool& pool_;
-    const std::uint64_t rows_, panels_, blocks_;  ///< Rows of A padded to whole packing units.
+    const std::uint64_t rows_, panels_, blocks_;  ///< rows_: of packed A, where a whole tile may be read.
     std::uint64_t at_hand_ = 0, begin_ = 0, here_ = 0;
     std::uint32_t* packed_a_ = nullptr;
     std::uint32_t* packed_b_ = nullptr;

@@ -51,6 +51,9 @@ struct MatmulKernel {
     /// `out` is the first vector's panel. Whole panels are written, missing columns with zeros.
     void (*pack_b)(const PackSource& source, std::uint32_t* out, float* scale) = nullptr;
     void (*multiply)(const Tile& tile) = nullptr;
+    /// Called by a thread before and after a run of tiles, where not null: state of the unit that other code may use.
+    void (*enter)() = nullptr;
+    void (*leave)() = nullptr;
 
     std::uint32_t row_words() const { return a_words * kBlockK / group; }
     std::uint32_t panel_words() const { return b_words * kBlockK / group * cols; }

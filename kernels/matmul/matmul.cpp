@@ -16,7 +16,7 @@ const MatmulKernel* kernel_of(CpuLevel level, Precision precision) {
         case CpuLevel::avx2: return matmul_kernel_avx2(precision);
         case CpuLevel::avx512: return matmul_kernel_avx512(precision);
         case CpuLevel::vnni: return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
-        case CpuLevel::amx: return sliced ? matmul_kernel_vnni(precision) : matmul_kernel_avx512(precision);
+        case CpuLevel::amx: return sliced ? matmul_kernel_amx(precision) : matmul_kernel_avx512(precision);
     }
     return nullptr;
 }
