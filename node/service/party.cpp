@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/party.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "ledger/crypto/eip55.hpp"
+#include "merkle/hash/sha256.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node {
+
+namespace fs = std::filesystem;
+
+Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)
+    : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
+
+Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::SecretKey key) {
+    RETRACE_TRY(client, RpcClient::connect(options.node_url));
+    std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
+    const auto chain_id = party->client_.chain_id();
+    if (!chain_id) return error(chain_id.error().message + "; start one with `retrace node --dev` or name another with --node");
+    party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, *chain_id);
+    const auto height = party->client_.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(party->client_, *height);
+    const auto params = party->immutable_.params(state);
+    if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
+    party->developer_chain_ = params->developer_chain;
+    RETRACE_CHECK(party->open_stores());
+    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), *chain_id, party->endpoint());
+    return party;
+}
+
+Status<> Party::open_stores() {
+    std::error_code code;
+    fs::create_directories(options_.data_dir, code);
+    if (code) return error(options_.data_dir.string() + ": " + code.message());
+    auto artifacts = Store::open(options_.data_dir / "artifacts");
+    if (!artifacts) return error(artifacts.error().message);
+    artifacts_ = std::move(*artifacts);
+    RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints"));
+    checkpoints_ = std::move(checkpoints);
+    fetcher_ = std::make_unique<ArtifactClient>(*artifacts_);
+    source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
+        const std::lock_guard lock(peers_mutex_);
+        return peers_;
+    });
+    set_peers({});
+    server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
+    shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);
+    server_->add_shelf(*shelf_);
+    auto http = ArtifactHttpServer::start(*server_, {.address = options_.listen, .port = options_.port});
+    if (!http) return error(http.error().message);
+    http_ = std::move(*http);
+    return Unit{};
+}
+
+Hash32 Party::secret() const {
+    return merkle::sha256({view(std::string_view("retrace/party-secret/1")), key_.bytes()});
+}
+
+std::string Party::endpoint() const { return options_.endpoint.empty() ? http_->url() : options_.endpoint; }
+
+void Party::set_peers(std::vector<std::string> peers) {
+    std::erase(peers, http_ ? endpoint() : std::string());
+    peers.push_back(options_.node_url);
+    const std::lock_guard lock(peers_mutex_);
+    peers_ = std::move(peers);
+}
+
+Status<> Party::bond(const ledger::U256& minimum) {
+    const auto height = client_.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client_, *height);
+    const ledger::U256 bonded = contracts::views::stake(state, address()).bonded;
+    const ledger::U256 wanted = ledger::max(options_.stake, minimum);
+    if (state.failure()) return error(state.failure()->message);
+    if (bonded >= wanted) return Unit{};
+    RETRACE_CHECK(submitter_->execute("deposit stake", contracts::Deposit{}, wanted - bonded));
+    spdlog::info("bonded stake={}", format_coins(wanted));
+    return Unit{};
+}
+
+std::optional<std::uint64_t> Party::new_height() {
+    const auto height = client_.height();
+    if (!height) {
+        if (!lost_node_) spdlog::warn("node unreachable, waiting: {}", height.error().message);
+        lost_node_ = true;
+        return std::nullopt;
+    }
+    if (lost_node_) spdlog::info("node is back height={}", *height);
+    lost_node_ = false;
+    if (*height == height_) return std::nullopt;
+    height_ = *height;
+    return height_;
+}
+
+void Party::report_outcomes() {
+    for (const Finished& finished : submitter_->poll()) {
+        if (finished.outcome.ok) spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
+        else spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what, finished.outcome.height, finished.outcome.reason);
+    }
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// What a solver and a verifier process share: the connection to a node, the key, the stores, the artifact server.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "node/artifacts/http_server.hpp"
+#include "node/artifacts/peer_source.hpp"
+#include "node/artifacts/shelf.hpp"
+#include "node/service/submitter.hpp"
+#include "node/service/views.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+
+namespace retrace::node {
+
+struct PartyOptions {
+    std::string node_url = "http://127.0.0.1:8545";
+    std::filesystem::path data_dir;
+    std::string listen = "127.0.0.1";      ///< Where artifacts are served.
+    std::uint16_t port = 0;                ///< 0: the system chooses.
+    std::string endpoint;                  ///< As others reach it; empty: http://listen:port.
+    ledger::U256 stake;                    ///< Bonded at the start when less is there; zero: the chain's minimum.
+    unsigned threads = 0;                  ///< Of the kernels; 0: as many as the machine has.
+    std::chrono::milliseconds poll{50};    ///< Between looks at the chain.
+};
+
+class Party {
+public:
+    /// Connects, opens the stores, starts the artifact server. Errors name the cause and the remedy.
+    static Result<std::unique_ptr<Party>> open(const PartyOptions& options, ledger::SecretKey key);
+
+    const PartyOptions& options() const noexcept { return options_; }
+    const ledger::Address& address() const noexcept { return submitter_->address(); }
+    /// Salts and beacon chains come from it: SHA-256("retrace/party-secret/1" ‖ private key).
+    Hash32 secret() const;
+    std::string endpoint() const;
+
+    RpcClient& client() noexcept { return client_; }
+    Submitter& submitter() noexcept { return *submitter_; }
+    Store& artifacts() noexcept { return *artifacts_; }
+    solver::CheckpointStore& checkpoints() noexcept { return *checkpoints_; }
+    PeerSource& source() noexcept { return *source_; }
+    kernels::ThreadPool& pool() noexcept { return pool_; }
+    Immutable& immutable() noexcept { return immutable_; }
+    bool developer_chain() const noexcept { return developer_chain_; }
+
+    /// Whom to ask for artifacts of `task` from now on.
+    void set_peers(std::vector<std::string> peers);
+    /// Bonds what is missing of the wanted stake (at least `minimum`) and waits for it.
+    Status<> bond(const ledger::U256& minimum);
+    /// A new block since the last call: its height. Logs once when the node is gone and once when it is back.
+    std::optional<std::uint64_t> new_height();
+    /// Logs what became of the calls that were sent.
+    void report_outcomes();
+
+private:
+    Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client);
+    Status<> open_stores();
+
+    PartyOptions options_;
+    ledger::SecretKey key_;
+    RpcClient client_;
+    std::unique_ptr<Submitter> submitter_;
+    kernels::ThreadPool pool_;
+    std::unique_ptr<Store> artifacts_;
+    std::unique_ptr<solver::CheckpointStore> checkpoints_;
+    std::unique_ptr<ArtifactClient> fetcher_;
+    std::mutex peers_mutex_;
+    std::vector<std::string> peers_;
+    std::unique_ptr<PeerSource> source_;
+    std::unique_ptr<CheckpointShelf> shelf_;   ///< Serves checkpoints to whoever knows their roots.
+    std::unique_ptr<ArtifactServer> server_;
+    std::unique_ptr<ArtifactHttpServer> http_;
+    Immutable immutable_;
+    std::uint64_t height_ = 0;
+    bool lost_node_ = false;
+    bool developer_chain_ = false;
+};
+
+}  // namespace retrace::node

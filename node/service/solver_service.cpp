@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/solver_service.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include <spdlog/spdlog.h>
+
+#include "market/auction.hpp"
+#include "market/odds.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace calls = contracts;
+
+constexpr std::uint64_t kResendBlocks = 8;
+
+template <class Result>
+solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
+    auto run = std::move(order.run);
+    return {std::move(order.what), [run = std::move(run)] {
+                return std::variant<solver::SolverResult, verifier::Answer>(run());
+            }};
+}
+
+void log_progress(std::uint64_t task, const solver::Progress& progress) {
+    constexpr std::uint64_t kEvery = 25;
+    if (progress.step % kEvery != 0) return;
+    for (const kernels::Metric& metric : progress.metrics) {
+        spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, metric.name, metric.value);
+    }
+}
+
+}  // namespace
+
+SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
+    : options_(options), party_(std::move(party)),
+      workshop_(party_->source(), party_->pool(),
+                options.fraud ? solver::fraud_runners(*options.fraud) : solver::honest_runners()) {
+    solver::SolverConfig config;
+    config.secret = party_->secret();
+    config.resend_blocks = kResendBlocks;
+    config.on_progress = log_progress;
+    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
+    desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
+        return agent_->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
+    });
+    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_);
+}
+
+Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options, ledger::SecretKey key) {
+    RETRACE_TRY(party, Party::open(options.party, std::move(key)));
+    if (options.fraud && !party->developer_chain()) {
+        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
+    }
+    std::unique_ptr<SolverService> service(new SolverService(options, std::move(party)));
+    RETRACE_CHECK(service->enroll());
+    return service;
+}
+
+Status<> SolverService::enroll() {
+    const auto height = party_->client().height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(party_->client(), *height);
+    const auto params = party_->immutable().params(state);
+    const auto info = contracts::views::solver(state, party_->address());
+    if (!params) return error("the chain's parameters cannot be read");
+    RETRACE_CHECK(party_->bond(params->min_solver_stake));
+    if (!info || info->endpoint != party_->endpoint() || info->hardware_class != options_.hardware_class) {
+        RETRACE_CHECK(party_->submitter().execute(
+            "register solver", calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
+        spdlog::info("registered role=solver endpoint={}", party_->endpoint());
+    }
+    return Unit{};
+}
+
+void SolverService::run(const std::atomic<bool>& stop) {
+    while (!stop) {
+        take_result();
+        if (const auto height = party_->new_height()) {
+            on_block(*height);
+            party_->report_outcomes();
+        }
+        std::this_thread::sleep_for(party_->options().poll);
+    }
+}
+
+void SolverService::take_result() {
+    const auto result = worker_.poll();
+    if (!result) return;
+    if (const auto* done = std::get_if<solver::SolverResult>(&*result)) agent_->on_done(*done);
+    else disputes_->on_done(std::get<verifier::Answer>(*result));
+    for (const std::string& problem : agent_->take_problems()) spdlog::warn("problem {}", problem);
+    for (const std::string& problem : disputes_->take_problems()) spdlog::warn("problem {}", problem);
+}
+
+Quote SolverService::quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state) {
+    if (!options_.only_tasks.empty() && !options_.only_tasks.contains(task)) return {std::nullopt, "not among --only"};
+    const auto params = party_->immutable().params(state);
+    if (!params) return {std::nullopt, "the chain's parameters are unknown"};
+    if (spec.contract_hash != params->contract_hash) return {std::nullopt, "it asks for another kernel contract"};
+    if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class) {
+        return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
+    }
+    const ledger::U256 price = options_.price.value_or(ledger::mul_div(spec.price_ceiling, 4, 5));
+    if (price > spec.price_ceiling) return {std::nullopt, "its ceiling is below the asked price " + format_coins(price)};
+    const auto floor = market::stake_floor(*params, spec);
+    const ledger::U256 free = contracts::views::stake(state, party_->address()).available();
+    if (!floor || free < *floor) {
+        return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) + " of stake and " +
+                                  format_coins(free) + " is free; raise --stake"};
+    }
+    return {price, {}};
+}
+
+void SolverService::on_block(std::uint64_t height) {
+    const RemoteState state(party_->client(), height);
+    const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) {
+        Quote out = quote(task, spec, state);
+        if (!out.price && told_why_not_.try_emplace(task, out.why_not).second) {
+            spdlog::info("no bid task={} reason=\"{}\"", task, out.why_not);
+        }
+        return out;
+    };
+    const solver::SolverView view = solver_view(state, height, party_->address(), pricing, party_->immutable());
+    const auto disputes = dispute_views(state, party_->address(), party_->immutable());
+    for (const solver::AuctionView& auction : view.auctions) {
+        const auto task = contracts::views::task(state, auction.terms.id);
+        if (task) reveal_ends_[auction.terms.id] = task->reveal_end;
+    }
+    std::vector<std::string> peers;
+    for (const solver::RunView& run : view.runs) {
+        for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
+    }
+    if (state.failure()) return;  // The next block brings another view.
+    party_->set_peers(std::move(peers));
+
+    solver::SolverAgent::Output out = agent_->on_view(view);
+    if (options_.fraud == solver::Fraud::silent) silence_.filter(view, out.moves);
+    for (const solver::SolverMove& move : out.moves) send(view, move);
+    if (out.work) worker_.add(widen(std::move(*out.work)));
+    verifier::DisputeAgent::Output played = disputes_->on_view(height, disputes);
+    for (const verifier::PlayMove& move : played.moves) {
+        const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
+                                                   calls::PlayMove{move.dispute, move.move});
+        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+    }
+    if (played.work) worker_.add(widen(std::move(*played.work)), true);
+}
+
+Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
+                                     std::uint64_t finish) const {
+    std::error_code code;
+    const auto folder = party_->options().data_dir / "bids";
+    std::filesystem::create_directories(folder, code);
+    const auto path = folder / (std::to_string(task) + "-" + std::to_string(round));
+    {
+        std::ofstream out(path.string() + ".new");
+        out << price.to_decimal() << " " << finish << "\n";
+        out.flush();
+        if (!out) return error(path.string() + ": cannot be written");
+    }
+    std::filesystem::rename(path.string() + ".new", path, code);
+    if (code) return error(path.string() + ": " + code.message());
+    return Unit{};
+}
+
+std::optional<SolverService::SealedBid> SolverService::recall_bid(std::uint64_t task, std::uint32_t round) const {
+    std::ifstream in(party_->options().data_dir / "bids" / (std::to_string(task) + "-" + std::to_string(round)));
+    std::string price;
+    SealedBid out;
+    if (!(in >> price >> out.finish)) return std::nullopt;
+    const auto amount = ledger::U256::from_decimal(price);
+    if (!amount) return std::nullopt;
+    out.price = *amount;
+    return out;
+}
+
+namespace {
+
+/// Sealed bids need a price, the rest of a move says all.
+struct CallOf {
+    Submitter& submitter;
+    Result<Hash32> operator()(const solver::AcceptData& m) const {
+        return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
+    }
+    Result<Hash32> operator()(const solver::Decline& m) const {
+        spdlog::warn("decline task={} reason=\"{}\"", m.task, m.reason);
+        return submitter.send("decline task " + std::to_string(m.task), calls::DeclineTask{m.task});
+    }
+    Result<Hash32> operator()(const solver::CommitCheckpoint& m) const {
+        spdlog::info("checkpoint task={} run={} index={}", m.task, m.run, m.index);
+        return submitter.send("checkpoint " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+                              calls::CommitCheckpoint{m.task, m.run, m.index, m.commitment});
+    }
+    Result<Hash32> operator()(const solver::OpenSegment& m) const {
+        return submitter.send("open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+                              calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
+    }
+    Result<Hash32> operator()(const solver::RevealSegment& m) const {
+        const std::uint64_t segment = m.opening.index - 1;
+        return submitter.send("reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
+                              calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
+    }
+    Result<Hash32> operator()(const solver::AnswerReport& m) const {
+        return submitter.send("answer report " + std::to_string(m.report), calls::AnswerUnavailable{m.report, m.answer});
+    }
+    /// The ledger takes runs of consecutive states.
+    Result<Hash32> operator()(const solver::OpenRoots& m) const {
+        Result<Hash32> last = Hash32{};
+        for (std::size_t i = 0; i < m.openings.size();) {
+            calls::OpenRoots call{m.task, m.run, m.openings[i].index, {}, {}};
+            do {
+                call.salts.push_back(m.openings[i].salt);
+                call.roots.push_back(m.openings[i].root);
+                ++i;
+            } while (i < m.openings.size() && m.openings[i].index == m.openings[i - 1].index + 1);
+            last = submitter.send("open roots of task " + std::to_string(m.task), call);
+            if (!last) return last;
+        }
+        return last;
+    }
+    Result<Hash32> operator()(const auto&) const { return error("no call"); }
+};
+
+}  // namespace
+
+void SolverService::send(const solver::SolverView& view, const solver::SolverMove& move) {
+    Submitter& submitter = party_->submitter();
+    Result<Hash32> sent = Hash32{};
+    if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
+        const RemoteState state(party_->client(), view.height);
+        const auto spec = party_->immutable().spec(state, bid->task);
+        const auto params = party_->immutable().params(state);
+        const Quote price = spec ? quote(bid->task, *spec, state) : Quote{};
+        if (!price.price || !params) return;
+        const std::uint64_t finish = reveal_ends_[bid->task] + spec->finish_blocks;
+        if (const auto kept = remember_bid(bid->task, bid->round, *price.price, finish); !kept) {
+            spdlog::error("no bid: {}", kept.error().message);
+            return;
+        }
+        const Hash32 commitment = market::bid_commitment(bid->task, bid->round, *price.price, finish, bid->salt, submitter.address());
+        sent = submitter.send("bid for task " + std::to_string(bid->task), calls::CommitBid{bid->task, commitment}, params->bid_deposit);
+        spdlog::info("bid task={} round={} price={}", bid->task, bid->round, format_coins(*price.price));
+    } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
+        const auto sealed = recall_bid(reveal->task, reveal->round);
+        if (!sealed) {
+            spdlog::error("the bid for task {} cannot be revealed: its file is gone from {}", reveal->task,
+                          (party_->options().data_dir / "bids").string());
+            return;
+        }
+        sent = submitter.send("reveal bid for task " + std::to_string(reveal->task),
+                              calls::RevealBid{reveal->task, sealed->price, sealed->finish, reveal->salt});
+    } else {
+        sent = std::visit(CallOf{submitter}, move);
+    }
+    if (!sent) spdlog::warn("not sent {}", sent.error().message);
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// `retrace verifier`: drives verifier::VerifierAgent against a node.
+#pragma once
+
+#include "node/service/party.hpp"
+#include "node/service/worker.hpp"
+#include "verifier/adversary/frauds.hpp"
+#include "verifier/agent/agent.hpp"
+
+namespace retrace::node {
+
+struct VerifierOptions {
+    PartyOptions party;
+    std::optional<verifier::VerifierFraud> fraud;   ///< Developer chains only.
+};
+
+class VerifierService {
+public:
+    /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
+    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options, ledger::SecretKey key);
+    /// Until `stop` is true.
+    void run(const std::atomic<bool>& stop);
+
+private:
+    VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party);
+    Status<> enroll();
+    /// Which value of which chain to register, after what is on the ledger.
+    Hash32 head_to_register(const std::optional<market::VerifierInfo>& info);
+    void on_block(std::uint64_t height);
+    void send(const verifier::VerifierMove& move, const market::Params& params);
+
+    VerifierOptions options_;
+    std::unique_ptr<Party> party_;
+    solver::Workshop workshop_;
+    verifier::VerifierAgent* agent_ = nullptr;      ///< Inside verifier_.
+    std::unique_ptr<verifier::Verifier> verifier_;
+    Seats seats_;
+    Worker<verifier::VerifierResult> worker_;
+    std::uint64_t enrolled_height_ = 0;
+};
+
+}  // namespace retrace::node

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "solver/agent/work.hpp"
+
+namespace retrace::node {
+
+/// Runs a party's work orders one after another on a thread of its own. The party's loop owns the worker and asks it for
+/// results; nothing but the running order touches the workshop meanwhile.
+template <class Result>
+class Worker {
+public:
+    /// `urgent` orders go first: a dispute's clock runs, training has none.
+    void add(solver::WorkOrder<Result> order, bool urgent = false) {
+        if (urgent) waiting_.push_front(std::move(order));
+        else waiting_.push_back(std::move(order));
+    }
+    /// The result of the order that ended, if one has; starts the next.
+    std::optional<Result> poll() {
+        std::optional<Result> out;
+        if (running_.valid() && running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {
+            out = running_.get();
+        }
+        if (!running_.valid() && !waiting_.empty()) {
+            spdlog::debug("work order=\"{}\"", waiting_.front().what);
+            running_ = std::async(std::launch::async, std::move(waiting_.front().run));
+            waiting_.pop_front();
+        }
+        return out;
+    }
+    bool idle() const { return !running_.valid() && waiting_.empty(); }
+
+private:
+    std::deque<solver::WorkOrder<Result>> waiting_;
+    std::future<Result> running_;
+};
+
+}  // namespace retrace::node
