@@ -166,10 +166,14 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
     if (found == entries_.end() || !found->second.complete) return error("no such checkpoint");
     kernels::State state;
     state.step = found->second.commitment.header.step;
+    std::optional<Error> problem;
     for (const Hash32& root : found->second.commitment.tensor_roots) {
-        RETRACE_TRY(tensor, read_tensor(root, pool));
-        state.tensors.push_back(std::move(tensor));
+        auto tensor = read_tensor(root, pool);
+        // All are read even so: each damaged one is removed, and what computes the state again writes it anew.
+        if (!tensor) problem = tensor.error();
+        else state.tensors.push_back(std::move(tensor).value());
     }
+    if (problem) return Unexpected{*problem};
     return state;
 }
 

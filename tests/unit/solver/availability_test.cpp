@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "solver/artifacts/availability.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tiny_task.hpp"
+
+namespace retrace::test {
+namespace {
+
+using namespace solver;
+
+TEST(Availability, every_tile_of_a_state_can_be_shown_and_nothing_else) {
+    TinyTask task;
+    const kernels::State state = task.initial();
+    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
+    for (std::uint32_t tensor = 0; tensor < state.tensors.size(); ++tensor) {
+        const std::uint64_t tiles = kernels::geometry(state.tensors[tensor].dims).tiles();
+        for (std::uint64_t tile = 0; tile < tiles; ++tile) {
+            const Bytes wire = encode(answer_state_tile(task.train, commitment, state, tensor, tile, task.pool));
+            EXPECT_LE(wire.size(), 6u * 1024);
+            const auto answer = decode_tile_answer(wire);
+            ASSERT_TRUE(answer.has_value());
+            EXPECT_TRUE(verify_state_tile(*answer, task.train.root(), commitment.root, tensor, tile).has_value());
+            EXPECT_FALSE(verify_state_tile(*answer, task.init.root(), commitment.root, tensor, tile).has_value());
+            EXPECT_FALSE(verify_state_tile(*answer, task.train.root(), task.init.root(), tensor, tile).has_value());
+            if (tensor > 0) {
+                EXPECT_FALSE(
+                    verify_state_tile(*answer, task.train.root(), commitment.root, tensor - 1, tile).has_value());
+            }
+        }
+    }
+}
+
+TEST(Availability, what_does_not_exist_is_answered_with_the_extents) {
+    TinyTask task;
+    const kernels::State state = task.initial();
+    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
+    const auto beyond = answer_state_tile(task.train, commitment, state, 1000, 7, task.pool);
+    EXPECT_TRUE(verify_state_tile(beyond, task.train.root(), commitment.root, 1000, 7).has_value());
+    EXPECT_FALSE(verify_state_tile(beyond, task.train.root(), commitment.root, 1, 0).has_value());
+    const auto tile = answer_state_tile(task.train, commitment, state, 0, 99999, task.pool);
+    EXPECT_TRUE(verify_state_tile(tile, task.train.root(), commitment.root, 0, 99999).has_value());
+}
+
+TEST(Availability, data_and_programs) {
+    TinyTask task;
+    const auto answer = answer_tensor_tile(task.data[0], 3, task.pool);
+    EXPECT_TRUE(verify_tensor_tile(answer, task.terms.data_roots[0], 3).has_value());
+    EXPECT_FALSE(verify_tensor_tile(answer, task.terms.data_roots[0], 2).has_value());
+    EXPECT_FALSE(verify_tensor_tile(answer, task.terms.data_roots[1], 3).has_value());
+    for (const std::uint32_t list : {0u, 1u}) {
+        const auto record = decode_program_answer(encode(answer_program(task.train, list, 2)));
+        ASSERT_TRUE(record.has_value());
+        EXPECT_TRUE(verify_program_record(*record, task.train.root(), list, 2).has_value());
+        EXPECT_FALSE(verify_program_record(*record, task.train.root(), list, 1).has_value());
+        EXPECT_FALSE(verify_program_record(*record, task.init.root(), list, 2).has_value());
+    }
+}
+
+TEST(Availability, flipped_bytes_never_verify) {
+    TinyTask task;
+    const kernels::State state = task.initial();
+    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
+    const Bytes wire = encode(answer_state_tile(task.train, commitment, state, 0, 0, task.pool));
+    for (std::size_t at = 0; at < wire.size(); at += at < 400 ? 1 : 37) {
+        Bytes bad = wire;
+        bad[at] ^= 1;
+        const auto answer = decode_tile_answer(bad);
+        if (!answer) continue;
+        EXPECT_FALSE(verify_state_tile(*answer, task.train.root(), commitment.root, 0, 0).has_value()) << at;
+    }
+}
+
+}  // namespace
+}  // namespace retrace::test

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// A chain of one task for the agents: every segment is audited by everybody, deadlines do not exist. Solver and
+// verifiers talk through views and moves only, as on the real chain.
+#pragma once
+
+#include <map>
+
+#include "../solver/tiny_task.hpp"
+#include "solver/adversary/silence.hpp"
+#include "solver/agent/agent.hpp"
+#include "solver/artifacts/availability.hpp"
+#include "solver/commitments.hpp"
+#include "verifier/adversary/frauds.hpp"
+#include "verifier/agent/agent.hpp"
+
+namespace retrace::test {
+
+/// Serves what a solver has in its store, and the task's own artifacts.
+class StoreSource final : public solver::ArtifactSource {
+public:
+    StoreSource(MemorySource& task, solver::CheckpointStore& store, kernels::ThreadPool& pool)
+        : task_(task), store_(store), pool_(pool) {}
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return task_.program(root, limit); }
+    Result<solver::StateRoots> state(const Hash32& root) override {
+        const auto found = withhold ? std::nullopt : store_.state(root);
+        return found ? Result<solver::StateRoots>(*found) : task_.state(root);
+    }
+    Result<kernels::Tensor> tensor(const Hash32& root) override {
+        if (!withhold) {
+            auto found = store_.tensor(root, pool_);
+            if (found) return found;
+        }
+        return task_.tensor(root);
+    }
+    bool withhold = false;
+
+private:
+    MemorySource& task_;
+    solver::CheckpointStore& store_;
+    kernels::ThreadPool& pool_;
+};
+
+struct SolverParty {
+    TemporaryDirectory directory;
+    std::unique_ptr<solver::CheckpointStore> store;
+    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<solver::SolverAgent> agent;
+    std::unique_ptr<verifier::Desk> desk;
+    std::unique_ptr<verifier::DisputeAgent> disputes;
+
+    SolverParty(TinyTask& task, solver::RunnerFactory runners);
+    /// As after kill -9: everything but the store is made anew.
+    void restart(TinyTask& task, solver::RunnerFactory runners);
+};
+
+struct VerifierParty {
+    TemporaryDirectory directory;
+    std::unique_ptr<solver::CheckpointStore> store;
+    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<verifier::Verifier> agent;
+    solver::PartyId address{};
+    Hash32 secret;
+
+    VerifierParty(TinyTask& task, solver::ArtifactSource& source, std::uint8_t number,
+                  std::optional<verifier::VerifierFraud> fraud);
+};
+
+class MiniChain {
+public:
+    struct Seat {
+        Hash32 commitment;
+        std::optional<Hash32> revealed;
+    };
+    struct Audit {
+        std::uint64_t id = 0;
+        std::uint64_t segment = 0;
+        std::optional<Hash32> start, end;
+        std::map<std::size_t, Seat> seats;         ///< By verifier.
+    };
+    struct Dispute {
+        std::size_t verifier = 0;
+        std::uint64_t segment = 0;
+        verifier::Game game;
+    };
+
+    MiniChain(TinyTask& task, SolverParty& solver, std::vector<VerifierParty*> verifiers);
+
+    /// One block: views out, moves in; every work order is done at once.
+    void block();
+    void run(std::size_t blocks) {
+        for (std::size_t i = 0; i < blocks; ++i) block();
+    }
+
+    bool accepted = false, declined = false;
+    std::map<std::uint64_t, Hash32> commitments;   ///< By checkpoint.
+    std::vector<Audit> audits;
+    std::vector<Dispute> disputes;
+    std::vector<verifier::ReportUnavailable> reports;
+    std::map<std::uint64_t, Bytes> answers;
+    std::vector<std::uint64_t> attested;
+    std::uint64_t height = 0;
+    std::function<void(std::vector<solver::SolverMove>&, const solver::SolverView&)> solver_filter;
+
+private:
+    solver::SolverView solver_view() const;
+    verifier::VerifierView verifier_view(std::size_t index) const;
+    std::vector<verifier::DisputeView> dispute_views(verifier::Side side, std::size_t index) const;
+    void take(const solver::SolverMove& move);
+    void take(std::size_t index, const verifier::VerifierMove& move);
+    void play(const verifier::PlayMove& move, verifier::Side side);
+    void next_audit();
+
+    TinyTask& task_;
+    SolverParty& solver_;
+    std::vector<VerifierParty*> verifiers_;
+};
+
+}  // namespace retrace::test
