@@ -68,7 +68,18 @@ std::vector<std::string> moment_suffixes(const TrainingSpec& spec) {
     return {".m", ".v"};
 }
 
-void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& parameters) {
+/// Gradients times min(1, limit / norm), the norm taken over all of them.
+std::vector<Parameter> clipped(Graph& g, float limit, std::vector<Parameter> parameters) {
+    Value total = g.scalar(0.0f);
+    for (const Parameter& p : parameters) total = add(g, total, sum_all(g, mul(g, p.gradient, p.gradient)));
+    const Value room = div(g, g.scalar(limit), g.op(OpCode::sqrt, {total}));
+    const Value factor = select(g, g.op(OpCode::less, {room, g.scalar(1.0f)}), room, g.scalar(1.0f));
+    for (Parameter& p : parameters) p.gradient = mul(g, p.gradient, factor);
+    return parameters;
+}
+
+void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Parameter>& all) {
+    const std::vector<Parameter> parameters = spec.clip_norm > 0.0f ? clipped(g, spec.clip_norm, all) : all;
     std::vector<std::vector<Value>> moments;
     for (const std::string& suffix : moment_suffixes(spec)) {
         moments.emplace_back();

@@ -31,16 +31,24 @@ Dims with_first(std::uint64_t first, const std::vector<std::uint64_t>& rest) {
 }
 
 struct Batch {
-    Value index, x, labels;
+    Value x;       ///< Pixels as fp32 [batch, input…] in [0, 1], or tokens as int32 [batch·tokens].
+    Value labels;  ///< int32 [rows, 1], a row for each row of logits.
 };
 
-/// Declares the data sets and reads the rows `index` names: pixels as fp32 in [0, 1], labels as int32 [batch, 1].
+Value as_int(Graph& g, Value x) { return g.shape(x).dtype == DType::i32 ? x : convert(g, x, DType::i32); }
+
+/// Declares the data sets and reads the samples that `index` names.
 Batch read_batch(Graph& g, const ModelSpec& model, std::uint64_t samples, Value index) {
-    const Value x = g.dataset("x", DType::u8, with_first(samples, model.input));
-    const Value y = g.dataset("y", DType::u8, {samples});
-    const Value pixels = convert(g, g.op(OpCode::gather_rows, {x, index}), DType::f32);
-    const Value labels = reshape(g, g.op(OpCode::gather_rows, {y, index}), {g.dims(index)[0], 1});
-    return {index, scale(g, pixels, 1.0f / 255.0f), convert(g, labels, DType::i32)};
+    const bool tokens = is_token_model(model);
+    const DType dtype = tokens && model.classes > 256 ? DType::i32 : DType::u8;
+    const Value x = g.dataset("x", dtype, with_first(samples, model.input));
+    const Value y = g.dataset("y", dtype, tokens ? g.dims(x) : Dims{samples});
+    const Value rows = g.op(OpCode::gather_rows, {x, index}), targets = g.op(OpCode::gather_rows, {y, index});
+    const std::uint64_t labels = g.matrix(targets).elements();
+    Batch batch;
+    batch.x = tokens ? as_int(g, reshape(g, rows, {labels})) : scale(g, convert(g, rows, DType::f32), 1.0f / 255.0f);
+    batch.labels = as_int(g, reshape(g, targets, {labels, 1}));
+    return batch;
 }
 
 Result<Program> build_train(const ModelSpec& model, const TrainingSpec& spec, std::vector<ParameterSpec>& parameters) {
@@ -48,7 +56,7 @@ Result<Program> build_train(const ModelSpec& model, const TrainingSpec& spec, st
     Tape tape(g);
     const Value index = g.op(OpCode::batch_index, {}, {spec.samples}, {DType::i32, {spec.batch}});
     const Batch batch = read_batch(g, model, spec.samples, index);
-    ModelOutput out = build_model(tape, model, batch.x, spec.precision);
+    ModelOutput out = build_model(tape, model, batch.x, spec.batch, spec.precision);
     const Loss loss = softmax_cross_entropy(g, out.logits, batch.labels);
     g.set_metric(loss.loss, "loss");
     const std::vector<Value> gradients = tape.gradients(out.logits, loss.logits_gradient, out.values);
@@ -61,14 +69,23 @@ Result<Program> build_train(const ModelSpec& model, const TrainingSpec& spec, st
     return g.build();
 }
 
-/// Uniform in [-bound, bound): the Philox value u in [0, 1) as u·2·bound - bound.
+/// Uniform: the Philox value u in [0, 1) as u·2·scale - scale.
+Value initial_value(Graph& g, const ParameterSpec& p) {
+    const OpFacts::Operand shape{DType::f32, p.dims};
+    switch (p.start) {
+        case Start::uniform: {
+            const Value uniform = g.op(OpCode::philox_uniform, {}, {}, shape, p.name);
+            return fma(g, uniform, g.scalar(2.0f * p.scale), g.scalar(-p.scale));
+        }
+        case Start::normal: return scale(g, g.op(OpCode::philox_normal, {}, {}, shape, p.name), p.scale);
+        case Start::constant: break;
+    }
+    return fill(g, p.scale, p.dims);
+}
+
 Result<Program> build_init(const TrainingSpec& spec, const std::vector<ParameterSpec>& parameters) {
     Graph g;
-    for (const ParameterSpec& p : parameters) {
-        const Value value = g.state(p.name, DType::f32, p.dims);
-        const Value uniform = g.op(OpCode::philox_uniform, {}, {}, {DType::f32, p.dims}, p.name);
-        g.set_next(value, fma(g, uniform, g.scalar(2.0f * p.bound), g.scalar(-p.bound)));
-    }
+    for (const ParameterSpec& p : parameters) g.set_next(g.state(p.name, DType::f32, p.dims), initial_value(g, p));
     for (const std::string& suffix : moment_suffixes(spec)) {
         for (const ParameterSpec& p : parameters) {
             g.set_next(g.state(p.name + suffix, DType::f32, p.dims), fill(g, 0.0f, p.dims));
@@ -82,12 +99,15 @@ Result<Program> build_eval(const ModelSpec& model, const TrainingSpec& spec, std
     Tape tape(g);
     const Value index = g.op(OpCode::sequential_index, {}, {}, {DType::i32, {rows}});
     const Batch batch = read_batch(g, model, samples, index);
-    const ModelOutput out = build_model(tape, model, batch.x, spec.precision);
+    const ModelOutput out = build_model(tape, model, batch.x, rows, spec.precision);
     for (const std::string& suffix : moment_suffixes(spec)) {
         for (const ParameterSpec& p : out.parameters) g.state(p.name + suffix, DType::f32, p.dims);
     }
     // The last batch may reach past the data set.
-    const Value inside = g.op(OpCode::less, {reshape(g, index, {rows, 1}), g.scalar_i32(static_cast<std::int32_t>(samples))});
+    const std::uint64_t labels = g.dims(batch.labels)[0];
+    const Value limit = g.scalar_i32(static_cast<std::int32_t>(samples));
+    const Value known = g.op(OpCode::less, {reshape(g, index, {rows, 1}), limit}, {}, {DType::f32, {rows, labels / rows}});
+    const Value inside = reshape(g, known, {labels, 1});
     g.set_metric(softmax_cross_entropy(g, out.logits, batch.labels, inside).loss, "loss");
     const Value right = g.op(OpCode::equal, {argmax_rows(g, out.logits), batch.labels});
     const Value counted = convert(g, g.op(OpCode::logical_and, {right, inside}), DType::f32);

@@ -11,10 +11,11 @@
 namespace retrace::kernels {
 
 struct ModelSpec {
-    std::string kind = "mlp";                  ///< "mlp", "lenet" (more come later).
+    std::string kind = "mlp";                  ///< "mlp", "lenet", "vit"; token models "gpt", "llama".
     std::vector<std::uint64_t> hidden = {128}; ///< mlp: widths of the hidden layers.
-    std::vector<std::uint64_t> input = {1, 28, 28};  ///< Extents of one sample.
-    std::uint64_t classes = 10;
+    std::vector<std::uint64_t> input = {1, 28, 28};  ///< Extents of one sample; of a token model its tokens.
+    std::uint64_t classes = 10;                ///< Of a token model: the vocabulary.
+    std::uint64_t width = 64, layers = 2, heads = 4, patch = 4;  ///< Transformers; patch: vit.
 };
 
 enum class Optimizer : std::uint8_t { sgd = 1, adamw = 2 };
@@ -28,11 +29,13 @@ struct TrainingSpec {
     float momentum = 0.9f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
     std::string schedule = "constant";         ///< "constant", "cosine" (linear warm-up over warmup_steps first).
     std::uint64_t warmup_steps = 0;
+    float clip_norm = 0.0f;                    ///< Gradients are scaled down to this norm (all together); 0: never.
     Precision precision = Precision::i8x2;     ///< Of linear layers; policy of NUMERICS 3 (head i8x3, f32 for K < 64).
 };
 
 struct TrainingPrograms {
-    Program train;   ///< Data sets: x u8 [samples, features…], y u8 [samples]. Metrics: "loss".
+    Program train;   ///< Data sets: x u8 [samples, input…], y u8 [samples]; of token models x and y [samples, tokens],
+                     ///< u8, or i32 for vocabularies over 256. Metrics: "loss".
     Program init;    ///< The seeded initialiser of the same state tensors.
     Program eval;    ///< Same state tensors, none written; data sets x, y of `eval_samples` rows; sequential batches by
                      ///< step (batch t = rows t·batch …); metrics "loss", "correct" (count in the batch).

@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "gradient_check.hpp"
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/optimizer.hpp"
 #include "kernels/builder/training.hpp"
+#include "kernels/builder/transformer_layers.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
 
@@ -13,66 +15,10 @@ namespace retrace::kernels {
 namespace {
 
 using ::testing::HasSubstr;
-
-/// Values in [-1, 1) that follow no pattern a layer could exploit.
-Tensor noise(Dims dims, std::uint32_t seed) {
-    Tensor tensor = zeros(DType::f32, std::move(dims));
-    std::uint32_t x = seed * 2654435761u + 12345;
-    for (std::uint64_t i = 0; i < tensor.elements(); ++i) {
-        x = x * 1664525u + 1013904223u;
-        tensor.f32()[i] = static_cast<float>(x >> 8) * 0x1p-23f - 1.0f;
-    }
-    return tensor;
-}
-
-/// Builds logits from parameters (state tensors); the program's next state is the gradients, its metric the loss.
-using Forward = std::function<Value(Tape&, const std::vector<Value>& parameters)>;
-
-struct Checked {
-    Program program;
-    State state;
-};
-
-Checked gradient_program(const std::vector<Dims>& shapes, const Forward& forward) {
-    Graph g;
-    Tape tape(g);
-    std::vector<Value> parameters;
-    Checked out;
-    for (const Dims& dims : shapes) {
-        parameters.push_back(g.state("p" + std::to_string(parameters.size()), DType::f32, dims));
-        out.state.tensors.push_back(noise(dims, static_cast<std::uint32_t>(parameters.size())));
-    }
-    const Value logits = forward(tape, parameters);
-    const std::uint64_t rows = g.matrix(logits).rows;
-    const Value labels = reshape(g, g.op(OpCode::iota, {}, {0}, {DType::i32, {rows}}), {rows, 1});
-    const Loss loss = softmax_cross_entropy(g, logits, labels);
-    g.set_metric(loss.loss, "loss");
-    const auto gradients = tape.gradients(logits, loss.logits_gradient, parameters);
-    for (std::size_t i = 0; i < parameters.size(); ++i) g.set_next(parameters[i], gradients[i]);
-    out.program = *g.build();
-    return out;
-}
-
-void expect_gradients(const std::vector<Dims>& shapes, const Forward& forward) {
-    const Checked checked = gradient_program(shapes, forward);
-    ThreadPool pool(1);
-    Executor executor(checked.program, pool);
-    const auto loss_at = [&](State state) { return double{executor.step(state, {})[0].value}; };
-    State gradients = checked.state;
-    executor.step(gradients, {});
-    for (std::size_t t = 0; t < shapes.size(); ++t) {
-        const std::uint64_t n = checked.state.tensors[t].elements();
-        for (std::uint64_t i = 0; i < n; i += 1 + n / 13) {
-            constexpr float kStep = 1.0f / 256;
-            State up = checked.state, down = checked.state;
-            up.tensors[t].f32()[i] += kStep;
-            down.tensors[t].f32()[i] -= kStep;
-            const double slope = (loss_at(up) - loss_at(down)) / (2.0 * kStep);
-            const double found = gradients.tensors[t].f32()[i];
-            EXPECT_NEAR(found, slope, 2e-3 + 0.02 * std::abs(slope)) << "tensor " << t << ", element " << i;
-        }
-    }
-}
+using testing::expect_gradients;
+using testing::gradient_program;
+using testing::GradientProgram;
+using testing::noise;
 
 TEST(Gradients, of_linear_layers_and_relu) {
     expect_gradients({{4, 9}, {12, 9}, {12}, {5, 12}}, [](Tape& tape, const std::vector<Value>& p) {
@@ -92,8 +38,89 @@ TEST(Gradients, of_overlapping_maximum_pooling) {
     });
 }
 
+TEST(Gradients, of_gelu_and_silu) {
+    expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return gelu(tape, p[0]); });
+    expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return silu(tape, p[0]); });
+}
+
+TEST(Gradients, of_layer_norm_and_rms_norm) {
+    expect_gradients({{4, 7}, {7}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
+        return layer_norm(tape, p[0], p[1], p[2]);
+    });
+    expect_gradients({{4, 7}, {7}}, [](Tape& tape, const std::vector<Value>& p) { return rms_norm(tape, p[0], p[1]); });
+}
+
+TEST(Gradients, of_attention) {
+    for (const bool causal : {false, true}) {
+        expect_gradients({{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, [=](Tape& tape, const std::vector<Value>& p) {
+            return view_as(tape, attention(tape, p[0], p[1], p[2], causal, Precision::f32), {4, 6});
+        });
+    }
+}
+
+TEST(Gradients, of_heads_and_rotary_positions) {
+    expect_gradients({{6, 8}}, [](Tape& tape, const std::vector<Value>& p) {
+        return merge_heads(tape, rotary(tape, split_heads(tape, p[0], 2, 2)), 2, 2);
+    });
+}
+
+TEST(Gradients, of_embeddings_positions_gates_and_means) {
+    expect_gradients({{5, 6}, {4, 6}}, [](Tape& tape, const std::vector<Value>& p) {
+        Graph& g = tape.graph();
+        const Value index = g.constant(DType::i32, {8}, [] {
+            Bytes bytes;
+            for (const std::uint8_t token : {0, 3, 3, 4, 1, 0, 3, 2}) bytes.insert(bytes.end(), {token, 0, 0, 0});
+            return bytes;
+        }());
+        const Value x = view_as(tape, embedding(tape, p[0], index), {2, 24});
+        const Value y = view_as(tape, add_row(tape, x, p[1]), {8, 6});
+        return mean_tokens(tape, sum(tape, y, product(tape, y, y)), 2);
+    });
+}
+
+TEST(Gradients, of_dropout) {
+    expect_gradients({{6, 6}}, [](Tape& tape, const std::vector<Value>& p) { return dropout(tape, p[0], 0.4f, "d"); });
+}
+
+TEST(Rotary, turns_positions_by_their_angles) {
+    Graph g;
+    Tape tape(g);
+    const Value x = g.state("x", DType::f32, {1, 3, 4});
+    g.set_next(x, rotary(tape, x));
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    State state{0, {noise({1, 3, 4}, 1)}};
+    const Tensor before = state.tensors[0];
+    Executor(program, pool).step(state, {});
+    for (int t = 0; t < 3; ++t) {
+        for (int i = 0; i < 2; ++i) {
+            const double angle = t * std::pow(10000.0, -i / 2.0);
+            const double a = before.f32()[4 * t + i], b = before.f32()[4 * t + 2 + i];
+            EXPECT_NEAR(state.tensors[0].f32()[4 * t + i], a * std::cos(angle) - b * std::sin(angle), 1e-6);
+            EXPECT_NEAR(state.tensors[0].f32()[4 * t + 2 + i], b * std::cos(angle) + a * std::sin(angle), 1e-6);
+        }
+    }
+}
+
+TEST(Optimizer, clipping_scales_all_gradients_to_the_norm) {
+    Graph g;
+    TrainingSpec spec;
+    spec.optimizer = Optimizer::sgd;
+    spec.learning_rate = 1.0f;
+    spec.clip_norm = 1.0f;
+    const Value a = g.state("a", DType::f32, {1}), b = g.state("b", DType::f32, {1});
+    add_optimizer(g, spec, {{"a", a, fill(g, 3.0f, {1})}, {"b", b, fill(g, 4.0f, {1})}});
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    State state;
+    for (std::uint32_t i = 0; i < program.states; ++i) state.tensors.push_back(zeros(DType::f32, {1}));
+    Executor(program, pool).step(state, {});
+    EXPECT_NEAR(state.tensors[0].f32()[0], -0.6, 1e-6);
+    EXPECT_NEAR(state.tensors[1].f32()[0], -0.8, 1e-6);
+}
+
 TEST(Gradients, add_up_where_a_value_is_used_twice_and_are_zero_where_it_is_not_used) {
-    const Checked checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
+    const GradientProgram checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
         return linear(tape, linear(tape, p[0], p[1], std::nullopt, Precision::f32), p[1], std::nullopt, Precision::f32);
     });
     ThreadPool pool(1);
@@ -245,6 +272,17 @@ TEST(BuildTraining, names_the_field_that_is_wrong) {
     model = {};
     model.hidden = {0};
     EXPECT_THAT(refusal(model, good), HasSubstr("hidden"));
+    model = {};
+    model.kind = "gpt";
+    model.input = {1, 28, 28};
+    EXPECT_THAT(refusal(model, good), HasSubstr("number of tokens"));
+    model.input = {16};
+    model.heads = 5;
+    EXPECT_THAT(refusal(model, good), HasSubstr("heads"));
+    model = {};
+    model.kind = "vit";
+    model.patch = 5;
+    EXPECT_THAT(refusal(model, good), HasSubstr("patch"));
     model = {};
     model.kind = "lenet";
     model.input = {784};

@@ -45,6 +45,30 @@ Recipe cnn() {
     return run;
 }
 
+Recipe transformer(const std::string& kind) {
+    Recipe run;
+    run.model.kind = kind;
+    run.model.input = kind == "vit" ? std::vector<std::uint64_t>{1, 12, 12} : std::vector<std::uint64_t>{8};
+    run.model.classes = kind == "vit" ? 10 : 11;
+    run.model.width = 16;  // the four times wider layer and the 64 tokens of a batch are enough for digit slices
+    run.model.heads = 2;
+    run.model.layers = 1;
+    run.training.samples = kSamples;
+    run.training.batch = 8;
+    run.training.steps = 200;
+    run.training.schedule = "cosine";
+    run.training.warmup_steps = 20;
+    run.training.learning_rate = 3e-3f;
+    run.training.clip_norm = 1.0f;
+    return run;
+}
+
+/// Every training whose roots are published.
+std::map<std::string, Recipe> recipes() {
+    return {{"mlp", mlp()}, {"cnn", cnn()}, {"gpt", transformer("gpt")}, {"llama", transformer("llama")},
+            {"vit", transformer("vit")}};
+}
+
 /// Pixels and labels that a net can learn, made of integers alone.
 Tensor pixels(const ModelSpec& model) {
     Dims dims{kSamples};
@@ -58,10 +82,22 @@ Tensor pixels(const ModelSpec& model) {
     return x;
 }
 
-Tensor labels() {
+/// Token t of sample s; the label of a token is the next one.
+std::uint8_t token(std::uint64_t s, std::uint64_t t) { return static_cast<std::uint8_t>((s * 7 + t * (s % 3 + 1)) % 11); }
+
+std::pair<Tensor, Tensor> data(const ModelSpec& model) {
+    if (model.kind == "gpt" || model.kind == "llama") {
+        const std::uint64_t tokens = model.input[0];
+        Tensor x = zeros(DType::u8, {kSamples, tokens}), y = x;
+        for (std::uint64_t i = 0; i < x.elements(); ++i) {
+            x.data[i] = token(i / tokens, i % tokens);
+            y.data[i] = token(i / tokens, i % tokens + 1);
+        }
+        return {x, y};
+    }
     Tensor y = zeros(DType::u8, {kSamples});
     for (std::uint64_t i = 0; i < kSamples; ++i) y.data[i] = static_cast<std::uint8_t>(i % 10);
-    return y;
+    return {pixels(model), y};
 }
 
 struct Outcome {
@@ -72,7 +108,7 @@ struct Outcome {
 Outcome train(const Recipe& run, int steps, Backend backend, unsigned threads) {
     const TrainingPrograms programs = *build_training(run.model, run.training, kSamples, 16);
     ThreadPool pool(threads);
-    const Tensor x = pixels(run.model), y = labels();
+    const auto [x, y] = data(run.model);
     State state = run_initialiser(programs.init, kSeed, pool);
     Executor executor(programs.train, pool, backend);
     Outcome out;
@@ -91,24 +127,28 @@ std::map<std::string, std::string> golden() {
     return roots;
 }
 
-TEST(Training, golden_roots_on_any_number_of_threads) {
-    for (const auto& [name, run] : {std::pair{"mlp", mlp()}, std::pair{"cnn", cnn()}}) {
-        const std::string expected = golden()[std::string(name) + " 200"];
-        for (const unsigned threads : {1u, 2u, 3u}) {
-            EXPECT_EQ(train(run, 200, Backend::cpu, threads).root, expected) << name << " on " << threads;
-        }
+class GoldenTraining : public ::testing::TestWithParam<std::string> {
+protected:
+    const Recipe recipe = recipes()[GetParam()];
+    const std::string expected = golden()[GetParam() + " 200"];
+};
+
+TEST_P(GoldenTraining, root_on_any_number_of_threads) {
+    for (const unsigned threads : {1u, 2u, 3u}) {
+        EXPECT_EQ(train(recipe, 200, Backend::cpu, threads).root, expected) << "threads: " << threads;
     }
 }
 
-TEST(Training, golden_roots_on_the_reference) {
-    EXPECT_EQ(train(mlp(), 200, Backend::reference, 2).root, golden()["mlp 200"]);
-    EXPECT_EQ(train(cnn(), 200, Backend::reference, 2).root, golden()["cnn 200"]);
+TEST_P(GoldenTraining, root_on_the_reference) {
+    EXPECT_EQ(train(recipe, 200, Backend::reference, 2).root, expected);
 }
 
-TEST(Training, the_loss_falls) {
-    EXPECT_LT(train(mlp(), 200, Backend::cpu, 2).loss, 0.5f * train(mlp(), 1, Backend::cpu, 2).loss);
-    EXPECT_LT(train(cnn(), 200, Backend::cpu, 2).loss, 0.8f * train(cnn(), 1, Backend::cpu, 2).loss);
+TEST_P(GoldenTraining, the_loss_falls) {
+    EXPECT_LT(train(recipe, 200, Backend::cpu, 2).loss, 0.8f * train(recipe, 1, Backend::cpu, 2).loss);
 }
+
+INSTANTIATE_TEST_SUITE_P(All, GoldenTraining, ::testing::Values("mlp", "cnn", "gpt", "llama", "vit"),
+                         [](const auto& info) { return info.param; });
 
 TEST(Training, one_bit_of_one_weight_changes_the_root) {
     Recipe other = mlp();

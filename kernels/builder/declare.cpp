@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/builder/declare.hpp"
+
+#include <cmath>
+
+namespace retrace::kernels {
+
+Value Declarer::declare(ParameterSpec parameter) {
+    out_.values.push_back(tape_.graph().state(parameter.name, DType::f32, parameter.dims));
+    out_.parameters.push_back(std::move(parameter));
+    return out_.values.back();
+}
+
+Value Declarer::uniform(std::string name, Dims dims, std::uint64_t fan_in) {
+    const float bound = 1.0f / std::sqrt(static_cast<float>(fan_in));
+    return declare({std::move(name), std::move(dims), Start::uniform, bound});
+}
+
+Value Declarer::normal(std::string name, Dims dims, float deviation) {
+    return declare({std::move(name), std::move(dims), Start::normal, deviation});
+}
+
+Value Declarer::constant(std::string name, Dims dims, float value) {
+    return declare({std::move(name), std::move(dims), Start::constant, value});
+}
+
+Value Declarer::linear(const std::string& name, Value x, std::uint64_t width, Precision precision, bool bias) {
+    const std::uint64_t in = tape_.graph().dims(x)[1];
+    const Value weight = uniform(name + ".weight", {width, in}, in);
+    std::optional<Value> shift;
+    if (bias) shift = uniform(name + ".bias", {width}, in);
+    return retrace::kernels::linear(tape_, x, weight, shift, precision);
+}
+
+Value Declarer::conv(const std::string& name, Value x, std::uint64_t channels, std::uint64_t kernel,
+                     std::uint64_t padding, Precision precision) {
+    const std::uint64_t in = tape_.graph().dims(x)[1];
+    const std::uint64_t fan_in = in * kernel * kernel;
+    const Value weight = uniform(name + ".weight", {channels, in, kernel, kernel}, fan_in);
+    const Value bias = uniform(name + ".bias", {channels}, fan_in);
+    return conv2d(tape_, x, weight, bias, 1, padding, precision);
+}
+
+}  // namespace retrace::kernels

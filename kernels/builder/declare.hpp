@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/builder/models.hpp"
+
+namespace retrace::kernels {
+
+/// Declares parameters as layers ask for them.
+class Declarer {
+public:
+    Declarer(Tape& tape, ModelOutput& out) : tape_(tape), out_(out) {}
+    Tape& tape() noexcept { return tape_; }
+
+    Value declare(ParameterSpec parameter);
+    /// Uniform within 1/√fan_in, which is what torch.nn.Linear and Conv2d draw for weights (Kaiming-uniform with
+    /// a = √5) and biases alike. The square root is correctly rounded, so the constant is the same on every machine.
+    Value uniform(std::string name, Dims dims, std::uint64_t fan_in);
+    Value normal(std::string name, Dims dims, float deviation);
+    Value constant(std::string name, Dims dims, float value);
+
+    /// NAME.weight [width, in], NAME.bias [width].
+    Value linear(const std::string& name, Value x, std::uint64_t width, Precision precision, bool bias = true);
+    /// NAME.weight [channels, in, kernel, kernel], NAME.bias [channels]; stride 1.
+    Value conv(const std::string& name, Value x, std::uint64_t channels, std::uint64_t kernel, std::uint64_t padding,
+               Precision precision);
+
+private:
+    Tape& tape_;
+    ModelOutput& out_;
+};
+
+/// The logits head is i8x3 where the layers are i8x2 (NUMERICS 3).
+inline Precision head_precision(Precision precision) {
+    return precision == Precision::i8x2 ? Precision::i8x3 : precision;
+}
+
+/// "gpt", "llama": x int32 [batch·tokens] → logits [batch·tokens, classes]; "vit": x [batch, c, h, w] → [batch, classes].
+Value build_transformer(Declarer& declare, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision);
+Status<> check_transformer(const ModelSpec& spec);
+
+}  // namespace retrace::kernels
