@@ -46,17 +46,16 @@ std::vector<Bytes> seeds() {
     genesis.chain_id = 7298;
     genesis.alloc = {{Address{}, 5}};
     genesis.contracts = Bytes(10, 3);
-    const merkle::NodeWrites nodes{{Bytes{0, 1, 0}, Bytes(65, 1)}, {Bytes{0, 1, 0x80}, {}}};
     return {with_kind(0, encoded(Header{})),  with_kind(1, encoded(log)),
             with_kind(2, encoded(receipt)),   with_kind(3, encode(TipRecord{})),
             with_kind(4, encode(block)),      with_kind(5, encode_keys({Bytes(3, 1), Bytes(4, 2)})),
-            with_kind(6, encode_nodes(nodes)), with_kind(7, encode(genesis)),
-            with_kind(8, encode_tx_record(BlockTx{Hash32{}, Bytes(9, 9), nullptr}, receipt, 4))};
+            with_kind(6, encode(genesis)),
+            with_kind(7, encode_tx_record(BlockTx{Hash32{}, Bytes(9, 9), nullptr}, receipt, 4))};
 }
 
 void run(View input) {
     Choices choices(input);
-    const std::size_t kind = choices.below(9);
+    const std::size_t kind = choices.below(8);
     const View bytes = choices.rest();
     switch (kind) {
         case 0: round_trip(bytes, decode_header); break;
@@ -65,8 +64,7 @@ void run(View input) {
         case 3: same<TipRecord>(decode_tip(bytes), bytes, encode); break;
         case 4: same<BlockRecord>(decode_block_record(bytes), bytes, encode); break;
         case 5: same<std::vector<Bytes>>(decode_keys(bytes), bytes, encode_keys); break;
-        case 6: same<merkle::NodeWrites>(decode_nodes(bytes), bytes, encode_nodes); break;
-        case 7:
+        case 6:
             if (const auto genesis = decode_genesis(bytes))
                 require(equal(encode(*genesis), bytes), "one genesis has one encoding");
             break;
