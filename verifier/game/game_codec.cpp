@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The game as the ledger stores it, and the pieces that it shares with moves. SPEC 6.
+#include "kernels/program/limits.hpp"
 #include "verifier/game/pieces.hpp"
 
 namespace retrace::verifier {
@@ -66,6 +67,7 @@ void put(Writer& out, const kernels::OpFacts::Operand& operand) {
 kernels::OpFacts::Operand get_operand(Reader& in) {
     kernels::OpFacts::Operand operand;
     operand.dtype = static_cast<kernels::DType>(in.enumerated(1, 6));
+    if (in.ok() && !kernels::is_dtype(operand.dtype)) in.fail(CodecError::not_canonical);
     const std::uint8_t rank = in.enumerated(0, kernels::kRankMax);
     for (std::uint8_t i = 0; i < rank; ++i) operand.dims.push_back(in.u64());
     return operand;
@@ -86,6 +88,7 @@ void put_op(Writer& out, const Game& game) {
 void get_op(Reader& in, Game& game) {
     if (!in.boolean()) return;
     game.op.op = get_op_record(in);
+    if (game.op.op.code == kernels::OpCode{}) in.fail(CodecError::not_canonical);
     const std::uint32_t inputs = in.count(kOpInputsMax, 2);
     for (std::uint32_t i = 0; i < inputs; ++i) game.op.inputs.push_back(get_operand(in));
     game.op.output = get_operand(in);
