@@ -7,14 +7,22 @@ namespace {
 
 class MemorySource final : public ElementSource {
 public:
-    explicit MemorySource(const OpCall& call) : call_(call) {}
+    explicit MemorySource(const OpCall& call) {
+        for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+            slots_.push_back({call.inputs[i], size_of(call.facts.inputs[i].dtype) == 1});
+        }
+    }
     std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
-        const std::uint8_t* data = call_.inputs[slot];
-        return size_of(call_.facts.inputs[slot].dtype) == 1 ? data[element] : load_u32(data + 4 * element);
+        const Slot& s = slots_[slot];
+        return s.bytes ? s.data[element] : load_u32(s.data + 4 * element);
     }
 
 private:
-    const OpCall& call_;
+    struct Slot {
+        const std::uint8_t* data;
+        bool bytes;
+    };
+    std::vector<Slot> slots_;
 };
 
 }  // namespace
