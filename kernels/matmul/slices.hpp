@@ -59,7 +59,8 @@ RETRACE_FN std::int32_t slice_quantum(std::uint32_t slices, float x, std::int32_
 RETRACE_FN Digits slice_digits(std::uint32_t slices, float x, std::int32_t exponent) {
     Digits digits;
     std::int32_t q = slice_quantum(slices, x, exponent);
-    for (std::uint32_t t = slices - 1; t >= 1; --t) {
+    for (std::uint32_t t = kSlicesMax - 1; t >= 1; --t) {
+        if (t >= slices) continue;
         digits.digit[t] = static_cast<std::int8_t>(q & 0xff);
         q = (q - digits.digit[t]) / 256;
     }

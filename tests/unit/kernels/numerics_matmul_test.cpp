@@ -157,8 +157,8 @@ TEST(NumericsMatmul, RandomShapesLayoutsAndData) {
 }
 
 TEST(NumericsMatmul, ManyTilesInManyThreads) {
-    compare({300, 130, 700}, 0, 1, Data::heavy, 5);
-    compare({130, 300, 300}, 1, 0, Data::normal, 6);
+    compare({130, 100, 600}, 0, 1, Data::heavy, 5);
+    compare({70, 200, 300}, 1, 0, Data::normal, 6);
 }
 
 #if defined(__x86_64__)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// `bench_kernels [--json] [--rounds N]`: products against the best ordinary sgemm held to the same instruction set, on
+// one core, interleaved, medians of thread time, geometric means over the 13 shapes of the design; tile-tree hashing
+// against plain SHA-256.
+//
+// The peers choose their instruction set when they are loaded, so every set is measured by a child process
+// (`bench_kernels --group NAME`) with its environment.
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/exec/thread_pool.hpp"
+#include "kernels/matmul/backend.hpp"
+#include "merkle/hash/sha256.hpp"
+#include "tests/bench/peers/sgemm.hpp"
+
+namespace retrace::bench {
+
+namespace {
+
+using kernels::CpuLevel;
+using kernels::Precision;
+
+struct Shape {
+    std::uint64_t m, n, k;
+};
+constexpr Shape kShapes[] = {
+    {256, 256, 256},   {512, 512, 512},   {768, 768, 768},   {1024, 1024, 1024}, {2048, 2048, 2048},
+    {512, 768, 768},   {512, 3072, 768},  {1024, 768, 3072}, {2048, 256, 256},   {2048, 768, 768},
+    {2048, 3072, 768}, {2048, 768, 3072}, {512, 1000, 500},
+};
+constexpr double kRoundSeconds = 0.03;  ///< Short products repeat until a sample lasts as long.
+
+/// Seconds that this thread ran: every candidate works in one thread, and other processes do not count.
+double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double seconds_of(const std::function<void()>& body, int repeats) {
+    const double begin = thread_seconds();
+    for (int i = 0; i < repeats; ++i) body();
+    return (thread_seconds() - begin) / repeats;
+}
+
+double median(std::vector<double> samples) {
+    std::sort(samples.begin(), samples.end());
+    return samples[samples.size() / 2];
+}
+
+/// Medians of the candidates' seconds, one sample of each in turn.
+std::vector<double> interleaved(const std::vector<std::function<void()>>& candidates, int rounds) {
+    std::vector<int> repeats;
+    std::vector<std::vector<double>> samples(candidates.size());
+    for (const auto& candidate : candidates) {
+        seconds_of(candidate, 1);
+        const double once = seconds_of(candidate, 1);
+        repeats.push_back(static_cast<int>(std::clamp(kRoundSeconds / once, 1.0, 1000.0)));
+    }
+    for (int round = 0; round < rounds; ++round) {
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            samples[i].push_back(seconds_of(candidates[i], repeats[i]));
+        }
+    }
+    std::vector<double> out;
+    for (auto& sample : samples) out.push_back(median(std::move(sample)));
+    return out;
+}
+
+struct Candidate {
+    std::string name;
+    CpuLevel level;
+    Precision precision;
+};
+
+/// What one child measures, and what holds its peers to the instruction set.
+struct Group {
+    std::string_view name;
+    CpuLevel needs;
+    std::string_view environment;
+    std::vector<Candidate> candidates;
+};
+
+std::vector<Group> groups() {
+    return {
+        {"avx2", CpuLevel::avx2, "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
+         {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2}, {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
+        {"avx512", CpuLevel::avx512, "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
+         {{"matmul_f32_avx512", CpuLevel::avx512, Precision::f32}}},
+        {"vnni", CpuLevel::vnni, "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
+         {{"matmul_i8x2_vnni", CpuLevel::vnni, Precision::i8x2}}},
+        {"amx", CpuLevel::amx, "",
+         {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2}, {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
+    };
+}
+
+struct Row {
+    std::string name, unit, peer;
+    double value = 0, peer_value = 0;
+};
+
+void print_row(const Row& row) {
+    std::printf("%s\t%s\t%s\t%.9g\t%.9g\n", row.name.c_str(), row.unit.c_str(), row.peer.c_str(), row.value,
+                row.peer_value);
+}
+
+/// Medians of the seconds of the peers, then of our candidates, for one shape.
+std::vector<double> measure_shape(const Shape& s, const std::vector<SgemmPeer>& peers,
+                                  const std::vector<Candidate>& ours, kernels::ThreadPool& pool, int rounds) {
+    std::vector<float> a(s.m * s.k), b(s.k * s.n), c(s.m * s.n);
+    std::uint32_t state = 1;
+    const auto next = [&state] {
+        state = state * 1664525u + 1013904223u;
+        return static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+    };
+    std::generate(a.begin(), a.end(), next);
+    std::generate(b.begin(), b.end(), next);
+    std::vector<std::function<void()>> bodies;
+    for (const SgemmPeer& peer : peers) {
+        bodies.push_back([&, run = peer.run] { run(s.m, s.n, s.k, a.data(), b.data(), c.data()); });
+    }
+    for (const Candidate& candidate : ours) {
+        bodies.push_back([&, level = candidate.level, precision = candidate.precision] {
+            matmul_at(level, precision, {a.data(), s.m, s.k, s.k, 1}, {b.data(), s.k, s.n, s.n, 1}, c.data(), s.n, pool);
+        });
+    }
+    return interleaved(bodies, rounds);
+}
+
+void measure_group(const Group& group, int rounds) {
+    kernels::ThreadPool pool(1);
+    const std::vector<SgemmPeer> peers = {openblas(), onednn()};
+    const std::vector<Candidate>& ours = group.candidates;
+    std::vector<double> log_ours(ours.size());
+    double log_best = 0;
+    for (const Shape& s : kShapes) {
+        const std::vector<double> seconds = measure_shape(s, peers, ours, pool, rounds);
+        const double work = 2e-9 * static_cast<double>(s.m * s.n * s.k);
+        const double best = *std::min_element(seconds.begin(), seconds.begin() + static_cast<long>(peers.size()));
+        log_best += std::log(work / best) / std::size(kShapes);
+        std::fprintf(stderr, "%4llu x %4llu x %4llu  best sgemm %7.1f", static_cast<unsigned long long>(s.m),
+                     static_cast<unsigned long long>(s.n), static_cast<unsigned long long>(s.k), work / best);
+        for (std::size_t i = 0; i < ours.size(); ++i) {
+            const double rate = work / seconds[peers.size() + i];
+            log_ours[i] += std::log(rate) / std::size(kShapes);
+            std::fprintf(stderr, "  %s %7.1f (%.3f)", ours[i].name.c_str(), rate, best / seconds[peers.size() + i]);
+        }
+        std::fputc('\n', stderr);
+    }
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        print_row({ours[i].name, "GFLOP/s", "best of " + peers[0].name + ", " + peers[1].name, std::exp(log_ours[i]),
+                   std::exp(log_best)});
+    }
+}
+
+void measure_hash(int rounds) {
+    constexpr std::uint64_t kRows = 4096, kCols = 1024;
+    const std::vector<std::uint8_t> data(kRows * kCols * 4, 0x5a);
+    kernels::ThreadPool pool(1);
+    const auto tree = [&] { kernels::tensor_root(data.data(), kernels::DType::f32, {kRows, kCols}, pool); };
+    const auto plain = [&] {
+        merkle::Sha256 hash;
+        for (std::size_t at = 0; at < data.size(); at += 4096) hash.update(View(data.data() + at, 4096)).finish();
+    };
+    const std::vector<double> seconds = interleaved({plain, tree}, rounds);
+    const double gigabytes = 1e-9 * static_cast<double>(data.size());
+    print_row({"hash_tile_tree", "GB/s", "OpenSSL SHA-256 of 4 KiB messages", gigabytes / seconds[1], gigabytes / seconds[0]});
+}
+
+/// The rows that a child prints.
+std::vector<Row> child_rows(const std::string& command) {
+    std::vector<Row> rows;
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    std::array<char, 512> line;
+    while (pipe && std::fgets(line.data(), line.size(), pipe.get())) {
+        std::array<std::string, 5> field;
+        std::size_t at = 0;
+        for (const char* p = line.data(); *p != '\0' && *p != '\n' && at < field.size(); ++p) {
+            if (*p == '\t') ++at;
+            else field[at].push_back(*p);
+        }
+        rows.push_back({field[0], field[1], field[2], std::strtod(field[3].c_str(), nullptr),
+                        std::strtod(field[4].c_str(), nullptr)});
+    }
+    return rows;
+}
+
+std::string machine() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        const std::size_t colon = line.find(": ");
+        if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    }
+    return "unknown";
+}
+
+std::string own_path() {
+    std::array<char, 4096> path;
+    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+    return length <= 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+void report(const std::vector<Row>& rows, bool json) {
+    if (json) std::printf("{\"machine\":\"%s, one core\",\"results\":[", machine().c_str());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const Row& r = rows[i];
+        const double ratio = r.value / r.peer_value;
+        if (json) {
+            std::printf("%s{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\",\"peer_value\":%.4g,\"ratio\":%.4g}",
+                        i == 0 ? "" : ",", r.name.c_str(), r.value, r.unit.c_str(), r.peer.c_str(), r.peer_value, ratio);
+        } else {
+            std::printf("%-20s %8.2f %-8s %8.2f  ratio %.3f  (%s)\n", r.name.c_str(), r.value, r.unit.c_str(),
+                        r.peer_value, ratio, r.peer.c_str());
+        }
+    }
+    if (json) std::printf("]}\n");
+}
+
+int measure_all(bool json, int rounds) {
+    std::vector<Row> rows;
+    for (const Group& group : groups()) {
+        if (kernels::cpu_levels().back() < group.needs) {
+            for (const Candidate& c : group.candidates) {
+                std::fprintf(stderr, "skipped: %s: this machine has no %s\n", c.name.c_str(), group.name.data());
+            }
+            continue;
+        }
+        const std::vector<Row> measured =
+            child_rows("OMP_NUM_THREADS=1 " + std::string(group.environment) + " '" + own_path() + "' --group " +
+                       std::string(group.name) + " --rounds " + std::to_string(rounds));
+        rows.insert(rows.end(), measured.begin(), measured.end());
+    }
+    const std::vector<Row> hashing = child_rows("'" + own_path() + "' --group hash --rounds " + std::to_string(rounds));
+    rows.insert(rows.end(), hashing.begin(), hashing.end());
+    report(rows, json);
+    return rows.empty() ? 1 : 0;
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& arguments) {
+    bool json = false;
+    int rounds = 7;
+    std::string wanted;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const bool more = i + 1 < arguments.size();
+        if (arguments[i] == "--json") json = true;
+        else if (arguments[i] == "--rounds" && more) rounds = std::max(1, std::atoi(arguments[++i].c_str()));
+        else if (arguments[i] == "--group" && more) wanted = arguments[++i];
+        else return std::fputs("usage: bench_kernels [--json] [--rounds N]\n", stderr), 2;
+    }
+    if (wanted.empty()) return measure_all(json, rounds);
+    if (wanted == "hash") return measure_hash(rounds), 0;
+    for (const Group& group : groups()) {
+        if (group.name == wanted) return measure_group(group, rounds), 0;
+    }
+    return 2;
+}
+
+}  // namespace retrace::bench
+
+int main(int argc, char** argv) { return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc)); }
