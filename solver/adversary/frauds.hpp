@@ -34,8 +34,8 @@ struct FraudSteps {
 };
 FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule);
 
-/// A fraud by tampering: one ulp in each step that `wrong` names, in the last matrix product for which the state then
-/// differs (in another op if the program has none).
+/// A fraud by tampering: one ulp in each step that `wrong` names, in the first matrix product where it makes so much
+/// of the state differ that later steps do not round it away (else where it makes the most differ).
 class UlpRunner final : public ProgramRunner {
 public:
     using Steps = std::function<bool(std::uint64_t step)>;

@@ -24,17 +24,30 @@ bool can_nudge(std::uint32_t bits) {
     return exponent > 0 && exponent < 254;
 }
 
-constexpr std::size_t kElementsTried = 8;
+constexpr std::size_t kElementsTried = 8;   // Of one op.
+constexpr std::size_t kTargetsTried = 64;
+/// Bytes of the state that differ from the honest one before a nudge counts as one that later steps do not round away.
+constexpr std::size_t kLasting = 256;
 
-/// Matrix products from the last to the first, then all other ops in the same order.
+/// Matrix products in program order (early ones spread the furthest), then all other ops.
 std::vector<std::uint32_t> candidates(const kernels::Program& program) {
     std::vector<std::uint32_t> ops;
-    for (std::uint32_t i = static_cast<std::uint32_t>(program.ops.size()); i-- > 0;) {
+    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
         if (program.tensors[program.output_of(i)].dtype == DType::f32) ops.push_back(i);
     }
     std::stable_partition(ops.begin(), ops.end(),
                           [&](std::uint32_t op) { return program.ops[op].code == kernels::OpCode::matmul; });
     return ops;
+}
+
+std::size_t difference(const State& a, const State& b) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+        const Bytes& x = a.tensors[i].data;
+        const Bytes& y = b.tensors[i].data;
+        for (std::size_t k = 0; k < x.size(); ++k) bytes += x[k] != y[k] ? 1 : 0;
+    }
+    return bytes;
 }
 
 }  // namespace
@@ -60,6 +73,8 @@ void UlpRunner::arm(const State& state) {
 std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
     State honest = before;
     ProgramRunner::step(honest);
+    std::optional<Target> best;
+    std::size_t most = 0, targets = 0;
     for (const std::uint32_t op : candidates(program())) {
         executor().set_tamper({});
         const Tensor output = ProgramRunner::outputs(before, {op}).front();
@@ -67,14 +82,20 @@ std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
         for (std::uint64_t element = 0; element < output.elements() && tried < kElementsTried; ++element) {
             if (!can_nudge(output.bits(element))) continue;
             ++tried;
+            ++targets;
             tamper_with({op, element});
             State nudged = before;
             ProgramRunner::step(nudged);
-            if (nudged == honest) continue;
-            return Target{op, element};
+            const std::size_t bytes = difference(nudged, honest);
+            if (bytes > most) {
+                most = bytes;
+                best = Target{op, element};
+            }
+            if (most >= kLasting) return best;
         }
+        if (targets >= kTargetsTried && best) return best;
     }
-    return std::nullopt;
+    return best;
 }
 
 std::vector<kernels::Metric> UlpRunner::step(State& state) {

@@ -68,10 +68,10 @@ std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcep
 solver::RunnerFactory accusing_runners() {
     return [](const solver::TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
               kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
-        const auto first_of_segment = [interval = terms.schedule.interval](std::uint64_t step) {
-            return step % interval == 0;
+        const auto last_of_segment = [schedule = terms.schedule](std::uint64_t step) {
+            return (step + 1) % schedule.interval == 0 || step + 1 == schedule.steps;
         };
-        return std::make_unique<solver::UlpRunner>(first_of_segment, program, std::move(inputs), pool);
+        return std::make_unique<solver::UlpRunner>(last_of_segment, program, std::move(inputs), pool);
     };
 }
 

@@ -18,7 +18,7 @@ enum class VerifierFraud : std::uint8_t {
 std::string_view slug(VerifierFraud fraud) noexcept;
 std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept;
 
-/// Runners of a false accuser: one ulp in the first step of every segment. Its agent is an honest one on a workshop
+/// Runners of a false accuser: one ulp in the last step of every segment. Its agent is an honest one on a workshop
 /// with these runners.
 solver::RunnerFactory accusing_runners();
 
