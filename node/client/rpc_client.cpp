@@ -158,6 +158,22 @@ Result<std::optional<TxOutcome>, RpcFailure> RpcClient::outcome(const Hash32& tx
     return std::optional<TxOutcome>(std::move(out));
 }
 
+Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs(const ledger::Address& address, std::uint64_t from,
+                                                           std::uint64_t to) {
+    RETRACE_TRY(value, call("eth_getLogs", {json::object{{"address", rpc::data(address)},
+                                                         {"fromBlock", rpc::quantity(from)},
+                                                         {"toBlock", rpc::quantity(to)}}}));
+    if (!value.is_array()) return Unexpected{strange("no logs")};
+    std::vector<PlacedLog> out;
+    for (const json::value& entry : value.get_array()) {
+        RETRACE_TRY(log, parse_log(entry));
+        RETRACE_TRY(height, member(entry, "blockNumber", rpc::parse_u64));
+        RETRACE_TRY(tx, member(entry, "transactionHash", rpc::parse_hash));
+        out.push_back({height, tx, std::move(log)});
+    }
+    return out;
+}
+
 Result<bool, RpcFailure> RpcClient::known(const Hash32& tx) {
     RETRACE_TRY(value, call("eth_getTransactionByHash", {rpc::data(tx)}));
     return !value.is_null();

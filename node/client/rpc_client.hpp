@@ -32,6 +32,13 @@ struct TxOutcome {
     std::vector<ledger::Log> logs;
 };
 
+/// A log and where it stands.
+struct PlacedLog {
+    std::uint64_t height = 0;
+    Hash32 tx;                         ///< Zero for what blocks do by themselves.
+    ledger::Log log;
+};
+
 /// One kept-alive connection. Blocks; not thread-safe.
 class RpcClient {
 public:
@@ -60,6 +67,8 @@ public:
     Result<Hash32, RpcFailure> send_raw(View tx);
     /// nullopt while it is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
+    /// Logs of `address` in blocks from … to, in order.
+    Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from, std::uint64_t to);
     /// The node knows the transaction, mined or not.
     Result<bool, RpcFailure> known(const Hash32& tx);
 

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/requester.hpp"
+
+#include <fstream>
+#include <thread>
+
+#include "kernels/contract.hpp"
+#include "market/escrow.hpp"
+#include "node/data/dataset.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace views = contracts::views;
+using Progress = std::function<void(const ArtifactClient::Progress&)>;
+
+Result<Bytes> read_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return error(path.string() + ": cannot be read");
+    return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std::uint64_t* bytes) {
+    RETRACE_TRY(file, read_file(path));
+    const auto root = store.put_program(file);
+    if (!root) return error(path.string() + ": " + root.error().message);
+    if (bytes != nullptr) *bytes = file.size();
+    return *root;
+}
+
+}  // namespace
+
+Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
+    market::TaskSpec spec;
+    spec.name = task.name;
+    RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
+    spec.program_root = program;
+    if (!task.initialiser) return error("a task without an initialiser program is not supported yet; compile it anew");
+    RETRACE_TRY(init, put_program(store, *task.initialiser, nullptr));
+    spec.init_root = init;
+    RETRACE_TRY(data, load_dataset(task.data));
+    for (const DataSet::Part& part : data.parts) {
+        const auto stored = store.put_tensor(part.tensor);
+        if (!stored) return error(task.data.string() + ": " + stored.error().message);
+        spec.data_roots.push_back(*stored);
+    }
+    spec.steps = task.steps;
+    spec.interval = task.interval;
+    spec.seed = task.seed;
+    spec.contract_hash = kernels::contract_hash();
+    spec.price_ceiling = task.price_ceiling;
+    spec.audit_bp = task.audit_bp;
+    spec.auditors = task.auditors;
+    spec.replicas = task.replicas;
+    spec.hardware_class = task.hardware_class;
+    spec.checkpoint_blocks = task.checkpoint_blocks;
+    spec.replay_blocks = task.replay_blocks;
+    spec.finish_blocks = task.finish_blocks;
+    return spec;
+}
+
+Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url, const Progress& progress) {
+    ArtifactClient uploader(store);
+    uploader.set_progress(progress);
+    const auto checked = [](const Status<Failure>& status) -> Status<> {
+        if (!status) return error("upload: " + status.error().message);
+        return Unit{};
+    };
+    RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.program_root)));
+    if (!spec.init_root.is_zero()) RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.init_root)));
+    for (const Hash32& root : spec.data_roots) RETRACE_CHECK(checked(uploader.upload_tensor(node_url, root)));
+    return Unit{};
+}
+
+Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
+                             const Progress& progress) {
+    PostedTask out;
+    RETRACE_TRY(spec, spec_of(task, store));
+    out.spec = std::move(spec);
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    const auto params = views::params(state);
+    if (!params) return error("the node at " + client.url() + " has no Retrace contracts");
+    if (params->contract_hash != out.spec.contract_hash) {
+        return error("the chain follows another kernel contract than this program; use a matching version");
+    }
+    const auto escrow = market::escrow_of(out.spec, *params);
+    if (!escrow) return error("price_ceiling is too large");
+    out.escrow = escrow->total();
+    const ledger::U256 balance = state.account(submitter.address()).balance;
+    if (balance < out.escrow) {
+        return error("the task needs " + format_coins(out.escrow) + " coins in escrow and the account has " +
+                     format_coins(balance) + "; lower price_ceiling or steps, or fund the account");
+    }
+    RETRACE_TRY(outcome, submitter.execute("post task", contracts::PostTask{out.spec}, out.escrow));
+    for (const ledger::Log& log : outcome.logs) {
+        if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
+    }
+    if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
+    RETRACE_CHECK(upload_task(out.spec, store, client.url(), progress));
+    return out;
+}
+
+Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    const auto task = views::task(state, id);
+    const auto spec = views::spec(state, id);
+    if (!state.failure() && (!task || !spec)) return error("there is no task " + std::to_string(id));
+    TaskStatus out;
+    if (task && spec) {
+        out.task = *task;
+        out.spec = *spec;
+        for (std::uint32_t i = 0; i < task->runs; ++i) {
+            if (auto run = views::run(state, id, i)) out.runs.push_back(std::move(*run));
+        }
+    }
+    if (!out.runs.empty()) {
+        const market::Run& run = out.runs.back();
+        out.committed = run.next_state == 0 ? 0 : run.next_state - 1;
+        out.paid = run.paid;
+        for (std::uint64_t i = 0; i < out.committed; ++i) {
+            const auto segment = views::segment(state, id, run.index, i);
+            out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
+        }
+    }
+    if (state.failure()) return error(state.failure()->message);
+    return out;
+}
+
+Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
+                                     const std::function<void(const TaskStatus&)>& on_change) {
+    std::optional<market::Task> before;
+    std::uint64_t committed = 0, verified = 0;
+    for (;;) {
+        auto status = task_status(client, id);
+        if (!status) return status;
+        if (!before || *before != status->task || committed != status->committed || verified != status->verified) {
+            on_change(*status);
+        }
+        before = status->task;
+        committed = status->committed;
+        verified = status->verified;
+        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+}
+
+namespace {
+
+/// State `index` of the run that was paid for it (or, for the first, that began with it).
+struct StatePlace {
+    std::uint32_t run = 0;
+    market::Checkpoint checkpoint;
+};
+std::optional<StatePlace> place_of(const ledger::StateView& view, const TaskStatus& status, std::uint64_t index) {
+    std::optional<StatePlace> found;
+    for (const market::Run& run : status.runs) {
+        const bool forfeited = run.state == market::RunState::forfeited || run.state == market::RunState::left;
+        if (index < run.first_state || (forfeited && index > run.paid)) continue;
+        const auto checkpoint = views::checkpoint(view, run.task, run.index, index);
+        if (checkpoint && checkpoint->opened) found = StatePlace{run.index, *checkpoint};
+    }
+    return found;
+}
+
+Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status) {
+    Receipt out;
+    const auto chain_id = client.chain_id();
+    const auto height = client.height();
+    if (!chain_id || !height) return error("no answer from the node at " + client.url());
+    out.chain_id = *chain_id;
+    out.task = status.task.id;
+    out.requester = ledger::to_0x(status.task.requester);
+    out.solver = ledger::to_0x(status.runs.back().solver);
+    out.contract = status.spec.contract_hash;
+    out.program = status.spec.program_root;
+    out.init = status.spec.init_root;
+    out.data = status.spec.data_roots;
+    out.seed = status.spec.seed;
+    out.steps = status.spec.steps;
+    out.interval = status.spec.interval;
+    out.posted_height = status.task.posted_height;
+    std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
+    const auto logs = client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
+    if (!logs) return error(logs.error().message);
+    for (const PlacedLog& placed : *logs) {
+        if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
+            verified[event->audit] = placed.height;
+        } else if (const auto moved = contracts::decode_event<contracts::TaskStateChanged>(placed.log)) {
+            const bool settled = moved->task == out.task && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
+            if (settled) out.settled_height = placed.height;
+        }
+    }
+    for (std::uint64_t index = 0; index <= status.spec.segments(); ++index) {
+        const auto place = place_of(view, status, index);
+        if (!place) continue;
+        out.states.push_back({index, place->checkpoint.open_height, place->checkpoint.root});
+        if (index == 0) continue;
+        const auto segment = views::segment(view, out.task, place->run, index - 1);
+        const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
+        if (!audit || !verified.contains(audit->id)) continue;
+        Receipt::Audit entry{index - 1, verified[audit->id], {}};
+        for (const market::Seat& seat : audit->seats) {
+            if (seat.state == market::SeatState::matched) entry.auditors.push_back(ledger::to_0x(seat.auditor));
+        }
+        out.audits.push_back(std::move(entry));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store, const Progress& progress) {
+    RETRACE_TRY(status, task_status(client, id));
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState view(client, *height);
+    const auto place = place_of(view, status, status.spec.segments());
+    if (status.runs.empty() || !place) {
+        return error("task " + std::to_string(id) + " has no model yet: it is " + std::string(market::slug(status.task.state)));
+    }
+    std::vector<std::string> peers = endpoints_of(view, id);
+    peers.push_back(client.url());
+    ArtifactClient fetcher(store);
+    fetcher.set_progress(progress);
+    if (const auto got = fetcher.fetch_program(peers, status.spec.program_root); !got) return error(got.error().message);
+    if (const auto got = fetcher.fetch_state(peers, place->checkpoint.root); !got) return error(got.error().message);
+    auto program = store.program(status.spec.program_root);
+    auto state = store.state(place->checkpoint.root);
+    if (!program) return error(program.error().message);
+    if (!state) return error(state.error().message);
+    RETRACE_TRY(receipt, make_receipt(client, view, status));
+    if (view.failure()) return error(view.failure()->message);
+    return Delivered{std::move(*program), std::move(*state), std::move(receipt)};
+}
+
+}  // namespace retrace::node

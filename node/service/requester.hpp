@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The requester's side: post a task with its artifacts, follow it, fetch the model.
+#pragma once
+
+#include <functional>
+
+#include "node/artifacts/client.hpp"
+#include "node/artifacts/receipt.hpp"
+#include "node/service/submitter.hpp"
+#include "node/service/views.hpp"
+#include "node/task/task_file.hpp"
+
+namespace retrace::node {
+
+struct PostedTask {
+    std::uint64_t id = 0;
+    market::TaskSpec spec;
+    ledger::U256 escrow;
+};
+
+/// What the ledger would be asked: roots computed from the files of the task, all checked. `store` then holds the programs
+/// and data.
+Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store);
+
+/// Posts the task and uploads programs and data to the node, which serves them until settlement. An upload that broke off
+/// can be repeated with `upload_task`.
+Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
+                             const std::function<void(const ArtifactClient::Progress&)>& progress);
+Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
+                     const std::function<void(const ArtifactClient::Progress&)>& progress);
+
+struct TaskStatus {
+    market::Task task;
+    market::TaskSpec spec;
+    std::vector<market::Run> runs;            ///< All so far.
+    std::uint64_t committed = 0;              ///< Segments whose end is committed, in the newest run.
+    std::uint64_t verified = 0, paid = 0;     ///< Segments.
+};
+Result<TaskStatus> task_status(RpcClient& client, std::uint64_t task);
+
+/// Blocks until the task is in a final state or in `delivering`; `on_change` hears of every block in which it moved.
+Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t task,
+                                     const std::function<void(const TaskStatus&)>& on_change);
+
+struct Delivered {
+    kernels::Program program;
+    kernels::State state;                     ///< After the last step.
+    Receipt receipt;
+};
+/// The final state, from whoever serves it, checked against the root on the ledger; and the receipt.
+Result<Delivered> fetch_model(RpcClient& client, std::uint64_t task, Store& store,
+                              const std::function<void(const ArtifactClient::Progress&)>& progress);
+
+}  // namespace retrace::node
