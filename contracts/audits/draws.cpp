@@ -66,6 +66,7 @@ void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std:
     if (!audited) {
         segment.state = SegmentState::unaudited;
         store(fx.state, keys::segment(task, run_index, index), segment);
+        wake_openings(fx, task, index);
         wake_openings(fx, task, index + 1);
         advance_payments(fx, task, run_index);
     }

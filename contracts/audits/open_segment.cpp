@@ -20,11 +20,6 @@ Verdict admit_phase(const StateView& view, std::uint64_t task, std::uint32_t run
     return audit.phase == phase ? Verdict::ok : Verdict::wrong_phase;
 }
 
-market::Audit audit_of(const Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
-    const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
-    return must_load<market::Audit>(fx.state, keys::audit(segment.audit));
-}
-
 }  // namespace
 
 Verdict check(const OpenSegment& call) {
@@ -41,9 +36,8 @@ Verdict admit(const OpenSegment& call, const TxContext& context, const StateView
 }
 
 void apply(const OpenSegment& call, const TxContext&, Effects& fx) {
-    if (!open_state(fx, call.task, call.run, call.segment, call.salt, call.root)) return;
-    market::Audit audit = audit_of(fx, call.task, call.run, call.segment);
-    enter_collecting(fx, audit);
+    if (open_state(fx, call.task, call.run, call.segment, call.salt, call.root))
+        wake_openings(fx, call.task, call.segment);
 }
 
 Verdict check(const RevealSegment& call) {
@@ -60,10 +54,8 @@ Verdict admit(const RevealSegment& call, const TxContext& context, const StateVi
 }
 
 void apply(const RevealSegment& call, const TxContext&, Effects& fx) {
-    if (!open_state(fx, call.task, call.run, call.segment + 1, call.salt, call.root)) return;
-    market::Audit audit = audit_of(fx, call.task, call.run, call.segment);
-    enter_verdicts(fx, audit);
-    wake_openings(fx, call.task, call.segment + 1);
+    if (open_state(fx, call.task, call.run, call.segment + 1, call.salt, call.root))
+        wake_openings(fx, call.task, call.segment + 1);
 }
 
 }  // namespace retrace::contracts

@@ -34,6 +34,7 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
     segment.state = SegmentState::unaudited;
     store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+    wake_openings(fx, audit.task, audit.segment);
     wake_openings(fx, audit.task, audit.segment + 1);
     advance_payments(fx, audit.task, audit.run);
 }

@@ -31,25 +31,47 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     schedule(fx, segment->window_end, {DueKind::payment, run.task, run.index, 0});
 }
 
+/// The audit of a segment, while it is open.
+std::optional<market::Audit> open_audit(const Effects& fx, const market::Run& run, std::uint64_t segment) {
+    const auto record = views::segment(fx.state, run.task, run.index, segment);
+    if (!record || record->state != SegmentState::auditing) return std::nullopt;
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(record->audit));
+    if (audit.phase == AuditPhase::closed) return std::nullopt;
+    return audit;
+}
+
+/// Opened: the audits on both sides of the state go on.
+void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
+    if (index > run.first_state)
+        if (auto before = open_audit(fx, run, index - 1); before && before->phase == AuditPhase::revealing)
+            enter_verdicts(fx, *before);
+    if (auto after = open_audit(fx, run, index);
+        after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
+        enter_collecting(fx, *after);
+}
+
+/// Not opened, and legal now: the deadlines of whoever waits for the opening start.
+void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, market::Checkpoint checkpoint) {
+    if (auto after = open_audit(fx, run, index); after && after->phase == AuditPhase::waiting)
+        enter_opening(fx, *after);
+    // A state is owed to the segment that ends there; the first one, to the segment that starts there.
+    const std::uint64_t owed = index == run.first_state ? index : index - 1;
+    const auto segment = views::segment(fx.state, run.task, run.index, owed);
+    if (index > run.first_state)
+        if (auto before = open_audit(fx, run, owed); before && before->phase == AuditPhase::revealing &&
+                                                     before->deadline == 0)
+            return start_reveal_deadline(fx, *before);
+    if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
+    checkpoint.open_deadline = fx.height + fx.params.open_blocks;
+    store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
+    schedule(fx, checkpoint.open_deadline + 1, {DueKind::open_deadline, run.task, run.index, index});
+}
+
 void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
-    auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
-    if (!checkpoint || !may_open(fx.state, task, run, index)) return;
-    if (const auto next = views::segment(fx.state, task.id, run.index, index);
-        next && next->state == SegmentState::auditing) {
-        auto audit = must_load<market::Audit>(fx.state, keys::audit(next->audit));
-        if (audit.phase == AuditPhase::waiting)
-            checkpoint->opened ? enter_collecting(fx, audit) : enter_opening(fx, audit);
-    }
-    if (index == run.first_state || checkpoint->opened) return;
-    const auto before = must_load<market::Segment>(fx.state, keys::segment(task.id, run.index, index - 1));
-    if (before.state == SegmentState::auditing) {
-        auto audit = must_load<market::Audit>(fx.state, keys::audit(before.audit));
-        if (audit.phase == AuditPhase::revealing && audit.deadline == 0) start_reveal_deadline(fx, audit);
-    } else if (before.state == SegmentState::unaudited && checkpoint->open_deadline == 0) {
-        checkpoint->open_deadline = fx.height + fx.params.open_blocks;
-        store(fx.state, keys::checkpoint(task.id, run.index, index), *checkpoint);
-        schedule(fx, checkpoint->open_deadline + 1, {DueKind::open_deadline, task.id, run.index, index});
-    }
+    const auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
+    if (!checkpoint) return;
+    if (checkpoint->opened) continue_audits(fx, run, index);
+    else if (may_open(fx.state, task, run, index)) start_deadlines(fx, run, index, *checkpoint);
 }
 
 }  // namespace
