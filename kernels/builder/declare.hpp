@@ -34,7 +34,8 @@ inline Precision head_precision(Precision precision) {
     return precision == Precision::i8x2 ? Precision::i8x3 : precision;
 }
 
-/// "gpt", "llama": x int32 [batch·tokens] → logits [batch·tokens, classes]; "vit": x [batch, c, h, w] → [batch, classes].
+/// "gpt", "llama": x int32 [batch·tokens] → logits [batch·tokens, classes]; "vit": x [batch, c, h, w] →
+/// [batch, classes].
 Value build_transformer(Declarer& declare, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision);
 Status<> check_transformer(const ModelSpec& spec);
 

@@ -26,6 +26,11 @@ Dims broadcast_dims(const std::vector<OpFacts::Operand>& operands) {
     return best != nullptr ? *best : Dims{whole.rows, whole.cols};
 }
 
+[[noreturn]] void misuse(const OpRule& rule, const Error& why,
+                         std::source_location where = std::source_location::current()) {
+    fail_invariant((std::string(rule.name) + ": " + why.message).c_str(), where);
+}
+
 }  // namespace
 
 Value Graph::add(Node node) {
@@ -87,11 +92,11 @@ Value Graph::op(OpCode code, std::vector<Value> inputs, std::vector<std::uint64_
     facts.output = std::move(free_output);
     const OpRule* rule = find_rule(code);
     ensure(rule != nullptr, "an op of the table");
-    Result<OpFacts::Operand> output = rule->output(facts);
-    if (!output) fail_invariant((std::string(rule->name) + ": " + output.error().message).c_str(), std::source_location::current());
+    const Result<OpFacts::Operand> output = rule->output(facts);
+    if (!output) misuse(*rule, output.error());
     facts.output = *output;
     const Status<> status = check_facts(facts);
-    if (!status) fail_invariant((std::string(rule->name) + ": " + status.error().message).c_str(), std::source_location::current());
+    if (!status) misuse(*rule, status.error());
     Node node;
     node.operand = std::move(facts.output);
     node.op = std::move(facts.op);
@@ -101,12 +106,14 @@ Value Graph::op(OpCode code, std::vector<Value> inputs, std::vector<std::uint64_
 void Graph::set_next(Value state, Value next) {
     Node& node = nodes_[state.id];
     ensure(node.kind == TensorKind::state && node.next == kNoWriter, "a state tensor without a next value");
-    ensure(nodes_[next.id].kind == TensorKind::op_output && shape(next) == shape(state), "an op output of the state's shape");
+    ensure(nodes_[next.id].kind == TensorKind::op_output && shape(next) == shape(state),
+           "an op output of the state's shape");
     node.next = next.id;
 }
 
 void Graph::set_metric(Value value, std::string name) {
-    ensure(nodes_[value.id].kind == TensorKind::op_output && shape(value) == OpFacts::Operand{}, "an fp32 scalar of an op");
+    ensure(nodes_[value.id].kind == TensorKind::op_output && shape(value) == OpFacts::Operand{},
+           "an fp32 scalar of an op");
     nodes_[value.id].name = std::move(name);
 }
 

@@ -17,7 +17,8 @@ Status<> check_training(const TrainingSpec& spec, std::uint64_t eval_samples, st
     if (spec.schedule != "constant" && spec.schedule != "cosine") {
         return error("training schedule \"" + spec.schedule + "\" unknown");
     }
-    if (spec.optimizer != Optimizer::sgd && spec.optimizer != Optimizer::adamw) return error("training optimizer unknown");
+    if (spec.optimizer != Optimizer::sgd && spec.optimizer != Optimizer::adamw)
+        return error("training optimizer unknown");
     if (spec.precision < Precision::f32 || spec.precision > Precision::i8x3) return error("training precision unknown");
     if (eval_samples == 0 || eval_samples > kSamplesMax) return error("eval_samples out of range");
     if (eval_batch == 0 || eval_batch > eval_samples) return error("eval_batch is zero or larger than eval_samples");
@@ -94,7 +95,8 @@ Result<Program> build_init(const TrainingSpec& spec, const std::vector<Parameter
     return g.build();
 }
 
-Result<Program> build_eval(const ModelSpec& model, const TrainingSpec& spec, std::uint64_t samples, std::uint64_t rows) {
+Result<Program> build_eval(const ModelSpec& model, const TrainingSpec& spec, std::uint64_t samples,
+                           std::uint64_t rows) {
     Graph g;
     Tape tape(g);
     const Value index = g.op(OpCode::sequential_index, {}, {}, {DType::i32, {rows}});
@@ -106,7 +108,8 @@ Result<Program> build_eval(const ModelSpec& model, const TrainingSpec& spec, std
     // The last batch may reach past the data set.
     const std::uint64_t labels = g.dims(batch.labels)[0];
     const Value limit = g.scalar_i32(static_cast<std::int32_t>(samples));
-    const Value known = g.op(OpCode::less, {reshape(g, index, {rows, 1}), limit}, {}, {DType::f32, {rows, labels / rows}});
+    const Value known =
+        g.op(OpCode::less, {reshape(g, index, {rows, 1}), limit}, {}, {DType::f32, {rows, labels / rows}});
     const Value inside = reshape(g, known, {labels, 1});
     g.set_metric(softmax_cross_entropy(g, out.logits, batch.labels, inside).loss, "loss");
     const Value right = g.op(OpCode::equal, {argmax_rows(g, out.logits), batch.labels});

@@ -32,7 +32,8 @@ ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& f
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
         Step step;
         const OpFacts& own = facts[op];
-        step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype, own.output.dtype);
+        step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype,
+                                    own.output.dtype);
         step.inputs = static_cast<std::uint32_t>(own.inputs.size());
         for (std::uint32_t i = 0; i < step.inputs; ++i) {
             step.in[i] = place(own.op.inputs[i]);
@@ -61,8 +62,9 @@ void ElementGroup::run_block(const Block& block, const std::vector<const std::ui
             in[i] = {memory[side.at] + at * side.size, moves};
         }
         // The planner gave the outputs their memory.
-        std::uint8_t* out = step.out.scratch ? scratch + step.out.at * kBlock * 4
-                                             : const_cast<std::uint8_t*>(memory[step.out.at]) + block.first * step.out.size;
+        std::uint8_t* out =
+            step.out.scratch ? scratch + step.out.at * kBlock * 4
+                             : const_cast<std::uint8_t*>(memory[step.out.at]) + block.first * step.out.size;
         step.loop(in.data(), out, block.count);
     }
 }

@@ -20,7 +20,8 @@ enum class Backend : std::uint8_t {
 /// What a step depends on besides the state: everything is named by the task.
 struct Inputs {
     std::uint64_t seed = 0;
-    std::vector<const Tensor*> datasets;  ///< In program order; outlive the call; dtype and dims as recorded (asserted).
+    std::vector<const Tensor*>
+        datasets;  ///< In program order; outlive the call; dtype and dims as recorded (asserted).
 };
 
 struct Metric {

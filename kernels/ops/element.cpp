@@ -96,7 +96,8 @@ Status<> check_facts(const OpFacts& facts) {
     }
     if (facts.op.stream.size() > kNameMax) return error("stream name too long");
     if (!rule->has_stream && !facts.op.stream.empty()) return error("has no random stream");
-    for (std::size_t i = 0; i < inputs; ++i) RETRACE_CHECK(check_operand("input " + std::to_string(i), facts.inputs[i]));
+    for (std::size_t i = 0; i < inputs; ++i)
+        RETRACE_CHECK(check_operand("input " + std::to_string(i), facts.inputs[i]));
     RETRACE_CHECK(check_operand("output", facts.output));
     RETRACE_TRY(expected, rule->output(facts));
     if (facts.output.dtype != expected.dtype) return error("the output has the wrong dtype");

@@ -78,7 +78,8 @@ std::uint64_t scatter_links(const OpFacts& facts) {
 }
 
 std::uint64_t scatter_cost(const OpFacts& facts) {
-    return saturating_add(elements_of(facts.inputs[0]), saturating_mul(elements_of(facts.output), scatter_links(facts)));
+    return saturating_add(elements_of(facts.inputs[0]),
+                          saturating_mul(elements_of(facts.output), scatter_links(facts)));
 }
 
 /// The window that covers pixel `at` at kernel position `k`; nullopt if none does.

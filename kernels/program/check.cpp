@@ -76,8 +76,9 @@ Status<> check_constants(const Program& program, const Limits& limits) {
 Status<> check_op(const Program& program, std::uint32_t index) {
     const OpRecord& op = program.ops[index];
     const OpRule* rule = find_rule(op.code);
-    const std::string name = "op " + std::to_string(index) + " (" +
-                             (rule ? std::string(rule->name) : "code " + std::to_string(static_cast<unsigned>(op.code))) + ")";
+    const std::string name =
+        "op " + std::to_string(index) + " (" +
+        (rule ? std::string(rule->name) : "code " + std::to_string(static_cast<unsigned>(op.code))) + ")";
     if (!rule) return error(name + ": unknown op code");
     for (const std::uint32_t input : op.inputs) {
         if (input >= program.output_of(index)) return error(name + ": input is not an earlier tensor");

@@ -97,7 +97,8 @@ Result<Program> decode_program(View bytes, const Limits& limits) {
     if (!equal(in.raw(sizeof kMagic), View(kMagic))) return error("program: does not begin with RTP1");
     Program program;
     program.version = in.u32();
-    if (in.ok() && program.version != 1) return error("program: version " + std::to_string(program.version) + " unknown");
+    if (in.ok() && program.version != 1)
+        return error("program: version " + std::to_string(program.version) + " unknown");
     program.states = in.u32();
     program.constants = in.u32();
     program.datasets = in.u32();
@@ -107,7 +108,8 @@ Result<Program> decode_program(View bytes, const Limits& limits) {
     const std::uint64_t tensors =
         std::uint64_t{program.states} + program.constants + program.datasets + std::uint64_t{ops};
     if (tensors > limits.tensors) return over("tensors", tensors, limits.tensors);
-    if (tensors * kTensorBytesMin + std::uint64_t{ops} * kOpBytesMin + std::uint64_t{program.constants} * kConstantBytesMin >
+    if (tensors * kTensorBytesMin + std::uint64_t{ops} * kOpBytesMin +
+            std::uint64_t{program.constants} * kConstantBytesMin >
         in.left()) {
         return error("program: truncated");
     }

@@ -44,7 +44,8 @@ void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
             if (box.from_stride[inner] == 1 && box.to_stride[inner] == 1) {
                 std::memcpy(target, source, n * sizeof(T));
             } else {
-                for (std::uint64_t i = 0; i < n; ++i) target[i * box.to_stride[inner]] = source[i * box.from_stride[inner]];
+                for (std::uint64_t i = 0; i < n; ++i)
+                    target[i * box.to_stride[inner]] = source[i * box.from_stride[inner]];
             }
         }
     });

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "gradient_check.hpp"
+#include "tests/unit/kernels/gradient_check.hpp"
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/optimizer.hpp"
 #include "kernels/builder/training.hpp"
@@ -22,7 +22,8 @@ using testing::noise;
 
 TEST(Gradients, of_linear_layers_and_relu) {
     expect_gradients({{4, 9}, {12, 9}, {12}, {5, 12}}, [](Tape& tape, const std::vector<Value>& p) {
-        return linear(tape, relu(tape, linear(tape, p[0], p[1], p[2], Precision::f32)), p[3], std::nullopt, Precision::f32);
+        return linear(tape, relu(tape, linear(tape, p[0], p[1], p[2], Precision::f32)), p[3], std::nullopt,
+                      Precision::f32);
     });
 }
 
@@ -120,7 +121,8 @@ TEST(Optimizer, clipping_scales_all_gradients_to_the_norm) {
 }
 
 TEST(Gradients, add_up_where_a_value_is_used_twice_and_are_zero_where_it_is_not_used) {
-    const GradientProgram checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape, const std::vector<Value>& p) {
+    const GradientProgram checked = gradient_program({{3, 4}, {4, 4}, {7}}, [](Tape& tape,
+                                                                               const std::vector<Value>& p) {
         return linear(tape, linear(tape, p[0], p[1], std::nullopt, Precision::f32), p[1], std::nullopt, Precision::f32);
     });
     ThreadPool pool(1);
@@ -176,7 +178,9 @@ TEST(Schedule, warms_up_linearly_and_decays_as_a_cosine) {
     spec.schedule = "cosine";
     const std::vector<float> cosine = rates(spec, 14);
     for (int t = 4; t <= 12; ++t) {
-        EXPECT_NEAR(cosine[static_cast<std::size_t>(t)], 0.25 * (1 + std::cos(3.14159265358979 * (t - 4) / 8)), 1e-6) << t;
+        EXPECT_NEAR(cosine[static_cast<std::size_t>(t)],
+                    0.25 * (1 + std::cos(3.14159265358979 * (t - 4) / 8)), 1e-6)
+            << t;
     }
     EXPECT_EQ(cosine[13], cosine[12]);
 }

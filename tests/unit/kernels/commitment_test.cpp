@@ -52,7 +52,8 @@ Hash32 plain_root(const Tensor& tensor) {
 
 TEST(Commitment, tensor_roots_follow_the_definition_on_any_number_of_threads) {
     ThreadPool one(1), three(3);
-    const std::vector<Dims> shapes{{}, {1}, {32}, {33}, {31, 1}, {32, 32}, {33, 32}, {5, 7, 40}, {200, 130}, {0, 5}, {4, 0}};
+    const std::vector<Dims> shapes{{},       {1},        {32},       {33},   {31, 1}, {32, 32},
+                                   {33, 32}, {5, 7, 40}, {200, 130}, {0, 5}, {4, 0}};
     for (const DType dtype : {DType::f32, DType::i8, DType::u8, DType::i32, DType::boolean}) {
         for (const Dims& dims : shapes) {
             const Tensor tensor = random_tensor(dtype, dims, dims.size());

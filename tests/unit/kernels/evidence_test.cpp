@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/exec/op_call.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -24,7 +24,8 @@ private:
 /// Holds only the tiles that were named as evidence.
 class TileSource final : public TensorSource {
 public:
-    TileSource(const OpCase& one, std::set<TileRef> tiles) : TensorSource(one.inputs), one_(one), tiles_(std::move(tiles)) {}
+    TileSource(const OpCase& one, std::set<TileRef> tiles)
+        : TensorSource(one.inputs), one_(one), tiles_(std::move(tiles)) {}
     std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
         if (!tiles_.contains({slot, geometry(one_.facts.inputs[slot].dims).tile_of(element)})) return std::nullopt;
         return TensorSource::read(slot, element);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "gradient_check.hpp"
+#include "tests/unit/kernels/gradient_check.hpp"
 
 #include <gtest/gtest.h>
 

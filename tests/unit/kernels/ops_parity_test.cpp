@@ -5,7 +5,7 @@
 #include "kernels/exec/op_call.hpp"
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/cpu/loops.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
 
 namespace retrace::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include "kernels/exec/arena.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/plan.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
 
 namespace retrace::kernels {
 namespace {

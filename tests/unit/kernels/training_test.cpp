@@ -83,7 +83,9 @@ Tensor pixels(const ModelSpec& model) {
 }
 
 /// Token t of sample s; the label of a token is the next one.
-std::uint8_t token(std::uint64_t s, std::uint64_t t) { return static_cast<std::uint8_t>((s * 7 + t * (s % 3 + 1)) % 11); }
+std::uint8_t token(std::uint64_t s, std::uint64_t t) {
+    return static_cast<std::uint8_t>((s * 7 + t * (s % 3 + 1)) % 11);
+}
 
 std::pair<Tensor, Tensor> data(const ModelSpec& model) {
     if (model.kind == "gpt" || model.kind == "llama") {
