@@ -17,6 +17,9 @@ namespace retrace::node::rpc {
 
 class FilterStore;
 
+/// In the smallest unit per gas. While blocks are not full any tip is taken; this one is small change.
+inline constexpr std::uint64_t kSuggestedTip = 100'000'000;
+
 /// A native contract as `retrace_contracts` lists it.
 struct ContractInfo {
     std::string name;
@@ -33,7 +36,7 @@ struct Backend {
     FilterStore& filters;
     std::string version;           ///< "0.1.0"
     std::vector<ContractInfo> contracts;
-    ledger::U256 suggested_tip{100'000'000};
+    ledger::U256 suggested_tip{kSuggestedTip};
 
     std::uint64_t chain_id() const { return chain.genesis().chain_id; }
     std::uint64_t gas_limit() const { return chain.genesis().gas_limit; }

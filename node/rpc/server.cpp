@@ -110,7 +110,7 @@ Server::~Server() { stop(); }
 
 void Server::route(HttpRoute route) { impl_->shared->routes.push_back(std::move(route)); }
 
-Result<std::uint16_t> Server::start() {
+Result<std::uint16_t> Server::bind() {
     Shared& shared = *impl_->shared;
     const std::string where = shared.options.host + ":" + std::to_string(shared.options.port);
     try {
@@ -122,11 +122,15 @@ Result<std::uint16_t> Server::start() {
         }
         return error("cannot listen on " + where + ": " + e.code().message());
     }
+    return impl_->acceptor->local_endpoint().port();
+}
+
+void Server::serve() {
+    Shared& shared = *impl_->shared;
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
     for (unsigned i = 0; i < shared.options.threads; ++i) {
         impl_->threads.emplace_back([&shared] { shared.io.run(); });
     }
-    return impl_->acceptor->local_endpoint().port();
 }
 
 void Server::stop() noexcept {

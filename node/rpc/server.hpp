@@ -40,10 +40,12 @@ public:
     Server(ServerOptions options, const Dispatcher& dispatcher);
     ~Server();
 
-    /// Before `start`. The longest prefix that fits a target wins.
+    /// Before `serve`. The longest prefix that fits a target wins.
     void route(HttpRoute route);
-    /// Binds and serves. The port; an Error when it is in use or the host is no address of this machine.
-    Result<std::uint16_t> start();
+    /// Takes the port, whose number it returns; an Error when it is in use or the host is no address of this machine.
+    /// Clients may connect from now on and are answered from `serve` on.
+    Result<std::uint16_t> bind();
+    void serve();
     /// Idempotent. Closes all connections; no handler runs after it returned.
     void stop() noexcept;
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// The command line: one file for each subcommand, each with a function that adds it to the program.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "merkle/base/result.hpp"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace retrace::node::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kWrongUsage = 2;
+
+/// What the parsed command line asks for.
+struct Program {
+    bool json = false;            ///< --json was given: standard output carries one JSON value and nothing else.
+    std::function<int()> run;     ///< Set by the callback of the subcommand that was named; returns the exit code.
+};
+
+/// Adds --json to a subcommand.
+CLI::Option* add_json(CLI::App& command, Program& program);
+
+/// Prints the error (on standard error, and as {"error": …} on standard output with --json) and returns kFailed.
+int fail(const Program& program, const std::string& message);
+
+using AddCommand = void (*)(CLI::App& app, Program& program);
+
+// Subcommands of this folder.
+void add_node(CLI::App& app, Program& program);
+void add_wallet(CLI::App& app, Program& program);
+void add_data(CLI::App& app, Program& program);
+void add_version(CLI::App& app, Program& program);
+
+/// Parses and runs; the exit code.
+int run_main(int argc, char** argv);
+
+/// The one line of a file with a passphrase, or what is typed at a prompt without echo when `path` is empty.
+/// `twice` asks again and compares, for new secrets.
+Result<std::string> read_passphrase(const std::string& path, std::string_view prompt, bool twice = false);
+
+}  // namespace retrace::node::cli

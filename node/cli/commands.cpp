@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// All subcommands of `retrace`, in the order in which --help lists them.
+#include "node/cli/commands.hpp"
+
+namespace retrace::node::cli {
+
+const std::vector<AddCommand>& commands() {
+    static const std::vector<AddCommand> all{add_node, add_wallet, add_data, add_version};
+    return all;
+}
+
+}  // namespace retrace::node::cli

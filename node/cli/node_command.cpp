@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// retrace node
+#include <csignal>
+#include <iostream>
+
+#include <sys/resource.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <spdlog/spdlog.h>
+
+#include "ledger/crypto/eip55.hpp"
+#include "node/cli/cli.hpp"
+#include "node/dev_chain.hpp"
+#include "node/extensions.hpp"
+#include "node/log.hpp"
+#include "node/rules.hpp"
+#include "node/wallet/mnemonic.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+/// Flags that were given; they win over the configuration file.
+struct Flags {
+    std::string config_file;
+    bool dev = false;
+    bool verify_db = false;
+    bool no_empty_blocks = false;
+    std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
+    std::optional<std::uint16_t> rpc_port;
+    std::optional<std::uint64_t> block_ms;
+    std::vector<std::string> cors;
+};
+
+Result<Config> settle(const Flags& flags) {
+    Config config;
+    if (!flags.config_file.empty()) RETRACE_CHECK(load_config(flags.config_file, config));
+    if (flags.dev) config.dev = true;
+    if (flags.no_empty_blocks) config.engine.empty_blocks = false;
+    if (flags.data_dir) config.data_dir = *flags.data_dir;
+    if (flags.genesis) config.genesis = *flags.genesis;
+    if (flags.rpc_host) config.rpc.host = *flags.rpc_host;
+    if (flags.rpc_port) config.rpc.port = *flags.rpc_port;
+    if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
+    if (flags.log_level) config.log.level = *flags.log_level;
+    if (!flags.cors.empty()) config.rpc.cors = flags.cors;
+    if (flags.proposer) {
+        config.engine.proposer = ledger::parse_address(*flags.proposer);
+        if (!config.engine.proposer) return error("--proposer is no address: \"0x\" and 40 hex digits");
+    }
+    RETRACE_CHECK(check(config));
+    return config;
+}
+
+/// Every connection and every file of the store takes a descriptor; the usual soft limit of 1024 is too low.
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    limit.rlim_cur = limit.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Blocks the signals that end the node, so that every thread started later leaves them to `wait_for_end`.
+sigset_t block_signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    std::signal(SIGPIPE, SIG_IGN);
+    return set;
+}
+
+/// Until a signal comes or the engine halts.
+int wait_for_end(const Node& node, const sigset_t& signals) {
+    const timespec pause{0, 200'000'000};
+    for (;;) {
+        const int signal = ::sigtimedwait(&signals, nullptr, &pause);
+        if (signal > 0) {
+            spdlog::info("event=stopping signal={}", signal);
+            return kDone;
+        }
+        if (node.status().halted) return kFailed;
+    }
+}
+
+void print_started(const Program& program, const Node& node, const std::string& url) {
+    const std::uint64_t chain_id = node.genesis().chain_id;
+    if (program.json) {
+        boost::json::array accounts;
+        if (node.config().dev) {
+            for (const auto& [address, coins] : node.genesis().alloc) accounts.emplace_back(ledger::to_0x(address));
+        }
+        std::cout << boost::json::serialize(boost::json::object{{"rpc", url},
+                                                                {"chain_id", chain_id},
+                                                                {"data_dir", node.config().data_dir},
+                                                                {"accounts", std::move(accounts)}})
+                  << std::endl;
+        return;
+    }
+    std::cout << "chain " << chain_id << ", JSON-RPC and WebSocket at " << url << '\n';
+    if (node.config().dev) {
+        std::cout << "developer accounts of \"" << kDevMnemonic << "\", " << kDevCoins << " coins each:\n";
+        for (std::uint32_t i = 0; i < kDevAccounts; ++i) {
+            const auto key = wallet::account_key(kDevMnemonic, "", i);
+            std::cout << "  " << ledger::to_checksum(key->address()) << "  " << to_0x(key->bytes()) << '\n';
+        }
+    }
+    std::cout << std::flush;
+}
+
+int run_node(const Program& program, const Config& config) {
+    set_up_log(config.log.level);
+    raise_descriptor_limit();
+    const sigset_t signals = block_signals();
+    auto node = Node::open(config, native_rules());
+    if (!node) return fail(program, node.error().message);
+    const auto extensions = extend(**node);
+    if (!extensions) return fail(program, extensions.error().message);
+    const auto port = (*node)->start();
+    if (!port) {
+        (*node)->stop();
+        return fail(program, port.error().message);
+    }
+    const bool ipv6 = config.rpc.host.find(':') != std::string::npos;
+    print_started(program, **node,
+                  "http://" + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
+    const int code = wait_for_end(**node, signals);
+    (*node)->stop();
+    if (code != kDone) return fail(program, "the engine halted: " + (*node)->status().reason);
+    return code;
+}
+
+int verify_db(const Program& program, const Config& config) {
+    std::uint64_t last = 0;
+    const auto verified = verify_data(config, native_rules(), [&](std::uint64_t height) {
+        last = height;
+        if (!program.json && height % 1000 == 0) std::cerr << "height " << height << " agrees\n";
+    });
+    if (!verified) return fail(program, verified.error().message);
+    if (program.json) {
+        std::cout << boost::json::serialize(boost::json::object{{"verified", true}, {"height", last}}) << '\n';
+    } else {
+        std::cout << "all blocks up to height " << last << " agree with their replay\n";
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_node(CLI::App& app, Program& program) {
+    CLI::App* command = app.add_subcommand("node", "Run a node of the ledger");
+    auto flags = std::make_shared<Flags>();
+    command->add_option("--config", flags->config_file, "TOML file; flags win over it");
+    command->add_flag("--dev", flags->dev, "Developer chain: loopback only, ten funded accounts with published keys");
+    command->add_option("--data-dir", flags->data_dir, "Folder of the chain");
+    command->add_option("--genesis", flags->genesis, "Genesis file, for a new data directory");
+    command->add_option("--rpc-host", flags->rpc_host, "Address to listen on (127.0.0.1)");
+    command->add_option("--rpc-port", flags->rpc_port, "Port of HTTP and WebSocket (8545); 0: any free one");
+    command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
+    command->add_flag("--no-empty-blocks", flags->no_empty_blocks, "Make blocks only when there is a transaction");
+    command->add_option("--proposer", flags->proposer, "Account that receives the tips");
+    command->add_option("--cors", flags->cors, "Origins that browsers may call from");
+    command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+    command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");
+    add_json(*command, program);
+    command->callback([&program, flags] {
+        program.run = [&program, flags] {
+            const auto config = settle(*flags);
+            if (!config) {
+                fail(program, config.error().message);
+                return kWrongUsage;
+            }
+            return flags->verify_db ? verify_db(program, *config) : run_node(program, *config);
+        };
+    });
+}
+
+}  // namespace retrace::node::cli

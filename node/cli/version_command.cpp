@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// retrace version
+#include <iostream>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "node/cli/cli.hpp"
+#include "node/node.hpp"
+
+namespace retrace::node::cli {
+
+void add_version(CLI::App& app, Program& program) {
+    CLI::App* command = app.add_subcommand("version", "Print the version");
+    add_json(*command, program);
+    command->callback([&program] {
+        program.run = [&program] {
+            if (program.json) {
+                std::cout << R"({"version":")" << kVersion << "\"}\n";
+            } else {
+                std::cout << "retrace " << kVersion << '\n';
+            }
+            return kDone;
+        };
+    });
+}
+
+}  // namespace retrace::node::cli

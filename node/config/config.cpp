@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "node/config/config.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+namespace retrace::node {
+namespace {
+
+/// Takes the value over; the error says what the value must be.
+using Setter = std::function<Status<>(Config&, const toml::node&)>;
+struct Key {
+    const char* name;  // "section.key"
+    Setter set;
+};
+
+Setter text(std::function<std::string&(Config&)> field) {
+    return [field](Config& config, const toml::node& node) -> Status<> {
+        const auto value = node.value_exact<std::string>();
+        if (!value) return error("must be a text in quotes");
+        field(config) = *value;
+        return Unit{};
+    };
+}
+
+Setter boolean(std::function<bool&(Config&)> field) {
+    return [field](Config& config, const toml::node& node) -> Status<> {
+        const auto value = node.value_exact<bool>();
+        if (!value) return error("must be true or false");
+        field(config) = *value;
+        return Unit{};
+    };
+}
+
+template <class T>
+Setter integer(std::function<T&(Config&)> field, std::int64_t low, std::int64_t high) {
+    return [=](Config& config, const toml::node& node) -> Status<> {
+        const auto value = node.value_exact<std::int64_t>();
+        if (!value || *value < low || *value > high) {
+            return error("must be an integer from " + std::to_string(low) + " to " + std::to_string(high));
+        }
+        field(config) = static_cast<T>(*value);
+        return Unit{};
+    };
+}
+
+Status<> set_cors(Config& config, const toml::node& node) {
+    const toml::array* origins = node.as_array();
+    if (origins == nullptr) return error("must be a list of origins, e.g. [\"https://example.org\"]");
+    config.rpc.cors.clear();
+    for (const toml::node& origin : *origins) {
+        const auto value = origin.value_exact<std::string>();
+        if (!value) return error("must be a list of origins, e.g. [\"https://example.org\"]");
+        config.rpc.cors.push_back(*value);
+    }
+    return Unit{};
+}
+
+Status<> set_proposer(Config& config, const toml::node& node) {
+    const auto value = node.value_exact<std::string>();
+    const auto address = value ? ledger::parse_address(*value) : std::nullopt;
+    if (!address) return error("must be an address, \"0x\" and 40 hex digits");
+    config.engine.proposer = *address;
+    return Unit{};
+}
+
+Status<> set_level(Config& config, const toml::node& node) {
+    static constexpr const char* kLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
+    const auto value = node.value_exact<std::string>();
+    if (!value || std::find(std::begin(kLevels), std::end(kLevels), *value) == std::end(kLevels)) {
+        return error("must be one of trace, debug, info, warn, error, off");
+    }
+    config.log.level = *value;
+    return Unit{};
+}
+
+const std::vector<Key>& keys() {
+    using C = Config;
+    static const std::vector<Key> table{
+        {"node.dev", boolean([](C& c) -> bool& { return c.dev; })},
+        {"node.data_dir", text([](C& c) -> std::string& { return c.data_dir; })},
+        {"node.genesis", text([](C& c) -> std::string& { return c.genesis; })},
+        {"rpc.host", text([](C& c) -> std::string& { return c.rpc.host; })},
+        {"rpc.port", integer<std::uint16_t>([](C& c) -> std::uint16_t& { return c.rpc.port; }, 0, 65535)},
+        {"rpc.cors", set_cors},
+        {"rpc.connections",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.rpc.connections; }, 1, 100'000)},
+        {"engine.block_ms",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
+        {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},
+        {"engine.proposer", set_proposer},
+        {"log.level", set_level},
+    };
+    return table;
+}
+
+std::string known_keys() {
+    std::string out;
+    for (const Key& key : keys()) out += (out.empty() ? "" : ", ") + std::string(key.name);
+    return out;
+}
+
+Status<> apply(const std::string& file, const std::string& name, const toml::node& node, Config& config) {
+    const std::string where = file + ":" + std::to_string(node.source().begin.line) + ": " + name;
+    for (const Key& key : keys()) {
+        if (name != key.name) continue;
+        const Status<> set = key.set(config, node);
+        if (!set) return error(where + " " + set.error().message);
+        return Unit{};
+    }
+    return error(where + " is not a known key; known are " + known_keys());
+}
+
+}  // namespace
+
+Status<> parse_config(std::string_view source, const std::string& name, Config& config) {
+    const toml::parse_result parsed = toml::parse(source, name);
+    if (!parsed) {
+        const toml::parse_error& failure = parsed.error();
+        return error(name + ":" + std::to_string(failure.source().begin.line) + ": not TOML: " +
+                     std::string(failure.description()));
+    }
+    for (const auto& [section, node] : parsed.table()) {
+        const std::string prefix(section.str());
+        const toml::table* table = node.as_table();
+        if (table == nullptr) {
+            RETRACE_CHECK(apply(name, prefix, node, config));
+            continue;
+        }
+        for (const auto& [key, value] : *table) {
+            RETRACE_CHECK(apply(name, prefix + "." + std::string(key.str()), value, config));
+        }
+    }
+    return Unit{};
+}
+
+Status<> load_config(const std::string& path, Config& config) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return error("cannot read the configuration file " + path + "; see --config");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return parse_config(text.str(), path, config);
+}
+
+Status<> check(const Config& config) {
+    if (config.data_dir.empty()) {
+        return error("no data directory: name one with --data-dir DIR or node.data_dir in the configuration");
+    }
+    if (config.dev && !is_loopback(config.rpc.host)) {
+        return error("a developer chain has published keys and listens on loopback only: rpc.host is " +
+                     config.rpc.host + ", use 127.0.0.1, or drop --dev and give a genesis");
+    }
+    return Unit{};
+}
+
+bool is_loopback(std::string_view host) {
+    return host == "localhost" || host == "::1" || host.substr(0, 4) == "127.";
+}
+
+}  // namespace retrace::node

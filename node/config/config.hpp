@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// One struct holds what a node is told: by a TOML file first, by flags after it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/types/address.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node {
+
+struct RpcConfig {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 8545;
+    std::vector<std::string> cors;         ///< Origins, or "*". A developer chain takes "*" when none is named.
+    std::uint64_t connections = 2048;
+};
+
+struct EngineConfig {
+    std::uint64_t block_ms = 1000;
+    bool empty_blocks = true;
+    std::optional<ledger::Address> proposer;  ///< Receives the tips.
+};
+
+struct LogConfig {
+    std::string level = "info";            ///< trace, debug, info, warn, error, off.
+};
+
+struct Config {
+    bool dev = false;                      ///< A throw-away chain on loopback with funded, published keys.
+    std::string data_dir;
+    std::string genesis;                   ///< JSON file; needed once, when the data directory is new.
+    RpcConfig rpc;
+    EngineConfig engine;
+    LogConfig log;
+};
+
+/// Reads a TOML file into `config`. Unknown keys and wrong values are Errors that name the file, the key, what is
+/// there and what may be there.
+Status<> load_config(const std::string& path, Config& config);
+/// The same for text; `name` stands for the file in errors.
+Status<> parse_config(std::string_view text, const std::string& name, Config& config);
+/// What no single key can tell: a data directory is named, a developer chain stays on loopback.
+Status<> check(const Config& config);
+
+bool is_loopback(std::string_view host);
+
+}  // namespace retrace::node

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// The folder of one node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last run).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ledger/chain/genesis.hpp"
+
+namespace retrace::node {
+
+/// Owns the folder for as long as it lives: a second process is refused.
+class DataDir {
+public:
+    /// Creates the folder (mode 0700) when it is not there.
+    static Result<std::unique_ptr<DataDir>> open(const std::string& path);
+    ~DataDir();
+    DataDir(const DataDir&) = delete;
+    DataDir& operator=(const DataDir&) = delete;
+
+    std::string file(const std::string& name) const { return path_ + "/" + name; }
+    /// The genesis that this folder was begun with; nullopt in a new folder.
+    Result<std::optional<ledger::Genesis>> genesis() const;
+    Status<> keep_genesis(const ledger::Genesis& genesis) const;
+
+private:
+    DataDir(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+    std::string path_;
+    int lock_;
+};
+
+/// Whole file; nullopt when it cannot be read or holds more than `limit` bytes.
+std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
+/// Writes beside and renames, so that readers see the old or the new file and nothing between. `mode` as in chmod.
+Status<> write_file(const std::string& path, View bytes, unsigned mode);
+
+}  // namespace retrace::node

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "node/metrics.hpp"
+
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+namespace retrace::node {
+
+using prometheus::BuildCounter;
+using prometheus::BuildGauge;
+using prometheus::BuildHistogram;
+
+struct Metrics::Impl {
+    prometheus::Registry registry;
+    prometheus::Family<prometheus::Counter>& calls =
+        BuildCounter().Name("retrace_rpc_calls_total").Help("JSON-RPC calls").Register(registry);
+    prometheus::Histogram& seconds = BuildHistogram()
+                                         .Name("retrace_rpc_seconds")
+                                         .Help("Time in JSON-RPC handlers")
+                                         .Register(registry)
+                                         .Add({}, prometheus::Histogram::BucketBoundaries{1e-5, 1e-4, 1e-3, 1e-2,
+                                                                                          1e-1, 1.0});
+    prometheus::Gauge& height =
+        BuildGauge().Name("retrace_height").Help("Height of the last block").Register(registry).Add({});
+    prometheus::Counter& txs =
+        BuildCounter().Name("retrace_transactions_total").Help("Transactions in blocks").Register(registry).Add({});
+    prometheus::Counter& gas =
+        BuildCounter().Name("retrace_gas_total").Help("Gas used in blocks").Register(registry).Add({});
+    prometheus::Family<prometheus::Gauge>& pool =
+        BuildGauge().Name("retrace_pool").Help("Transactions that wait").Register(registry);
+    prometheus::Family<prometheus::Gauge>& connections =
+        BuildGauge().Name("retrace_connections").Help("Open connections").Register(registry);
+    prometheus::Gauge& refused =
+        BuildGauge().Name("retrace_refused").Help("Connections cut off by a limit").Register(registry).Add({});
+};
+
+Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
+Metrics::~Metrics() = default;
+
+void Metrics::rpc_call(const std::string& method, bool failed, double seconds) {
+    impl_->calls.Add({{"method", method}, {"outcome", failed ? "error" : "ok"}}).Increment();
+    impl_->seconds.Observe(seconds);
+}
+
+void Metrics::block(std::uint64_t height, std::size_t txs, std::uint64_t gas_used) {
+    impl_->height.Set(static_cast<double>(height));
+    impl_->txs.Increment(static_cast<double>(txs));
+    impl_->gas.Increment(static_cast<double>(gas_used));
+}
+
+std::string Metrics::text(const Gauges& gauges) const {
+    impl_->pool.Add({{"state", "pending"}}).Set(static_cast<double>(gauges.pool_pending));
+    impl_->pool.Add({{"state", "queued"}}).Set(static_cast<double>(gauges.pool_queued));
+    impl_->connections.Add({{"kind", "http"}}).Set(static_cast<double>(gauges.http_connections));
+    impl_->connections.Add({{"kind", "websocket"}}).Set(static_cast<double>(gauges.ws_connections));
+    impl_->refused.Set(static_cast<double>(gauges.refused));
+    return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
+}
+
+}  // namespace retrace::node

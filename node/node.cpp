@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+#include "node/node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "ledger/storage/rocks_store.hpp"
+#include "node/data_dir.hpp"
+#include "node/dev_chain.hpp"
+#include "node/engine/solo.hpp"
+#include "node/metrics.hpp"
+#include "node/rpc/filters.hpp"
+#include "node/rpc/methods.hpp"
+
+namespace retrace::node {
+namespace {
+
+constexpr std::size_t kSavedPoolMax = std::size_t{256} << 20;
+
+/// The genesis that was asked for; nullopt when none was, and the folder's own holds.
+Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, const Rules& rules) {
+    if (!config.genesis.empty()) {
+        RETRACE_TRY(genesis, load_genesis(config.genesis, rules.encode_genesis));
+        return std::optional<ledger::Genesis>(std::move(genesis));
+    }
+    if (config.dev) return std::optional<ledger::Genesis>(dev_genesis(rules.dev_genesis));
+    return std::optional<ledger::Genesis>();
+}
+
+Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules, const DataDir& data) {
+    RETRACE_TRY(wanted, wanted_genesis(config, rules));
+    RETRACE_TRY(kept, data.genesis());
+    if (!kept && !wanted) {
+        return error(config.data_dir + ": a new data directory needs --genesis FILE, or --dev for a developer chain");
+    }
+    if (!kept) {
+        RETRACE_CHECK(data.keep_genesis(*wanted));
+        return *std::move(wanted);
+    }
+    if (wanted && ledger::genesis_hash(*wanted) != ledger::genesis_hash(*kept)) {
+        return error(config.data_dir + ": the data directory belongs to another chain (chain id " +
+                     std::to_string(kept->chain_id) + "); choose another --data-dir");
+    }
+    return *std::move(kept);
+}
+
+Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data) {
+    auto store = ledger::open_rocks_store(data.file("db"));
+    if (!store) return error(store.error().message);
+    return std::move(store).value();
+}
+
+engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
+    engine::SoloOptions options;
+    options.log_path = data.file("blocks.log");
+    options.block_interval = std::chrono::milliseconds(config.engine.block_ms);
+    options.empty_blocks = config.engine.empty_blocks;
+    if (config.engine.proposer) options.proposer = config.engine.proposer->bytes;
+    options.on_halt = [](const std::string& why) { spdlog::critical("event=halted why=\"{}\"", why); };
+    return options;
+}
+
+rpc::ServerOptions server_options(const Config& config) {
+    rpc::ServerOptions options;
+    options.host = config.rpc.host == "localhost" ? "127.0.0.1" : config.rpc.host;
+    options.port = config.rpc.port;
+    options.connections = config.rpc.connections;
+    options.cors_origins = config.rpc.cors;
+    if (config.dev && options.cors_origins.empty()) options.cors_origins = {"*"};
+    return options;
+}
+
+}  // namespace
+
+struct Node::Impl {
+    Config config;
+    Rules rules;
+    // In the order in which they depend on each other.
+    std::unique_ptr<DataDir> data;
+    std::unique_ptr<ledger::Store> store;
+    std::unique_ptr<ledger::Chain> chain;
+    ledger::Mempool pool;
+    Metrics metrics;
+    rpc::FilterStore filters;
+    std::unique_ptr<LedgerApplication> application;
+    std::unique_ptr<engine::SoloEngine> engine;
+    std::unique_ptr<rpc::Backend> backend;
+    rpc::Router router;
+    std::unique_ptr<rpc::Dispatcher> dispatcher;
+    std::unique_ptr<rpc::Server> server;
+    bool stopped = false;
+
+    Impl(Config c, Rules r) : config(std::move(c)), rules(std::move(r)) {}
+
+    void build() {
+        application = std::make_unique<LedgerApplication>(*chain, pool);
+        engine = std::make_unique<engine::SoloEngine>(engine_options(config, *data));
+        backend = std::make_unique<rpc::Backend>(
+            rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
+        register_methods(router, *backend);
+        dispatcher = std::make_unique<rpc::Dispatcher>(
+            router, rpc::DispatchLimits{}, [this](const std::string& method, bool failed, double seconds) {
+                metrics.rpc_call(method, failed, seconds);
+            });
+        server = std::make_unique<rpc::Server>(server_options(config), *dispatcher);
+        server->route({"/health", 0, [this](const rpc::HttpRequest&) { return health(); }});
+        server->route({"/metrics", 0, [this](const rpc::HttpRequest&) { return metrics_text(); }});
+        listen();
+    }
+
+    void listen() {
+        Listener listener;
+        listener.on_block = [this](const std::shared_ptr<const ledger::Block>& block) {
+            metrics.block(block->header.height, block->txs.size(), block->header.gas_used);
+            spdlog::debug("event=block height={} txs={} gas={}", block->header.height, block->txs.size(),
+                          block->header.gas_used);
+            server->publish(block);
+        };
+        listener.on_pending = [this](const ledger::TxPtr& tx) {
+            filters.on_pending(tx->hash);
+            server->publish(tx);
+        };
+        application->listen(std::move(listener));
+    }
+
+    rpc::HttpResponse health() const {
+        const engine::EngineStatus status = engine->status();
+        rpc::HttpResponse response;
+        response.status = status.halted ? 503 : 200;
+        response.content_type = "application/json";
+        response.body = std::string(R"({"healthy":)") + (status.halted ? "false" : "true") + R"(,"height":)" +
+                        std::to_string(status.height) + "}\n";
+        return response;
+    }
+
+    rpc::HttpResponse metrics_text() const {
+        const ledger::PoolStats pool_stats = pool.stats();
+        const rpc::ServerStats server_stats = server->stats();
+        rpc::HttpResponse response;
+        response.content_type = "text/plain; version=0.0.4";
+        response.body = metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
+                                      server_stats.ws_connections, server_stats.refused});
+        return response;
+    }
+
+    /// What waited for a block when the node was stopped. A broken file costs these transactions and nothing else.
+    void load_pool() {
+        const auto saved = read_file(data->file("pool"), kSavedPoolMax);
+        if (saved) spdlog::info("event=pool_restored txs={}", application->load_pool(*saved));
+    }
+};
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() { stop(); }
+
+Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
+    RETRACE_CHECK(check(config));
+    auto impl = std::make_unique<Impl>(config, std::move(rules));
+    RETRACE_TRY(data, DataDir::open(config.data_dir));
+    impl->data = std::move(data);
+    RETRACE_TRY(genesis, settle_genesis(config, impl->rules, *impl->data));
+    RETRACE_TRY(store, open_store(*impl->data));
+    impl->store = std::move(store);
+    auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor);
+    if (!chain) return error(config.data_dir + ": " + chain.error().message);
+    impl->chain = std::move(chain).value();
+    impl->build();
+    return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+Result<std::uint16_t> Node::start() {
+    // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its tip.
+    RETRACE_TRY(port, impl_->server->bind());
+    RETRACE_CHECK(impl_->engine->start(*impl_->application));
+    impl_->load_pool();
+    impl_->server->serve();
+    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id, chain().height(),
+                 impl_->config.rpc.host, port, impl_->engine->name());
+    return port;
+}
+
+void Node::stop() noexcept {
+    if (impl_->stopped) return;
+    impl_->stopped = true;
+    impl_->engine->stop();
+    impl_->server->stop();
+    const Status<> saved = write_file(impl_->data->file("pool"), impl_->application->save_pool(), 0600);
+    if (!saved) spdlog::warn("event=pool_not_saved why=\"{}\"", saved.error().message);
+}
+
+rpc::Router& Node::router() noexcept { return impl_->router; }
+const rpc::Backend& Node::backend() const noexcept { return *impl_->backend; }
+void Node::route(rpc::HttpRoute route) { impl_->server->route(std::move(route)); }
+LedgerApplication& Node::application() noexcept { return *impl_->application; }
+ledger::Chain& Node::chain() noexcept { return *impl_->chain; }
+const ledger::Genesis& Node::genesis() const noexcept { return impl_->chain->genesis(); }
+engine::EngineStatus Node::status() const { return impl_->engine->status(); }
+const Config& Node::config() const noexcept { return impl_->config; }
+
+Status<> verify_data(const Config& config, const Rules& rules,
+                     const std::function<void(std::uint64_t height)>& progress) {
+    RETRACE_CHECK(check(config));
+    RETRACE_TRY(data, DataDir::open(config.data_dir));
+    RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
+    RETRACE_TRY(store, open_store(*data));
+    const auto verified = ledger::verify_db(*store, genesis, *rules.executor, progress);
+    if (!verified) return error(config.data_dir + ": " + verified.error().message);
+    return Unit{};
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// The composition root: one data directory, one chain, one engine, one port.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ledger/chain/chain.hpp"
+#include "node/application.hpp"
+#include "node/config/config.hpp"
+#include "node/engine/engine.hpp"
+#include "node/genesis_file.hpp"
+#include "node/rpc/backend.hpp"
+#include "node/rpc/router.hpp"
+#include "node/rpc/server.hpp"
+
+namespace retrace::node {
+
+inline constexpr const char* kVersion = "0.1.0";
+
+/// The rules that a node executes. Tests bring their own.
+struct Rules {
+    std::unique_ptr<ledger::TxExecutor> executor;
+    std::vector<rpc::ContractInfo> contracts;
+    Bytes dev_genesis;                 ///< The contracts' genesis section of a developer chain.
+    EncodeContracts encode_genesis;    ///< Of a genesis file.
+};
+
+class Node {
+public:
+    /// Locks the data directory, opens the chain, builds engine and server. Serves nothing yet.
+    static Result<std::unique_ptr<Node>> open(const Config& config, Rules rules);
+    ~Node();
+
+    // Between `open` and `start`: what other parts of the program add.
+    rpc::Router& router() noexcept;
+    const rpc::Backend& backend() const noexcept;
+    void route(rpc::HttpRoute route);
+    LedgerApplication& application() noexcept;
+
+    /// Replays what was decided, makes blocks, serves. The port.
+    Result<std::uint16_t> start();
+    /// Idempotent, in the order that loses nothing: engine, server, queued transactions to disk.
+    void stop() noexcept;
+
+    ledger::Chain& chain() noexcept;
+    const ledger::Genesis& genesis() const noexcept;
+    engine::EngineStatus status() const;
+    const Config& config() const noexcept;
+
+private:
+    struct Impl;
+    explicit Node(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Replays the whole chain of a data directory in memory and compares. `progress` is told every height.
+Status<> verify_data(const Config& config, const Rules& rules,
+                     const std::function<void(std::uint64_t height)>& progress);
+
+}  // namespace retrace::node

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "node/rules.hpp"
+
+#include <boost/json/parse.hpp>
+
+#include "contracts/addresses.hpp"
+#include "contracts/executor.hpp"
+#include "node/params_json.hpp"
+
+namespace retrace::node {
+
+Rules native_rules() {
+    Rules rules;
+    rules.executor = std::make_unique<contracts::Executor>();
+    for (const contracts::Contract contract : contracts::kContracts) {
+        rules.contracts.push_back({std::string(contracts::interface_name(contract)),
+                                   contracts::address_of(contract), "[]"});
+    }
+    market::Params developer = default_params();
+    developer.developer_chain = true;
+    rules.dev_genesis = market::encode(developer);
+    rules.encode_genesis = [](std::string_view text) -> Result<Bytes> {
+        if (text.empty()) return market::encode(default_params());
+        boost::system::error_code code;
+        const boost::json::value value = boost::json::parse(text, code);
+        if (code || !value.is_object()) return error("genesis: contracts: must be an object");
+        RETRACE_TRY(params, params_from_json(value.get_object()));
+        return market::encode(params);
+    };
+    return rules;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// BIP-39 mnemonics and BIP-32 keys.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ledger/crypto/secp256k1.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node::wallet {
+
+/// 16, 20, 24, 28 or 32 bytes (asserted) as 12 to 24 English words.
+std::string mnemonic_of(View entropy);
+/// The entropy; an Error for a wrong number of words, an unknown word, or a wrong checksum.
+Result<Bytes> entropy_of(std::string_view mnemonic);
+
+using Seed = std::array<std::uint8_t, 64>;
+/// PBKDF2-HMAC-SHA512 with 2048 rounds. BIP-39 asks for NFKD: ASCII is in that form already, and other characters
+/// are refused rather than hashed in a form that another wallet would not reproduce.
+Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase);
+
+/// A node of the BIP-32 tree.
+struct ExtendedKey {
+    ledger::SecretKey key;
+    std::array<std::uint8_t, 32> chain_code{};
+};
+inline constexpr std::uint32_t kHardened = 0x8000'0000U;
+
+/// Errors only for seeds that yield no key (chance 2^-127).
+Result<ExtendedKey> master_key(View seed);
+Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index);
+/// "m/44'/60'/0'/0/0"; at most 16 levels.
+Result<std::vector<std::uint32_t>> parse_path(std::string_view path);
+Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path);
+
+/// m/44'/60'/0'/0/index, which is what Ethereum's wallets call account `index`.
+Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase, std::uint32_t index);
+
+}  // namespace retrace::node::wallet
