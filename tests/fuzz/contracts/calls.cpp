@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The native contracts under arbitrary transactions in arbitrary blocks: calldata that is whole, damaged or noise, from
-// a few accounts, with any value. A refused call changes nothing, the invariants hold after every call, and at the end
-// all records add up.
-#include "contracts/calls/encode.hpp"
+// The native contracts under arbitrary transactions in arbitrary blocks: calls that parties would make, calls of any
+// fields, damaged calldata, noise, with any value. A refused call changes nothing, the invariants hold after every
+// call, and at the end all records add up.
 #include "contracts/executor.hpp"
 #include "contracts/invariants.hpp"
-#include "market/params.hpp"
+#include "tests/fuzz/contracts/actions.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/random.hpp"
 #include "tests/fuzz/driver/target.hpp"
@@ -15,7 +14,7 @@ namespace {
 
 using namespace contracts;
 
-constexpr std::size_t kParties = 5, kCallsMax = 60;
+constexpr std::size_t kCallsMax = 300;
 
 class EmptyView final : public ledger::StateView {
 public:
@@ -23,20 +22,16 @@ public:
     Bytes slot(const Address&, View) const override { return {}; }
 };
 
-Address party(std::size_t n) {
-    Address out;
-    out.bytes[19] = static_cast<std::uint8_t>(n + 1);
-    return out;
-}
-
 market::Params parameters() {
     market::Params params;
     params.developer_chain = true;
     for (std::uint64_t* blocks : {&params.epoch_blocks, &params.bid_blocks, &params.reveal_blocks, &params.accept_blocks,
                                   &params.checkpoint_blocks, &params.open_blocks, &params.verdict_blocks,
                                   &params.reveal_segment_blocks, &params.reveal_verdict_blocks, &params.challenge_blocks,
-                                  &params.deliver_blocks, &params.answer_blocks, &params.unbond_blocks})
-        *blocks = 3;
+                                  &params.deliver_blocks, &params.answer_blocks})
+        *blocks = 4;
+    params.move_blocks = 2;
+    params.unbond_blocks = 200;
     return params;
 }
 
@@ -84,21 +79,16 @@ struct Filler {
     }
 };
 
-struct Draft {
-    Contract contract{};
-    Bytes data;
-};
-
+/// A call of method `index` with any fields, or noise.
 template <std::size_t I = 0>
-Draft draft(std::size_t index, Choices& choices) {
+Action any_call(std::size_t index, Choices& choices) {
     if constexpr (I == std::variant_size_v<AnyCall>) {
-        return {kContracts[choices.below(kContracts.size())], to_bytes(choices.take(40))};
+        return {{}, kContracts[choices.below(kContracts.size())], to_bytes(choices.take(40)), 0};
     } else {
-        if (index != I) return draft<I + 1>(index, choices);
-        using Call = std::variant_alternative_t<I, AnyCall>;
-        Call call;
-        std::apply([&](auto&... field) { (Filler{choices}.fill(field), ...); }, Call::tie(call));
-        return {Call::kContract, calldata(call)};
+        if (index != I) return any_call<I + 1>(index, choices);
+        std::variant_alternative_t<I, AnyCall> call;
+        std::apply([&](auto&... field) { (Filler{choices}.fill(field), ...); }, call.tie(call));
+        return {{}, call.kContract, calldata(call), 0};
     }
 }
 
@@ -107,7 +97,7 @@ public:
     World() {
         for (std::size_t i = 0; i < kParties; ++i)
             state_.set_account(party(i), {0, ledger::U256(market::kMilli) * ledger::U256(1'000'000)});
-        executor_.genesis(state_, market::encode(parameters()));
+        executor_.genesis(state_, market::encode(params_));
     }
 
     void next_block() {
@@ -116,14 +106,25 @@ public:
         (void)executor_.begin_block(after, block_);
         take_over(after);
     }
-    void call(const Address& sender, const Draft& draft, const ledger::U256& value, std::uint64_t gas) {
+    void call(const Action& action, std::uint64_t gas) {
         ledger::State after = ledger::State::over(state_);
-        const ledger::Call call{sender, address_of(draft.contract), value, draft.data, gas};
+        const ledger::Call call{action.sender, address_of(action.contract), action.value, action.data, gas};
         const ledger::CallResult result = executor_.call(after, block_, call);
         require(result.gas_used <= gas, "a call takes no more gas than it was given");
         if (result.ok) return take_over(after);
         require(after.diff().empty(), "a refused call changes nothing");
         require(result.logs.empty() && decode_refusal(result.output), "a refusal says why");
+    }
+    /// What somebody would do now, or anything.
+    Action pick(Choices& choices) const {
+        if (choices.below(8) != 0) {
+            auto likely = Actions(state_, params_, block_.height, choices).all();
+            if (!likely.empty()) return std::move(likely[(choices.byte() << 8 | choices.byte()) % likely.size()]);
+        }
+        Action out = any_call(choices.below(std::variant_size_v<AnyCall> + 1), choices);
+        out.sender = party(choices.below(kParties));
+        if (choices.flip()) out.value = ledger::U256(market::kMilli) * ledger::U256(10 * choices.byte());
+        return out;
     }
     void finish() const {
         std::vector<Address> parties;
@@ -139,6 +140,7 @@ private:
         state_.apply(after.diff());
     }
 
+    const market::Params params_ = parameters();
     EmptyView empty_;
     ledger::State state_{empty_};
     Executor executor_;
@@ -149,7 +151,7 @@ private:
 
 std::vector<Bytes> seeds() {
     std::vector<Bytes> out;
-    for (std::uint64_t i = 0; i < 40; ++i) out.push_back(random_choices(0, i, 900));
+    for (std::uint64_t i = 0; i < 40; ++i) out.push_back(random_choices(0, i, 6000));
     return out;
 }
 
@@ -158,12 +160,11 @@ void run(View input) {
     World world;
     world.next_block();
     for (std::size_t calls = 0; calls < kCallsMax && !choices.empty(); ++calls) {
-        for (std::size_t blocks = choices.below(3); blocks > 0; --blocks) world.next_block();
-        const Address sender = party(choices.below(kParties));
-        Draft call = draft(choices.below(std::variant_size_v<AnyCall> + 1), choices);
-        if (choices.below(8) == 0 && !call.data.empty()) call.data[choices.byte() % call.data.size()] ^= choices.byte();
-        const ledger::U256 value = choices.flip() ? ledger::U256(market::kMilli) * ledger::U256(10 * choices.byte()) : 0;
-        world.call(sender, call, value, choices.below(16) == 0 ? choices.byte() * 1000u : 10'000'000);
+        if (choices.below(6) == 0) world.next_block();
+        Action action = world.pick(choices);
+        if (choices.below(16) == 0 && !action.data.empty())
+            action.data[choices.byte() % action.data.size()] ^= choices.byte();
+        world.call(action, choices.below(16) == 0 ? choices.byte() * 1000u : 10'000'000);
     }
     world.finish();
 }

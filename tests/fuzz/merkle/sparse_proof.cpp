@@ -15,12 +15,13 @@ namespace {
 using namespace merkle;
 using Contents = std::map<Hash32, Hash32>;
 
-/// Keys that share long prefixes, because there the shapes are.
+/// Keys that share prefixes, because there the shapes are; few share long ones, which cost most.
 Hash32 pick_key(Choices& choices) {
     Hash32 key = naive::number(choices.below(3));
-    const std::size_t bit = choices.between(0, 255);
+    const bool deep = choices.below(16) == 0;
+    const std::size_t bit = deep ? choices.between(0, 255) : choices.between(0, 23);
     key.bytes[bit / 8] ^= static_cast<std::uint8_t>(0x80 >> (bit % 8));
-    if (choices.flip()) key.bytes[31] ^= choices.byte();
+    if (deep) key.bytes[31] ^= choices.byte();
     return key;
 }
 

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// What parties that take part in the market would call next, so that the fuzzer of the contracts gets past the first
+// checks: everything that could be legal now, and a little that is a lie.
+#pragma once
+
+#include <algorithm>
+#include <map>
+
+#include "contracts/calls/encode.hpp"
+#include "contracts/views/views.hpp"
+#include "market/auction.hpp"
+#include "market/escrow.hpp"
+#include "solver/commitments.hpp"
+#include "tests/fuzz/driver/choices.hpp"
+
+namespace retrace::fuzz {
+
+inline constexpr std::size_t kParties = 5;
+inline constexpr std::uint64_t kTasksMax = 3, kBeaconLength = 60, kFinishAfter = 60;
+
+inline ledger::Address party(std::size_t n) {
+    ledger::Address out;
+    out.bytes[19] = static_cast<std::uint8_t>(n + 1);
+    return out;
+}
+
+struct Action {
+    ledger::Address sender;
+    contracts::Contract contract{};
+    Bytes data;
+    ledger::U256 value;
+};
+
+class Actions {
+public:
+    Actions(const ledger::StateView& view, const market::Params& params, std::uint64_t height, Choices& choices)
+        : view_(view), params_(params), height_(height), choices_(choices) {}
+
+    std::vector<Action> all() {
+        for (std::size_t i = 0; i < kParties; ++i) of_party(party(i));
+        const std::uint64_t tasks = contracts::views::task_count(view_);
+        if (tasks < kTasksMax) post();
+        for (std::uint64_t id = 1; id <= tasks; ++id)
+            if (const auto task = contracts::views::task(view_, id)) of_task(*task);
+        for (std::uint64_t id = contracts::views::audit_count(view_), n = 0; id > 0 && n < 4; --id, ++n)
+            if (const auto audit = contracts::views::audit(view_, id)) of_audit(*audit);
+        for (std::uint64_t id = contracts::views::dispute_count(view_), n = 0; id > 0 && n < 3; --id, ++n)
+            if (const auto dispute = contracts::views::dispute(view_, id)) of_dispute(*dispute);
+        return std::move(out_);
+    }
+
+    /// The root of state `index`, or what a liar says it is.
+    static Hash32 root(std::uint64_t index, bool lie) {
+        Hash32 out;
+        out.bytes[0] = static_cast<std::uint8_t>(index + 1);
+        out.bytes[1] = lie ? 1 : 0;
+        return out;
+    }
+
+private:
+    template <class Call>
+    void add(const ledger::Address& sender, const Call& call, const ledger::U256& value = 0) {
+        out_.push_back({sender, Call::kContract, contracts::calldata(call), value});
+    }
+    bool lie() { return choices_.below(8) == 0; }
+
+    /// The hash chain of a party from its start to the head that is registered.
+    static const std::vector<Hash32>& beacon_chain(const ledger::Address& who) {
+        static std::map<ledger::Address, std::vector<Hash32>> chains;
+        std::vector<Hash32>& chain = chains[who];
+        if (chain.empty()) chain.push_back(root(who.bytes[19], false));
+        while (chain.size() <= kBeaconLength) chain.push_back(solver::beacon_link(chain.back()));
+        return chain;
+    }
+
+    void of_party(const ledger::Address& who) {
+        using namespace contracts;
+        const ledger::U256 wanted = ledger::U256(market::kMilli) * ledger::U256(20'000);
+        if (views::stake(view_, who).bonded < wanted) add(who, Deposit{}, wanted);
+        if (!views::solver(view_, who)) add(who, RegisterSolver{"http://a", 0});
+        const std::vector<Hash32>& chain = beacon_chain(who);
+        const auto verifier = views::verifier(view_, who);
+        if (!verifier || !verifier->member)
+            return add(who, RegisterVerifier{"http://v", chain.back()});
+        if (verifier->revealed_epoch == views::epoch_of(params_, height_)) return;
+        const auto head = std::find(chain.begin() + 1, chain.end(), verifier->head);
+        if (head != chain.end()) add(who, RevealBeacon{*std::prev(head)});
+    }
+
+    void post() {
+        market::TaskSpec spec;
+        spec.name = "task";
+        spec.program_root = root(9, false);
+        spec.program_bytes = 1000;
+        (choices_.flip() ? spec.init_root : spec.initial_state_root) = root(0, false);
+        spec.data_roots = {root(8, false)};
+        spec.interval = 10;
+        spec.steps = 10 + choices_.below(40);
+        spec.price_ceiling = ledger::U256(market::kMilli) * ledger::U256(3);
+        spec.audit_bp = static_cast<std::uint16_t>(1 + 39 * choices_.byte());
+        spec.auditors = static_cast<std::uint8_t>(choices_.between(1, 3));
+        spec.replicas = static_cast<std::uint8_t>(choices_.between(1, 2));
+        spec.checkpoint_blocks = params_.checkpoint_blocks;
+        spec.replay_blocks = choices_.below(4);
+        spec.finish_blocks = 2 * kFinishAfter;
+        const auto escrow = market::escrow_of(spec, params_);
+        if (escrow) add(party(0), contracts::PostTask{spec}, escrow->total());
+    }
+
+    void of_task(const market::Task& task) {
+        using namespace contracts;
+        const std::uint64_t finish = task.reveal_end + kFinishAfter;
+        if (task.state == market::TaskState::bidding) {
+            for (std::size_t i = 1; i < kParties; ++i) {
+                const ledger::U256 price(1 + i % 2);
+                if (height_ < task.bid_end)
+                    add(party(i), CommitBid{task.id, market::bid_commitment(task.id, task.round, price, finish, {}, party(i))},
+                        params_.bid_deposit);
+                else add(party(i), RevealBid{task.id, price, finish, {}});
+            }
+        }
+        if (choices_.below(16) == 0) add(task.requester, CancelTask{task.id});
+        add(task.requester, AcceptModel{task.id});
+        for (const std::uint32_t index : task.active)
+            if (const auto run = views::run(view_, task.id, index)) of_run(*run);
+    }
+
+    void of_run(const market::Run& run) {
+        using namespace contracts;
+        if (run.state == market::RunState::assigned) {
+            add(run.solver, AcceptData{run.task});
+            if (choices_.below(8) == 0) add(run.solver, DeclineTask{run.task});
+        }
+        add(run.solver, CommitCheckpoint{run.task, run.index, run.next_state,
+                                         commitment_of(run.task, run.index, run.next_state, lie())});
+        for (std::uint64_t i = run.first_state; i < run.next_state; ++i) {
+            add(run.solver, OpenRoots{run.task, run.index, i, {Hash32{}}, {opening(run.task, run.index, i)}});
+            if (choices_.below(8) == 0)
+                add(party(4), ChallengeSegment{run.task, run.index, i, root(i + 1, lie())}, params_.challenge_bond);
+            if (choices_.below(8) == 0)
+                add(party(3), ReportUnavailable{1, run.task, run.index, i, 0, 0}, params_.report_fee);
+        }
+        if (choices_.below(8) == 0)
+            add(party(4), ChallengeInitial{run.task, run.index, root(0, true)}, params_.challenge_bond);
+    }
+
+    void of_audit(const market::Audit& audit) {
+        using namespace contracts;
+        const auto run = views::run(view_, audit.task, audit.run);
+        if (!run) return;
+        const std::uint64_t first = audit.segment, last = audit.segment + 1;
+        add(run->solver, OpenSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, first)});
+        add(run->solver, RevealSegment{audit.task, audit.run, first, {}, opening(audit.task, audit.run, last)});
+        for (const market::Seat& seat : audit.seats) {
+            const auto commitment = [&](bool wrong) {
+                return solver::verdict_commitment(root(last, wrong), {}, seat.auditor.bytes, audit.id);
+            };
+            add(seat.auditor, CommitVerdict{audit.id, commitment(lie())});
+            add(seat.auditor, RevealVerdict{audit.id, root(last, seat.commitment == commitment(true)), {}});
+            add(seat.auditor, AttestRetention{audit.task, audit.run, last});
+        }
+    }
+
+    void of_dispute(const market::Dispute& dispute) {
+        using namespace verifier;
+        const auto game = contracts::views::game(view_, dispute.id);
+        if (!game || game->phase == Phase::decided) return;
+        Move move = Choose{static_cast<std::uint32_t>(choices_.below(17))};
+        if (game->mover == Side::solver) move = PostHashes{std::vector<Hash32>(choices_.below(17))};
+        if (choices_.below(8) == 0) move = OpenState{};
+        add(game->mover == Side::solver ? dispute.solver : dispute.challenger,
+            contracts::PlayMove{dispute.id, encode(move)});
+    }
+
+    static Hash32 commitment_of(std::uint64_t task, std::uint32_t run, std::uint64_t index, bool wrong) {
+        return solver::checkpoint_commitment(task, run, index, {}, root(index, wrong));
+    }
+    /// What the solver committed to: the truth, or its lie.
+    Hash32 opening(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {
+        const auto checkpoint = contracts::views::checkpoint(view_, task, run, index);
+        return root(index, checkpoint && checkpoint->commitment == commitment_of(task, run, index, true));
+    }
+
+    const ledger::StateView& view_;
+    const market::Params& params_;
+    std::uint64_t height_;
+    Choices& choices_;
+    std::vector<Action> out_;
+};
+
+}  // namespace retrace::fuzz
