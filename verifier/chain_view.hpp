@@ -22,6 +22,7 @@ struct AuditView {
     bool may_commit = false;
     bool may_reveal = false;
     bool may_report = false;       ///< A report about this segment's start would be taken.
+    bool may_challenge_initial = false;  ///< The segment is the first, its start seeded and still to be challenged.
     Hash32 commitment;             ///< This verifier's; zero before.
     std::vector<Hash32> others;    ///< Commitments of other seats (of use to a copier only).
 };
@@ -83,12 +84,18 @@ struct ReportUnavailable {
 struct RevealBeacon {
     Hash32 preimage;
 };
+/// The seeded initial state is not what the initialiser makes.
+struct ChallengeInitial {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    Hash32 root;                   ///< What this verifier computed.
+};
 /// The next move of a dispute, encoded.
 struct PlayMove {
     std::uint64_t dispute = 0;
     Bytes move;
 };
-using VerifierMove =
-    std::variant<CommitVerdict, RevealVerdict, AttestRetention, ReportUnavailable, RevealBeacon, PlayMove>;
+using VerifierMove = std::variant<CommitVerdict, RevealVerdict, AttestRetention, ReportUnavailable, RevealBeacon,
+                                  ChallengeInitial, PlayMove>;
 
 }  // namespace retrace::verifier

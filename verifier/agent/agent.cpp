@@ -66,6 +66,7 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     const auto& replayed = std::get<Replayed>(result);
     missing_.erase(replayed.audit);
+    if (replayed.other_initial) other_initial_[replayed.audit] = *replayed.other_initial;
     if (replayed.root) {
         if (replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
     }
@@ -96,6 +97,10 @@ void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& o
         const solver::Unavailable& what = missing->second;
         const std::uint64_t index = what.kind == solver::ReportKind::state ? view.segment : what.index;
         out.moves.push_back(ReportUnavailable{*what.kind, view.terms.id, view.run, index, what.tensor, 0});
+    }
+    const auto other = other_initial_.find(view.id);
+    if (other != other_initial_.end() && view.may_challenge_initial && due("initial " + id, height)) {
+        out.moves.push_back(ChallengeInitial{view.terms.id, view.run, other->second});
     }
     if (!root) return;
     if (view.may_commit && due("commit " + id, height)) {
@@ -171,6 +176,20 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     return state;
 }
 
+std::optional<Hash32> VerifierAgent::other_initial(solver::TaskMaterial& material, const AuditView& view) {
+    if (view.segment != 0 || material.init == nullptr) return std::nullopt;
+    std::optional<Hash32> root;
+    // Twice before it accuses anybody: memory may fail.
+    for (int replays = 0; replays < 2; ++replays) {
+        const auto state = workshop_.initial_state(material);
+        if (!state) return std::nullopt;
+        const Hash32 own = kernels::commit_state(material.program->root(), *state, workshop_.pool()).root;
+        if (own == view.start_root || (root && *root != own)) return std::nullopt;
+        root = own;
+    }
+    return root;
+}
+
 Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     Replayed done;
     done.audit = view.id;
@@ -182,6 +201,7 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
         return done;
     }
     solver::TaskMaterial& task = **material;
+    done.other_initial = other_initial(task, view);
     auto state = start_state(task, view.run, view.segment, view.start_root);
     if (!state) {
         done.problem = state.error().message;

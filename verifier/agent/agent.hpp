@@ -26,6 +26,7 @@ struct Replayed {
     std::string problem;                         ///< When there is no root;
     std::optional<solver::Unavailable> missing;  ///< then perhaps what is not served.
     bool again = false;                          ///< It was a second replay, after a mismatch.
+    std::optional<Hash32> other_initial;         ///< The seeded initial state, where it is not the solver's.
 };
 using VerifierResult = std::variant<Replayed, Answer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
@@ -76,6 +77,7 @@ private:
 
     // Worker thread.
     Replayed replay(const AuditView& view, bool again);
+    std::optional<Hash32> other_initial(solver::TaskMaterial& material, const AuditView& view);
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
 
@@ -90,6 +92,7 @@ private:
     std::map<std::uint64_t, bool> rechecked_;                  // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;      // Audit → after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;     // Audit → what was not served.
+    std::map<std::uint64_t, Hash32> other_initial_;            // Audit → own root of the initial state.
     std::map<Hash32, Hash32> beacon_;                          // Head → the value before it; filled at first use.
     std::vector<std::string> problems_;
 };

@@ -75,6 +75,23 @@ TEST(Agents, a_false_accuser_loses_every_dispute_and_others_are_untouched) {
     }
 }
 
+TEST(Agents, a_forged_initial_state_is_challenged_and_cannot_be_defended) {
+    Scene scene(solver::honest_runners(), {std::nullopt});
+    // The cheater puts its own state 0 into its store before it begins, and trains from that.
+    kernels::State forged = scene.task.initial();
+    forged.tensors[0].data[0] ^= 1;
+    const auto commitment = kernels::commit_state(scene.task.train.root(), forged, scene.task.pool);
+    ASSERT_TRUE(scene.solver.store->save({5, 0, 0}, commitment, forged).has_value());
+    ASSERT_TRUE(scene.solver.store->retain({5, 0, 0}, true).has_value());
+    scene.chain->run(kBlocks);
+    ASSERT_EQ(scene.chain->initial_challenges.size(), 1u);
+    ASSERT_EQ(scene.chain->disputes.size(), 1u);
+    Game game = scene.chain->disputes[0].game;
+    EXPECT_EQ(game.phase, Phase::open_state);  // Nothing that its initialiser makes opens the forged root.
+    expire(game);
+    EXPECT_EQ(game.loser, Side::solver);
+}
+
 TEST(Agents, a_copier_commits_what_it_cannot_open) {
     Scene scene(solver::honest_runners(), {std::nullopt, VerifierFraud::copier});
     scene.chain->run(kBlocks);

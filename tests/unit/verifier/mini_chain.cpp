@@ -115,6 +115,7 @@ VerifierView MiniChain::verifier_view(std::size_t index) const {
         seat.may_commit = audit.start && own.commitment.is_zero();
         seat.may_reveal = audit.end && !own.revealed;
         seat.may_report = seat.may_commit;
+        seat.may_challenge_initial = audit.segment == 0 && audit.start && initial_challenges.empty();
         for (const auto& [other, taken] : audit.seats) {
             if (other != index && !taken.commitment.is_zero()) seat.others.push_back(taken.commitment);
         }
@@ -193,6 +194,12 @@ void MiniChain::take(std::size_t index, const VerifierMove& move) {
         disputes.push_back({index, audit.segment, start(facts, claim)});
     }
     if (const auto* report = std::get_if<ReportUnavailable>(&move)) reports.push_back(*report);
+    if (const auto* challenge = std::get_if<ChallengeInitial>(&move)) {
+        initial_challenges.push_back(*challenge);
+        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root, task_.terms.seed,
+                          task_.terms.data_roots};
+        disputes.push_back({index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start})});
+    }
     if (const auto* attest = std::get_if<AttestRetention>(&move)) attested.push_back(attest->index);
     if (const auto* played = std::get_if<PlayMove>(&move)) play(*played, Side::challenger);
 }

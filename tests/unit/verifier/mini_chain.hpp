@@ -98,6 +98,7 @@ public:
     std::vector<verifier::ReportUnavailable> reports;
     std::map<std::uint64_t, Bytes> answers;
     std::vector<std::uint64_t> attested;
+    std::vector<verifier::ChallengeInitial> initial_challenges;
     std::uint64_t height = 0;
     std::function<void(std::vector<solver::SolverMove>&, const solver::SolverView&)> solver_filter;
 
