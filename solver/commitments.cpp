@@ -41,9 +41,9 @@ Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit) {
     return hash.finish();
 }
 
-Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run) {
+Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round) {
     merkle::Sha256 hash = tagged("retrace/bid-salt/1");
-    hash.update(view(secret)).update_u64(task).update_u32(run);
+    hash.update(view(secret)).update_u64(task).update_u32(round);
     return hash.finish();
 }
 

@@ -29,8 +29,8 @@ Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const Pa
 Hash32 checkpoint_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// SHA-256("retrace/verdict-salt/1" ‖ secret 32 ‖ audit u64).
 Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit);
-/// SHA-256("retrace/bid-salt/1" ‖ secret 32 ‖ task u64 ‖ run u32).
-Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run);
+/// SHA-256("retrace/bid-salt/1" ‖ secret 32 ‖ task u64 ‖ round u32). A task that returns to bidding has a new round.
+Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round);
 
 /// One step of a beacon chain (PROTOCOL 7): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the value
 /// after `length` steps and reveals backwards: reveal r satisfies beacon_link(r) == the value before it.
