@@ -9,7 +9,7 @@
 
 #include "ledger/block/block.hpp"
 #include "ledger/state/state.hpp"
-#include "merkle/tree/sparse_node.hpp"
+#include "ledger/chain/tree_nodes.hpp"
 
 namespace retrace::ledger {
 
@@ -29,8 +29,8 @@ struct BlockInput {
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
-    merkle::NodeWrites nodes;      ///< Changes of the state tree.
-    merkle::NodeWrites old_nodes;  ///< What stood at those places before; empty bytes: nothing.
+    PageWrites pages;      ///< Changes of the state tree.
+    PageWrites old_pages;  ///< What stood at those places before; empty bytes: nothing.
 };
 
 }  // namespace retrace::ledger

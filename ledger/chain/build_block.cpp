@@ -7,6 +7,7 @@
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "merkle/tree/sparse_tree.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -47,7 +48,7 @@ public:
 }  // namespace
 
 Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts) {
-    const TipNodes nodes(store);
+    const PagedNodes nodes = tip_nodes(store);
     auto change = merkle::SparseTree(nodes, parts.old_state_root).apply(tree_updates(parts.diff));
     if (!change) {
         return Unexpected{ChainFailure{ChainError::corrupt, "the state tree is damaged: " +
@@ -72,8 +73,9 @@ Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts pa
     BlockOutcome out;
     out.block = std::move(block);
     out.diff = std::move(parts.diff);
-    out.old_nodes = nodes.old_of(change->writes);
-    out.nodes = std::move(change->writes);
+    PagedNodes::Change pages = nodes.change(change->writes);
+    out.pages = std::move(pages.pages);
+    out.old_pages = std::move(pages.old_pages);
     return out;
 }
 

@@ -61,7 +61,7 @@ Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, 
         return failure(ChainError::corrupt,
                        "block " + std::to_string(tip.height - 1) + " is missing or damaged");
     }
-    const auto root = store.get(keys::node(merkle::NodePath{}.store_key()));
+    const auto root = tip_nodes(store).get(merkle::NodePath{}.store_key());
     const auto node = root ? merkle::SparseNode::decode(*root) : merkle::SparseNode{};
     if (!node || node->hash() != block->header.state_root) {
         return failure(ChainError::corrupt,
@@ -114,7 +114,7 @@ void Chain::Impl::publish(const TipRecord& record, std::shared_ptr<const Block> 
     recent.push_back(std::move(block));
     if (recent.size() > kRecentBlocks) recent.pop_front();
     oldest_state = record.oldest_state;
-    oldest_nodes = record.oldest_nodes;
+    oldest_pages = record.oldest_pages;
     height = record.height;
 }
 

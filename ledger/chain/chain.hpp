@@ -76,6 +76,8 @@ public:
 
     /// The committed state: immutable, any thread, stays what it is while blocks are committed.
     std::shared_ptr<const StateView> view() const;
+    /// Always the newest committed state: two reads may see two blocks. For the mempool; lives as long as the chain.
+    const StateView& live() const noexcept;
     /// The state after block `height`. Readable for as long as the height stays within the window.
     Result<std::shared_ptr<const StateView>, ChainFailure> view_at(std::uint64_t height) const;
     /// Context for eth_call on the state after block `height`: that block's height, time, base fee, proposer.

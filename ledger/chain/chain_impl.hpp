@@ -6,18 +6,20 @@
 #include <mutex>
 
 #include "ledger/chain/chain.hpp"
+#include "ledger/chain/committed_view.hpp"
 #include "ledger/chain/records.hpp"
 
 namespace retrace::ledger {
 
 struct Chain::Impl {
     Impl(Store& s, const TxExecutor& e, Genesis g, ChainOptions o)
-        : store(s), executor(e), genesis(std::move(g)), options(o) {}
+        : store(s), executor(e), genesis(std::move(g)), options(o), live(s) {}
 
     Store& store;
     const TxExecutor& executor;
     const Genesis genesis;
     const ChainOptions options;
+    const LiveView live;
 
     // Of the committing thread alone.
     TipRecord tip_record;
@@ -27,7 +29,7 @@ struct Chain::Impl {
     std::atomic<std::uint64_t> writing{0};
     std::atomic<std::uint64_t> height{0};
     std::atomic<std::uint64_t> oldest_state{0};
-    std::atomic<std::uint64_t> oldest_nodes{0};
+    std::atomic<std::uint64_t> oldest_pages{0};
 
     mutable std::mutex mutex;  // guards what is below
     std::shared_ptr<const Block> tip;

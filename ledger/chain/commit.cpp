@@ -36,7 +36,7 @@ void put_or_erase(Batch& batch, Bytes key, Bytes value) {
 
 /// Everything that is needed to take the batch back, in front of everything that changes a value.
 void put_undo(Batch& batch, const Store& store, std::uint64_t height, const std::vector<Change>& changes,
-              const merkle::NodeWrites& old_nodes) {
+              const PageWrites& old_pages) {
     std::vector<Bytes> changed;
     changed.reserve(changes.size());
     for (const Change& change : changes) {
@@ -44,7 +44,7 @@ void put_undo(Batch& batch, const Store& store, std::uint64_t height, const std:
         changed.push_back(change.key);
     }
     batch.put(keys::changed(height), encode_keys(changed));
-    batch.put(keys::old_nodes(height), encode_nodes(old_nodes));
+    batch.put(keys::old_pages(height), encode_pages(old_pages));
 }
 
 std::uint64_t window_start(std::uint64_t height, std::uint64_t window) {
@@ -66,8 +66,8 @@ void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions&
         erase_undo(batch, store, ++tip.oldest_state);
     }
     for (std::uint64_t i = 0;
-         i < kPruneMax && tip.oldest_nodes < window_start(tip.height, options.proof_window); ++i) {
-        batch.erase(keys::old_nodes(++tip.oldest_nodes));
+         i < kPruneMax && tip.oldest_pages < window_start(tip.height, options.proof_window); ++i) {
+        batch.erase(keys::old_pages(++tip.oldest_pages));
     }
 }
 
@@ -84,10 +84,10 @@ Status<ChainFailure> plan_undo(Batch& batch, const Store& store, std::uint64_t h
         if (!before) return Unexpected{torn("an undo record is missing")};
         put_or_erase(batch, key, std::move(*before));
     }
-    const auto nodes_record = store.get(keys::old_nodes(height));
-    auto nodes = nodes_record ? decode_nodes(*nodes_record) : std::nullopt;
-    if (!nodes) return Unexpected{torn("the nodes before it are missing")};
-    for (auto& [key, node] : *nodes) put_or_erase(batch, keys::node(key), std::move(node));
+    const auto pages_record = store.get(keys::old_pages(height));
+    auto pages = pages_record ? decode_pages(*pages_record) : std::nullopt;
+    if (!pages) return Unexpected{torn("the pages before it are missing")};
+    for (auto& [key, page] : *pages) put_or_erase(batch, keys::page(key), std::move(page));
     return Unit{};
 }
 
@@ -103,12 +103,12 @@ CommitPlan plan_commit(const Store& store, const BlockOutcome& outcome, const st
     plan.tip.hash = block.hash;
     Batch& batch = plan.batch;
     std::vector<Change> changes = changes_of(outcome.diff);
-    batch.ops.reserve(3 * changes.size() + outcome.nodes.size() + 2 * block.txs.size() + 16);
+    batch.ops.reserve(3 * changes.size() + outcome.pages.size() + 2 * block.txs.size() + 16);
     batch.put(keys::writing(), keys::be64(height));
-    if (old) put_undo(batch, store, height, changes, outcome.old_nodes);
+    if (old) put_undo(batch, store, height, changes, outcome.old_pages);
     batch.put(keys::undoable(), keys::be64(height));
     for (Change& change : changes) put_or_erase(batch, std::move(change.key), std::move(change.value));
-    for (const auto& [key, node] : outcome.nodes) put_or_erase(batch, keys::node(key), node);
+    for (const auto& [key, page] : outcome.pages) put_or_erase(batch, keys::page(key), page);
     put_block(batch, block);
     prune(batch, store, plan.tip, options);
     batch.put(keys::tip(), encode(plan.tip));
@@ -129,7 +129,7 @@ Result<std::optional<TipRecord>, ChainFailure> repair(Store& store) {
         RETRACE_CHECK(plan_undo(batch, store, tip->height + 1));
         // What the torn batch meant to prune may be gone in part.
         tip->oldest_state = std::min(tip->oldest_state + kPruneMax, tip->height);
-        tip->oldest_nodes = std::min(tip->oldest_nodes + kPruneMax, tip->height);
+        tip->oldest_pages = std::min(tip->oldest_pages + kPruneMax, tip->height);
     }
     batch.put(keys::undoable(), done);
     batch.put(keys::tip(), encode(*tip));

@@ -7,11 +7,25 @@
 
 namespace retrace::ledger {
 
-Account CommittedView::account(const Address& address) const {
-    const auto account = decode_account(read(keys::account(address)));
+namespace {
+
+Account checked(View bytes) {
+    const auto account = decode_account(bytes);
     ensure(account.has_value(), "the data base holds an account that does not decode");
     return *account;
 }
+
+}  // namespace
+
+Account LiveView::account(const Address& address) const {
+    return checked(store_.get(keys::account(address)).value_or(Bytes{}));
+}
+
+Bytes LiveView::slot(const Address& contract, View key) const {
+    return store_.get(keys::slot(contract, key)).value_or(Bytes{});
+}
+
+Account CommittedView::account(const Address& address) const { return checked(read(keys::account(address))); }
 
 Bytes CommittedView::slot(const Address& contract, View key) const { return read(keys::slot(contract, key)); }
 

@@ -8,6 +8,18 @@
 
 namespace retrace::ledger {
 
+/// Whatever is committed now. `store` outlives the view.
+class LiveView final : public StateView {
+public:
+    explicit LiveView(const Store& store) : store_(store) {}
+
+    Account account(const Address& address) const override;
+    Bytes slot(const Address& contract, View key) const override;
+
+private:
+    const Store& store_;
+};
+
 /// The state after block `height`, read from the store while later blocks are being written. SPEC 5.4.3
 class CommittedView final : public StateView {
 public:

@@ -44,7 +44,7 @@ Bytes slot(const Address& contract, View key) {
     return out;
 }
 
-Bytes node(const Bytes& store_key) { return letter('n', store_key); }
+Bytes page(const Bytes& page_key) { return letter('n', page_key); }
 
 Bytes undo_prefix(View state_key) {
     // The length in front keeps one key's heights apart from a longer key that begins with the same bytes.
@@ -61,7 +61,7 @@ Bytes undo(View state_key, std::uint64_t height) {
 }
 
 Bytes changed(std::uint64_t height) { return at_height('z', height); }
-Bytes old_nodes(std::uint64_t height) { return at_height('y', height); }
+Bytes old_pages(std::uint64_t height) { return at_height('y', height); }
 Bytes block(std::uint64_t height) { return at_height('b', height); }
 Bytes block_hash(const Hash32& hash) { return letter('h', view(hash)); }
 Bytes bloom(std::uint64_t height) { return at_height('l', height); }

@@ -18,12 +18,12 @@ inline Bytes tip() { return meta("tip"); }            ///< The batch's last reco
 
 Bytes account(const Address& address);          ///< a: encoded account.
 Bytes slot(const Address& contract, View key);  ///< s: bytes of the slot.
-Bytes node(const Bytes& store_key);             ///< n: node of the state tree.
+Bytes page(const Bytes& page_key);             ///< n: page of the state tree.
 
 Bytes undo_prefix(View state_key);  ///< u: value of an a or s key before block `height`.
 Bytes undo(View state_key, std::uint64_t height);
 Bytes changed(std::uint64_t height);    ///< z: the a and s keys that block `height` changed.
-Bytes old_nodes(std::uint64_t height);  ///< y: nodes before block `height`.
+Bytes old_pages(std::uint64_t height);  ///< y: pages before block `height`.
 
 Bytes block(std::uint64_t height);      ///< b: header, counts, system logs.
 Bytes block_hash(const Hash32& hash);   ///< h: height of a block hash.

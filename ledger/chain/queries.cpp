@@ -2,9 +2,9 @@
 // The reading side of the chain: any thread, while blocks are committed.
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/chain_impl.hpp"
-#include "ledger/chain/committed_view.hpp"
 #include "ledger/chain/keys.hpp"
 #include "ledger/chain/tree_nodes.hpp"
+#include "merkle/tree/sparse_tree.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -38,6 +38,8 @@ U256 Chain::next_base_fee() const {
     const Header header = tip()->header;
     return ledger::next_base_fee(header.base_fee, header.gas_used, header.gas_limit);
 }
+
+const StateView& Chain::live() const noexcept { return impl_->live; }
 
 std::shared_ptr<const StateView> Chain::view() const {
     return std::make_shared<CommittedView>(impl_->store, impl_->writing, impl_->height);
@@ -118,11 +120,11 @@ Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32
                                               Bytes value) const {
     constexpr int kTries = 4;
     const auto found = header(height);
-    if (!found || height < impl_->oldest_nodes) return not_kept("state tree", height);
+    if (!found || height < impl_->oldest_pages) return not_kept("state tree", height);
     // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its
     // parent, so that shows as a missing or wrong node; then the new block's changes are taken back as well.
     for (int i = 0; i < kTries; ++i) {
-        const auto nodes = PastNodes::load(impl_->store, height, impl_->height);
+        const auto nodes = past_nodes(impl_->store, height, impl_->height);
         if (!nodes) continue;
         auto proof = merkle::SparseTree(*nodes, found->state_root).prove(leaf_key);
         if (!proof) continue;

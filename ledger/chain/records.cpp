@@ -33,7 +33,7 @@ BlockTx read_tx_part(Reader& in) {
 
 Bytes encode(const TipRecord& record) {
     Writer out;
-    out.u64(record.height).hash(record.hash).u64(record.oldest_state).u64(record.oldest_nodes);
+    out.u64(record.height).hash(record.hash).u64(record.oldest_state).u64(record.oldest_pages);
     return std::move(out).take();
 }
 
@@ -43,8 +43,8 @@ std::optional<TipRecord> decode_tip(View bytes) {
     record.height = in.u64();
     record.hash = in.hash();
     record.oldest_state = in.u64();
-    record.oldest_nodes = in.u64();
-    if (!in.finish() || record.oldest_state > record.height || record.oldest_nodes > record.height) {
+    record.oldest_pages = in.u64();
+    if (!in.finish() || record.oldest_state > record.height || record.oldest_pages > record.height) {
         return std::nullopt;
     }
     return record;
@@ -107,24 +107,24 @@ std::optional<std::vector<Bytes>> decode_keys(View bytes) {
     return keys;
 }
 
-Bytes encode_nodes(const merkle::NodeWrites& nodes) {
+Bytes encode_pages(const PageWrites& pages) {
     Writer out;
-    out.u32(static_cast<std::uint32_t>(nodes.size()));
-    for (const auto& [key, node] : nodes) out.bytes(key).bytes(node);
+    out.u32(static_cast<std::uint32_t>(pages.size()));
+    for (const auto& [key, page] : pages) out.bytes(key).bytes(page);
     return std::move(out).take();
 }
 
-std::optional<merkle::NodeWrites> decode_nodes(View bytes) {
+std::optional<PageWrites> decode_pages(View bytes) {
     Reader in(bytes);
-    merkle::NodeWrites nodes;
+    PageWrites pages;
     const std::uint32_t count = in.count(kRecordMax, 8);
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
         Bytes key = to_bytes(in.bytes(kRecordMax));
-        if (!nodes.empty() && key <= nodes.rbegin()->first) in.fail(CodecError::not_canonical);
-        nodes.emplace_hint(nodes.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
+        if (!pages.empty() && key <= pages.rbegin()->first) in.fail(CodecError::not_canonical);
+        pages.emplace_hint(pages.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
     }
     if (!in.finish()) return std::nullopt;
-    return nodes;
+    return pages;
 }
 
 }  // namespace retrace::ledger

@@ -14,7 +14,7 @@ struct TipRecord {
     std::uint64_t height = 0;
     Hash32 hash;
     std::uint64_t oldest_state = 0;  ///< Undo records of the heights above this one are there.
-    std::uint64_t oldest_nodes = 0;  ///< The same for the nodes of the state tree.
+    std::uint64_t oldest_pages = 0;  ///< The same for the pages of the state tree.
 };
 Bytes encode(const TipRecord& record);
 std::optional<TipRecord> decode_tip(View bytes);
@@ -33,10 +33,10 @@ std::optional<BlockRecord> decode_block_record(View bytes);
 Bytes encode_tx_record(const BlockTx& tx, const Receipt& receipt, std::uint64_t first_log_index);
 std::optional<TxRecord> decode_tx_record(View bytes);
 
-/// Under keys::changed and keys::old_nodes. Empty bytes of a node: there was none.
+/// Under keys::changed and keys::old_pages. Empty bytes of a page: there was none.
 Bytes encode_keys(const std::vector<Bytes>& keys);
 std::optional<std::vector<Bytes>> decode_keys(View bytes);
-Bytes encode_nodes(const merkle::NodeWrites& nodes);
-std::optional<merkle::NodeWrites> decode_nodes(View bytes);
+Bytes encode_pages(const PageWrites& pages);
+std::optional<PageWrites> decode_pages(View bytes);
 
 }  // namespace retrace::ledger

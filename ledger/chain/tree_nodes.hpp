@@ -1,40 +1,48 @@
 // SPDX-License-Identifier: MIT
-// The state tree's nodes in the data base: as they are now, and as they were.
+// The state tree's nodes in the data base: as they are now, and as they were. Nodes are stored in pages of four
+// levels, because a data base with a key for every node spends its time on keys. SPEC 5.4.5
 #pragma once
 
-#include <vector>
+#include <array>
+#include <functional>
+#include <map>
 
 #include "ledger/storage/store.hpp"
-#include "merkle/tree/sparse_tree.hpp"
+#include "merkle/tree/sparse_node.hpp"
 
 namespace retrace::ledger {
 
-/// Nodes after the tip; remembers what it read, so that a commit knows what it overwrites without reading
-/// again.
-class TipNodes final : public merkle::NodeStore {
+/// Page key → page, empty bytes meaning none.
+using PageWrites = std::map<Bytes, Bytes>;
+
+/// Nodes read through pages. Keeps every page it read; one thread, for one block or one proof.
+class PagedNodes final : public merkle::NodeStore {
 public:
-    explicit TipNodes(const Store& store) : store_(store) {}
+    using ReadPage = std::function<std::optional<Bytes>(const Bytes& page_key)>;
+    explicit PagedNodes(ReadPage read) : read_(std::move(read)) {}
 
     std::optional<Bytes> get(const Bytes& store_key) const override;
-    /// What stood in the places of `writes`. The tree reads whatever it replaces, so nothing is read here.
-    merkle::NodeWrites old_of(const merkle::NodeWrites& writes) const;
+
+    struct Change {
+        PageWrites pages;
+        PageWrites old_pages;  ///< The same keys; what stood there.
+    };
+    /// The pages after `writes`; changes nothing here.
+    Change change(const merkle::NodeWrites& writes) const;
 
 private:
-    const Store& store_;
-    mutable merkle::NodeWrites seen_;
+    const Bytes& page(Bytes page_key) const;
+
+    ReadPage read_;
+    mutable std::map<Bytes, Bytes> pages_;
+    // The tree walks depth first, so the page last used at each level is nearly always the next one asked for.
+    mutable std::array<const std::pair<const Bytes, Bytes>*, merkle::kSparseDepthMax / 4 + 1> last_{};
 };
 
-/// Nodes after block `height`: those of the tip with the changes of the blocks after it taken back.
-class PastNodes final : public merkle::NodeStore {
-public:
-    /// nullopt when the record of a block in (height, tip] is missing.
-    static std::optional<PastNodes> load(const Store& store, std::uint64_t height, std::uint64_t tip);
-    std::optional<Bytes> get(const Bytes& store_key) const override;
-
-private:
-    explicit PastNodes(const Store& store) : store_(store) {}
-    const Store& store_;
-    std::vector<merkle::NodeWrites> before_;  // of the heights after `height`, ascending
-};
+/// Pages after the tip.
+PagedNodes tip_nodes(const Store& store);
+/// Pages after block `height`: those of the tip with the changes of the blocks after it taken back. nullopt when the
+/// record of a block in (height, tip] is missing.
+std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip);
 
 }  // namespace retrace::ledger

@@ -69,7 +69,7 @@ Status<ChainFailure> verify_db(const Store& store, const Genesis& genesis, const
     }
     RETRACE_CHECK(compare_keys(store, memory, 'a', "accounts"));
     RETRACE_CHECK(compare_keys(store, memory, 's', "slots of contracts"));
-    return compare_keys(store, memory, 'n', "nodes of the state tree");
+    return compare_keys(store, memory, 'n', "pages of the state tree");
 }
 
 }  // namespace retrace::ledger

@@ -190,8 +190,8 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
     if (tx->tx.gas_limit > gas_limit) return refuse(TxError::exceeds_block_gas, "exceeds block gas limit");
     if (auto refusal = pool.check_fee(*tx, base_fee)) return Unexpected{std::move(*refusal)};
-    const Account account = view.account(tx->sender);  // outside the lock: it may read the disk
     const std::unique_lock lock(pool.mutex);
+    const Account account = view.account(tx->sender);  // under the lock: a live view is then never behind the pool
     if (pool.known.contains(tx->hash)) return refuse(TxError::already_known, "already known");
     if (pool.base_fee.is_zero()) pool.rank_again(base_fee);
     const auto recent = pool.last_block_nonces.find(tx->sender);
@@ -280,7 +280,8 @@ struct Contender {
     std::uint64_t arrival = 0;
     const AccountQueue* queue = nullptr;
     std::map<std::uint64_t, AccountQueue::Entry>::const_iterator next;
-    U256 balance;  // what the transactions chosen so far leave at worst
+    std::uint64_t nonce = 0;  // that may come next
+    U256 balance;             // what the transactions chosen so far leave at worst
 
     /// Highest tip first, earliest first among equals.
     bool operator<(const Contender& other) const {
@@ -289,13 +290,14 @@ struct Contender {
 
     /// False when the account has nothing more that could run.
     bool find_tip(const U256& base_fee) {
-        if (next == queue->entries().end() || next->first >= queue->pending_end()) return false;
+        if (next == queue->entries().end() || next->first != nonce) return false;
         const Transaction& tx = next->second.tx->tx;
         const auto cost = max_cost(tx);
         if (tx.fee_cap < base_fee || !cost || *cost > balance) return false;
         balance -= *cost;
         tip = effective_tip(tx, base_fee);
         arrival = next->second.arrival;
+        ++nonce;
         return true;
     }
 };
@@ -308,15 +310,13 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
     std::vector<Contender> heap;
     heap.reserve(impl_->accounts.size());
     for (const auto& [address, queue] : impl_->accounts) {
-        if (queue.pending() == 0) continue;
         const Account account = view.account(address);
         Contender contender;
         contender.queue = &queue;
         contender.next = queue.entries().lower_bound(account.nonce);
+        contender.nonce = account.nonce;
         contender.balance = account.balance;
-        const bool follows =
-            contender.next != queue.entries().end() && contender.next->first == account.nonce;
-        if (follows && contender.find_tip(base_fee)) heap.push_back(std::move(contender));
+        if (contender.find_tip(base_fee)) heap.push_back(std::move(contender));
     }
     std::make_heap(heap.begin(), heap.end());
     std::vector<TxPtr> out;

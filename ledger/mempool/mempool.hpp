@@ -38,7 +38,9 @@ public:
     explicit Mempool(MempoolLimits limits = {});
     ~Mempool();
 
-    /// `view` is the committed state and `base_fee` the next block's. Refusals carry Ethereum's texts.
+    /// `view` is the committed state, best Chain::live(): a view that is blocks old may put a transaction behind a
+    /// gap that is none, until the next one of its account. `base_fee` is the next block's. Refusals carry
+    /// Ethereum's texts.
     Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee,
                                  std::uint64_t gas_limit);
 

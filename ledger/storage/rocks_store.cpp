@@ -15,7 +15,10 @@
 namespace retrace::ledger {
 namespace {
 
-rocksdb::Slice slice(View bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+rocksdb::Slice slice(View bytes) {
+    if (bytes.empty()) return {};  // RocksDB compares with memcmp, which takes no null pointer
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
 View view(const rocksdb::Slice& s) { return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()}; }
 
 /// Small: an idle node stays within 64 MiB, of which this is a part.

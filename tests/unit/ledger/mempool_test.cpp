@@ -257,7 +257,7 @@ TEST_F(Pool, many_threads_add_while_blocks_are_made) {
     for (std::uint64_t who = 0; who < 4; ++who) {
         threads.emplace_back([&, who] {
             for (std::uint64_t nonce = 0; nonce < kEach; ++nonce) {
-                if (!pool.add(make(who, nonce), *world.chain->view(), kBaseFee, kGasLimit)) ++refused;
+                if (!pool.add(make(who, nonce), world.chain->live(), kBaseFee, kGasLimit)) ++refused;
             }
         });
     }
