@@ -11,7 +11,7 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr std::uint64_t kPackedBytesMax = std::uint64_t{64} << 20;  ///< Both operands, as many blocks as fit.
+constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Both operands: blocks packed ahead, while they stay in the cache.
 constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
 constexpr std::uint64_t kChunkRows = 192;         ///< Rows of C that stay there with them.
 constexpr std::uint64_t kSerialWork = std::uint64_t{1} << 18;  ///< Multiply-adds below which waking threads costs more.

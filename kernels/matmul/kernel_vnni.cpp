@@ -24,6 +24,7 @@ struct Vnni {
                 for (int g = 0; g < S; ++g) sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
             }
         }
+        fetch_c(t, R);
         const std::uint32_t* a = t.a;
         const std::uint32_t* b = t.b;
         for (std::uint32_t group = 0; group < t.groups; ++group, ++a, b += S * Packing::kCols) {

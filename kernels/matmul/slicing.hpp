@@ -105,6 +105,15 @@ struct Quantisers {
     }
 };
 
+/// Asks for the tile's part of C while its sums are still being made: every row is on another page.
+inline void fetch_c(const Tile& t, int rows) {
+    for (int r = 0; r < rows; ++r) {
+        const float* const c = t.c + static_cast<std::uint64_t>(r) * t.c_stride;
+        __builtin_prefetch(c, 1);
+        __builtin_prefetch(c + 16, 1);
+    }
+}
+
 /// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for f32.
 template <class L, int S>
 void carry(const Tile& t, int row, int part, typename L::F value) {

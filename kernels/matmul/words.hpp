@@ -142,6 +142,7 @@ struct Words {
         for (int r = 0; r < R; ++r) {
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero();
         }
+        fetch_c(t, R);
         const std::uint32_t* a = t.a;
         const std::uint32_t* b = t.b;
         for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kCols) {
@@ -166,6 +167,7 @@ struct Words {
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero_words();
             for (int p = 0; p < kLow; ++p) low[r][p] = L::zero_words();
         }
+        fetch_c(t, R);
         const std::uint32_t* a = t.a;
         const std::uint32_t* b = t.b;
         for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kWords * kCols) {
