@@ -5,16 +5,32 @@
 #include "kernels/ops/matmul_shape.hpp"
 
 namespace retrace::kernels {
+namespace {
+
+/// Multiply-adds below which a product does not keep several threads busy.
+constexpr std::uint64_t kSmallProduct = 1 << 24;
+
+void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadPool& pool) {
+    MatrixView a{call.in<float>(0) + i * s.m * s.k, s.m, s.k, s.k, 1};
+    MatrixView b{call.in<float>(1) + i * s.k * s.n, s.k, s.n, s.n, 1};
+    if (s.transposed_a) a.row_stride = 1, a.col_stride = s.m;
+    if (s.transposed_b) b.row_stride = 1, b.col_stride = s.k;
+    matmul(s.precision, a, b, call.out<float>() + i * s.m * s.n, s.n, pool);
+}
+
+}  // namespace
 
 void run_matmul(const OpCall& call) {
     const MatmulShape s = matmul_shape(call.facts);
-    for (std::uint64_t i = 0; i < s.batch; ++i) {
-        MatrixView a{call.in<float>(0) + i * s.m * s.k, s.m, s.k, s.k, 1};
-        MatrixView b{call.in<float>(1) + i * s.k * s.n, s.k, s.n, s.n, 1};
-        if (s.transposed_a) a.row_stride = 1, a.col_stride = s.m;
-        if (s.transposed_b) b.row_stride = 1, b.col_stride = s.k;
-        matmul(s.precision, a, b, call.out<float>() + i * s.m * s.n, s.n, call.pool);
+    // The small products of attention heads: each thread takes whole ones.
+    if (s.batch >= 2 * std::uint64_t{call.pool.threads()} && s.m * s.n * s.k < kSmallProduct) {
+        call.pool.parallel_for(s.batch, 1, [&](std::uint64_t begin, std::uint64_t end) {
+            ThreadPool alone(1);
+            for (std::uint64_t i = begin; i < end; ++i) multiply(call, s, i, alone);
+        });
+        return;
     }
+    for (std::uint64_t i = 0; i < s.batch; ++i) multiply(call, s, i, call.pool);
 }
 
 }  // namespace retrace::kernels
