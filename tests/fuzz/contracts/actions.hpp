@@ -109,14 +109,12 @@ private:
 
     void of_task(const market::Task& task) {
         using namespace contracts;
-        const std::uint64_t finish = task.reveal_end + kFinishAfter;
         if (task.state == market::TaskState::bidding) {
             for (std::size_t i = 1; i < kParties; ++i) {
                 const ledger::U256 price(1 + i % 2);
                 if (height_ < task.bid_end)
-                    add(party(i), CommitBid{task.id, market::bid_commitment(task.id, task.round, price, finish, {}, party(i))},
-                        params_.bid_deposit);
-                else add(party(i), RevealBid{task.id, price, finish, {}});
+                    add(party(i), CommitBid{task.id, sealed_bid(task, price, party(i))}, params_.bid_deposit);
+                else add(party(i), RevealBid{task.id, price, finish_of(task), {}});
             }
         }
         if (choices_.below(16) == 0) add(task.requester, CancelTask{task.id});
@@ -172,6 +170,10 @@ private:
             contracts::PlayMove{dispute.id, encode(move)});
     }
 
+    static std::uint64_t finish_of(const market::Task& task) { return task.reveal_end + kFinishAfter; }
+    static Hash32 sealed_bid(const market::Task& task, const ledger::U256& price, const ledger::Address& bidder) {
+        return market::bid_commitment(task.id, task.round, price, finish_of(task), {}, bidder);
+    }
     static Hash32 commitment_of(std::uint64_t task, std::uint32_t run, std::uint64_t index, bool wrong) {
         return solver::checkpoint_commitment(task, run, index, {}, root(index, wrong));
     }

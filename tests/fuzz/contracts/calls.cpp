@@ -25,10 +25,10 @@ public:
 market::Params parameters() {
     market::Params params;
     params.developer_chain = true;
-    for (std::uint64_t* blocks : {&params.epoch_blocks, &params.bid_blocks, &params.reveal_blocks, &params.accept_blocks,
-                                  &params.checkpoint_blocks, &params.open_blocks, &params.verdict_blocks,
-                                  &params.reveal_segment_blocks, &params.reveal_verdict_blocks, &params.challenge_blocks,
-                                  &params.deliver_blocks, &params.answer_blocks})
+    for (std::uint64_t* blocks :
+         {&params.epoch_blocks, &params.bid_blocks, &params.reveal_blocks, &params.accept_blocks,
+          &params.checkpoint_blocks, &params.open_blocks, &params.verdict_blocks, &params.reveal_segment_blocks,
+          &params.reveal_verdict_blocks, &params.challenge_blocks, &params.deliver_blocks, &params.answer_blocks})
         *blocks = 4;
     params.move_blocks = 2;
     params.unbond_blocks = 200;

@@ -33,7 +33,8 @@ void run(View input) {
     const bool is_refusal = choices.flip();
     const View bytes = choices.rest();
     if (is_refusal) {
-        if (const auto refused = decode_refusal(bytes)) require(equal(calldata(*refused), bytes), "one refusal, one encoding");
+        if (const auto refused = decode_refusal(bytes))
+            require(equal(calldata(*refused), bytes), "one refusal has one encoding");
         return;
     }
     Reader in(bytes);

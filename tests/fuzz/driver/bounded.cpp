@@ -95,7 +95,9 @@ int main(int argc, char** argv) {
     if (corpus.empty()) corpus.emplace_back();
 
     const auto start = std::chrono::steady_clock::now();
-    const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+    const auto elapsed = [&] {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
     std::uint64_t done = 0;
     for (; done < options.runs && elapsed() < options.seconds; ++done) {
         running_number = options.first_run + done;

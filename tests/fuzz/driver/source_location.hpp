@@ -11,7 +11,8 @@
 namespace std {
 
 struct source_location {
-    static constexpr source_location current(const char* file = __builtin_FILE(), const char* function = __builtin_FUNCTION(),
+    static constexpr source_location current(const char* file = __builtin_FILE(),
+                                             const char* function = __builtin_FUNCTION(),
                                              uint_least32_t line = __builtin_LINE()) noexcept {
         source_location out;
         out.file_ = file;
