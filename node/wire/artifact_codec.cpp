@@ -65,6 +65,13 @@ Result<kernels::TensorHeader, WireError> read_header(const pb::TensorHeader& in)
     return out;
 }
 
+/// A peer's words end up on terminals and in logs: anything but printable ASCII becomes a question mark.
+std::string printable(std::string text) {
+    for (char& c : text)
+        if (c < ' ' || c > '~') c = '?';
+    return text;
+}
+
 }  // namespace
 
 std::string_view slug(WireError error) noexcept {
@@ -199,7 +206,7 @@ Result<Refusal, WireError> decode_refusal(View bytes) {
     RETRACE_CHECK(parse(in, bytes));
     if (in.slug().size() > 100 || in.message().size() > kRefusalTextMax)
         return Unexpected{WireError::too_long};
-    return Refusal{in.slug(), in.message()};
+    return Refusal{printable(in.slug()), printable(in.message())};
 }
 
 }  // namespace retrace::wire
