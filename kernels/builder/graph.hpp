@@ -2,6 +2,7 @@
 // Writes programs: values are created in any order, `build` numbers them, drops ops that nothing needs and checks.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ private:
     Value add(Node node);
     std::vector<bool> needed() const;
 
-    std::vector<Node> nodes_;
+    std::deque<Node> nodes_;  ///< Their shapes are lent out while more are added.
     std::map<std::pair<DType, std::uint32_t>, Value> scalars_;
 };
 

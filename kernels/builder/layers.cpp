@@ -104,6 +104,22 @@ Value max_pool2d(Tape& tape, Value x, const Window& window) {
     });
 }
 
+Value average_pool2d(Tape& tape, Value x, const Window& window) {
+    Graph& g = tape.graph();
+    const Dims in = g.dims(x);
+    const Dims planes{in[0] * in[1], 1, in[2], in[3]};
+    const std::uint64_t oh = windows_along(in[2], window.height, window);
+    const std::uint64_t ow = windows_along(in[3], window.width, window);
+    const std::uint64_t size = window.height * window.width, rows = in[0] * in[1] * oh * ow;
+    const Value count = g.scalar(static_cast<float>(size));
+    const Value windows = gather_windows(g, reshape(g, x, planes), window, 0.0f);
+    const Value y = reshape(g, div(g, sum_rows(g, windows), count), {in[0], in[1], oh, ow});
+    return tape.note({x}, y, [=, &g](Value dy, const std::vector<bool>&) {
+        const Value share = broadcast(g, reshape(g, div(g, dy, count), {rows, 1}), {rows, size});
+        return std::vector<std::optional<Value>>{reshape(g, scatter_windows(g, share, planes, window), in)};
+    });
+}
+
 Loss softmax_cross_entropy(Graph& g, Value logits, Value labels, std::optional<Value> valid) {
     const Geometry shape = g.matrix(logits);
     const Value rows = g.scalar(static_cast<float>(shape.rows));

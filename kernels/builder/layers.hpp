@@ -21,6 +21,21 @@ Value conv2d(Tape& tape, Value x, Value weight, Value bias, std::uint64_t stride
 /// The gradient goes to the first greatest element of each window.
 Value max_pool2d(Tape& tape, Value x, const Window& window);
 
+/// Mean of each window, padding counted as zeros.
+Value average_pool2d(Tape& tape, Value x, const Window& window);
+
+struct BatchNorm {
+    Value y;
+    Value mean, variance;  ///< Of this batch, [c]; the variance is that of the n·h·w values themselves (biased).
+};
+/// x[n, c, h, w] with the statistics of the batch per channel (Ioffe and Szegedy, 2015); gain and shift [c].
+BatchNorm batch_norm2d(Tape& tape, Value x, Value gain, Value shift, float epsilon = 1e-5f);
+/// The same with given statistics (evaluation).
+Value batch_norm2d_frozen(Graph& g, Value x, Value gain, Value shift, Value mean, Value variance,
+                          float epsilon = 1e-5f);
+/// (1 - momentum) · buffer + momentum · current: the next value of a buffer of running statistics.
+Value running_average(Graph& g, Value buffer, Value current, float momentum = 0.1f);
+
 struct Loss {
     Value loss;             ///< Mean over the rows, rank 0.
     Value logits_gradient;  ///< (softmax − one-hot) / rows.

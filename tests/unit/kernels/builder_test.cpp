@@ -39,6 +39,42 @@ TEST(Gradients, of_overlapping_maximum_pooling) {
     });
 }
 
+TEST(Gradients, of_average_pooling) {
+    expect_gradients({{2, 2, 5, 5}}, [](Tape& tape, const std::vector<Value>& p) {
+        return view_as(tape, average_pool2d(tape, p[0], {3, 3, 2, 1}), {2, 18});
+    });
+}
+
+TEST(Gradients, of_batch_norm) {
+    expect_gradients({{3, 2, 3, 3}, {2}, {2}}, [](Tape& tape, const std::vector<Value>& p) {
+        return view_as(tape, batch_norm2d(tape, p[0], p[1], p[2]).y, {3, 18});
+    });
+}
+
+TEST(BatchNorm, has_mean_zero_and_the_frozen_form_with_the_same_statistics_has_the_same_bits) {
+    Graph g;
+    Tape tape(g);
+    const Value x = g.state("x", DType::f32, {4, 2, 3, 3}), frozen = g.state("frozen", DType::f32, {4, 2, 3, 3});
+    const Value gain = g.constant(DType::f32, {2}, {0, 0, 128, 63, 0, 0, 0, 64}), shift = fill(g, 0.0f, {2});
+    const BatchNorm norm = batch_norm2d(tape, x, gain, shift);
+    g.set_next(x, norm.y);
+    g.set_next(frozen, batch_norm2d_frozen(g, x, gain, shift, norm.mean, norm.variance));
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    State state{0, {noise({4, 2, 3, 3}, 1), zeros(DType::f32, {4, 2, 3, 3})}};
+    Executor(program, pool).step(state, {});
+    EXPECT_EQ(state.tensors[0], state.tensors[1]);
+    double sums[2] = {}, squares[2] = {};
+    for (std::uint64_t i = 0; i < state.tensors[0].elements(); ++i) {
+        const double value = state.tensors[0].f32()[i];
+        sums[i / 9 % 2] += value;
+        squares[i / 9 % 2] += value * value;
+    }
+    EXPECT_NEAR(sums[0], 0, 1e-4);
+    EXPECT_NEAR(squares[0] / 36, 1, 1e-3);
+    EXPECT_NEAR(squares[1] / 36, 4, 4e-3);
+}
+
 TEST(Gradients, of_gelu_and_silu) {
     expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return gelu(tape, p[0]); });
     expect_gradients({{4, 5}}, [](Tape& tape, const std::vector<Value>& p) { return silu(tape, p[0]); });
