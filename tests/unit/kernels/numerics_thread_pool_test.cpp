@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <vector>
+
+#include "kernels/exec/thread_pool.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+TEST(NumericsThreadPool, CoversEveryIndexOnce) {
+    ThreadPool pool(4);
+    EXPECT_EQ(pool.threads(), 4u);
+    for (const std::uint64_t n : {0, 1, 3, 4, 5, 1000}) {
+        for (const std::uint64_t grain : {0, 1, 7, 2000}) {
+            std::vector<std::atomic<int>> count(n);
+            pool.parallel_for(n, grain, [&](std::uint64_t begin, std::uint64_t end) {
+                ASSERT_LT(begin, end);
+                for (std::uint64_t i = begin; i < end; ++i) ++count[i];
+            });
+            for (const auto& c : count) EXPECT_EQ(c.load(), 1);
+        }
+    }
+}
+
+TEST(NumericsThreadPool, PiecesAreAtLeastTheGrainExceptTheLast) {
+    ThreadPool pool(3);
+    std::atomic<int> small{0};
+    pool.parallel_for(1000, 64, [&](std::uint64_t begin, std::uint64_t end) { small += end - begin < 64 && end != 1000; });
+    EXPECT_EQ(small.load(), 0);
+}
+
+TEST(NumericsThreadPool, ManyShortJobsInARow) {
+    ThreadPool pool(4);
+    std::atomic<std::uint64_t> sum{0};
+    for (int job = 0; job < 5000; ++job) {
+        pool.parallel_for(8, 1, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
+    }
+    EXPECT_EQ(sum.load(), 40000u);
+}
+
+}  // namespace
+}  // namespace retrace::kernels
