@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// retrace wallet send | balance | history
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+
+#include "ledger/crypto/eip55.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "node/cli/key_options.hpp"
+#include "node/cli/wallet_command.hpp"
+#include "node/client/rpc_client.hpp"
+#include "node/rpc/values.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint64_t kTip = 100'000'000;
+
+struct SendOptions {
+    KeyOptions key;
+    std::string node, to, value, data = "0x";
+    bool no_wait = false;
+    std::uint64_t timeout_s = 60;
+};
+
+Unexpected<Error> failed(const RpcFailure& failure) { return error(failure.message); }
+
+Result<ledger::TxPtr> make_tx(const SendOptions& options, const ledger::SecretKey& key, RpcClient& client) {
+    ledger::Transaction tx;
+    RETRACE_TRY(to, typed_address(options.to));
+    const auto value = parse_coins(options.value);
+    if (!value) return error("not an amount (\"1.5\" coins, or \"100 wei\"): " + options.value);
+    const auto data = from_hex(options.data);
+    if (!data) return error("--data is not hex");
+    const auto chain_id = client.chain_id();
+    if (!chain_id) return failed(chain_id.error());
+    const auto gas = client.estimate_gas(key.address(), to, *value, *data);
+    if (!gas) return failed(gas.error());
+    const auto nonce = client.next_nonce(key.address());
+    if (!nonce) return failed(nonce.error());
+    const auto base_fee = client.base_fee();
+    if (!base_fee) return failed(base_fee.error());
+    tx.chain_id = *chain_id;
+    tx.nonce = *nonce;
+    tx.tip_cap = kTip;
+    tx.fee_cap = *base_fee * ledger::U256{2} + tx.tip_cap;  // holds while the base fee rises for six full blocks
+    tx.gas_limit = *gas;
+    tx.to = to;
+    tx.value = *value;
+    tx.data = *data;
+    return ledger::sign_tx(std::move(tx), key);
+}
+
+Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, std::uint64_t timeout_s) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
+    while (std::chrono::steady_clock::now() < end) {
+        auto outcome = client.outcome(hash);
+        if (!outcome) return failed(outcome.error());
+        if (outcome->has_value()) return std::move(**outcome);
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return error("not in a block after " + std::to_string(timeout_s) + " s: " + rpc::data(hash));
+}
+
+int run_send(const Program& program, const SendOptions& options) {
+    const auto key = options.key.load();
+    if (!key) return fail(program, key.error().message);
+    auto client = RpcClient::connect(options.node);
+    if (!client) return fail(program, client.error().message);
+    const auto tx = make_tx(options, *key, *client);
+    if (!tx) return fail(program, tx.error().message);
+    const auto sent = client->send_raw((*tx)->raw);
+    if (!sent) return fail(program, sent.error().message);
+    json::object out{{"hash", rpc::data(*sent)}, {"nonce", (*tx)->tx.nonce}};
+    if (!options.no_wait) {
+        const auto outcome = wait_for(*client, *sent, options.timeout_s);
+        if (!outcome) return fail(program, outcome.error().message);
+        if (!outcome->ok) return fail(program, rpc::data(*sent) + " reverted: " + outcome->reason);
+        out["height"] = outcome->height;
+        out["gas_used"] = outcome->gas_used;
+        out["fee"] = format_coins(outcome->gas_price * ledger::U256{outcome->gas_used});
+    }
+    if (program.json) {
+        std::cout << json::serialize(out) << '\n';
+    } else {
+        std::cout << "sent " << rpc::data(*sent);
+        if (!options.no_wait) std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
+        std::cout << '\n';
+    }
+    return kDone;
+}
+
+struct AccountOptions {
+    std::string node, address;
+    std::uint64_t blocks = 1000;
+};
+
+int run_balance(const Program& program, const AccountOptions& options) {
+    const auto address = typed_address(options.address);
+    if (!address) return fail(program, address.error().message);
+    auto client = RpcClient::connect(options.node);
+    if (!client) return fail(program, client.error().message);
+    const auto account = client->account(*address);
+    if (!account) return fail(program, account.error().message);
+    if (program.json) {
+        std::cout << json::serialize(json::object{{"address", ledger::to_checksum(*address)},
+                                                  {"balance", format_coins(account->balance)},
+                                                  {"balance_wei", account->balance.to_decimal()},
+                                                  {"nonce", account->nonce}})
+                  << '\n';
+    } else {
+        std::cout << format_coins(account->balance) << '\n';
+    }
+    return kDone;
+}
+
+bool concerns(const json::object& tx, const std::string& address) {
+    const json::value* to = tx.if_contains("to");
+    return tx.at("from") == address || (to != nullptr && *to == address);
+}
+
+std::string member(const json::object& object, const char* name) {
+    const json::value* v = object.if_contains(name);
+    return v != nullptr && v->is_string() ? std::string(v->get_string().c_str()) : std::string();
+}
+
+json::object history_line(const json::object& tx) {
+    const auto value = rpc::parse_u256(tx.at("value"));
+    const auto height = rpc::parse_u64(tx.at("blockNumber"));
+    return {{"height", height ? *height : 0},
+            {"hash", member(tx, "hash")},
+            {"from", member(tx, "from")},
+            {"to", member(tx, "to")},
+            {"value", value ? format_coins(*value) : "?"}};
+}
+
+/// The node keeps no index by account: the last blocks are read one by one.
+Result<json::array> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
+    const auto tip = client.height();
+    if (!tip) return failed(tip.error());
+    const std::string wanted = rpc::data(address);
+    json::array out;
+    for (std::uint64_t height = *tip >= blocks ? *tip - blocks + 1 : 0; height <= *tip; ++height) {
+        const auto block = client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
+        if (!block) return failed(block.error());
+        const json::object* object = block->if_object();
+        const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
+        if (txs == nullptr || !txs->is_array()) return error("the node's block is not one");
+        for (const json::value& tx : txs->get_array()) {
+            if (tx.is_object() && concerns(tx.get_object(), wanted)) out.push_back(history_line(tx.get_object()));
+        }
+    }
+    return out;
+}
+
+int run_history(const Program& program, const AccountOptions& options) {
+    const auto address = typed_address(options.address);
+    if (!address) return fail(program, address.error().message);
+    auto client = RpcClient::connect(options.node);
+    if (!client) return fail(program, client.error().message);
+    const auto lines = read_history(*client, *address, options.blocks);
+    if (!lines) return fail(program, lines.error().message);
+    if (program.json) {
+        std::cout << json::serialize(*lines) << '\n';
+        return kDone;
+    }
+    for (const json::value& line : *lines) {
+        const json::object& tx = line.get_object();
+        std::cout << tx.at("height") << "  " << member(tx, "hash") << "  " << member(tx, "from") << " -> "
+                  << member(tx, "to") << "  " << member(tx, "value") << '\n';
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_wallet_chain(CLI::App& wallet, Program& program) {
+    CLI::App* send = wallet.add_subcommand("send", "Send coins, or call a contract");
+    auto send_options = std::make_shared<SendOptions>();
+    send_options->key.add_to(*send);
+    add_node_option(*send, send_options->node);
+    send->add_option("--to", send_options->to, "Receiver")->required();
+    send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
+    send->add_option("--data", send_options->data, "Call data in hex");
+    send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
+    send->add_option("--timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
+    add_json(*send, program);
+    send->callback(
+        [&program, send_options] { program.run = [&, send_options] { return run_send(program, *send_options); }; });
+
+    CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
+    auto balance_options = std::make_shared<AccountOptions>();
+    balance->add_option("address", balance_options->address, "Account")->required();
+    add_node_option(*balance, balance_options->node);
+    add_json(*balance, program);
+    balance->callback([&program, balance_options] {
+        program.run = [&, balance_options] { return run_balance(program, *balance_options); };
+    });
+
+    CLI::App* history = wallet.add_subcommand("history", "Transactions of an account in the last blocks");
+    auto history_options = std::make_shared<AccountOptions>();
+    history->add_option("address", history_options->address, "Account")->required();
+    history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
+    add_node_option(*history, history_options->node);
+    add_json(*history, program);
+    history->callback([&program, history_options] {
+        program.run = [&, history_options] { return run_history(program, *history_options); };
+    });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// A chain in memory with a toy contract, its application, engine and JSON-RPC table, for tests.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <boost/json.hpp>
+
+#include "ledger/storage/store.hpp"
+#include "node/application.hpp"
+#include "node/engine/solo.hpp"
+#include "node/rpc/dispatch.hpp"
+#include "node/rpc/filters.hpp"
+#include "node/rpc/methods.hpp"
+
+namespace retrace::node::test {
+
+namespace json = boost::json;
+
+/// A folder that is removed again.
+class TempFolder {
+public:
+    TempFolder();
+    ~TempFolder();
+    std::string file(const std::string& name) const { return (path_ / name).string(); }
+    std::string path() const { return path_.string(); }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// One contract at 0x…1001. The first byte of the call data chooses what it does.
+class ToyExecutor final : public ledger::TxExecutor {
+public:
+    static ledger::Address contract();
+    enum Op : std::uint8_t { echo = 1, fail_text = 2, fail_custom = 3, store = 4, emit = 5, fail_empty = 6 };
+
+    bool is_contract(const ledger::Address& address) const override { return address == contract(); }
+    ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
+                            const ledger::Call& call) const override;
+    ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
+                                 const ledger::Call& call) const override;
+    std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext&) const override { return {}; }
+    void genesis(ledger::State&, View) const override {}
+    void check_invariants(const ledger::StateView&, const ledger::State&) const override {}
+};
+
+/// Account `index` of the developers' mnemonic.
+const ledger::SecretKey& dev_key(std::uint32_t index);
+
+class RpcWorld {
+public:
+    RpcWorld();
+
+    /// Sends one request; the whole answer.
+    json::value request(const std::string& method, json::array params = {});
+    /// The result; fails the test when there is an error instead.
+    json::value result(const std::string& method, json::array params = {});
+    /// The error object; fails the test when there is none.
+    json::object error(const std::string& method, json::array params = {});
+    std::string raw(const std::string& body);
+
+    /// A signed transaction, type 2, ready for eth_sendRawTransaction.
+    ledger::TxPtr make_tx(std::uint32_t from, const ledger::Address& to, ledger::U256 value, Bytes data = {},
+                          std::optional<std::uint64_t> nonce = {}, std::uint64_t gas = 200'000);
+    std::string send(const ledger::TxPtr& tx);
+    void mine();
+
+    TempFolder folder;
+    ToyExecutor executor;
+    ledger::MemoryStore store;
+    std::unique_ptr<ledger::Chain> chain;
+    ledger::Mempool pool;
+    std::unique_ptr<LedgerApplication> application;
+    std::unique_ptr<engine::SoloEngine> engine;
+    std::chrono::steady_clock::time_point now{};   ///< The filters' clock.
+    rpc::FilterStore filters{[this] { return now; }};
+    std::unique_ptr<rpc::Backend> backend;
+    rpc::Router router;
+    std::unique_ptr<rpc::Dispatcher> dispatcher;
+
+private:
+    engine::TimeNs clock_ns_;
+};
+
+/// {"0x…"} helpers.
+std::string text(const json::value& v);
+
+}  // namespace retrace::node::test
