@@ -2,8 +2,8 @@
 // Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included by *_vnni.cpp and
 // *_amx.cpp alone.
 //
-// With S digits, q + 128 + 128·256 + … has the digits of q, each plus 128 but the first, as its bytes; so one addition
-// slices, and an exclusive or with 0x80 turns a byte with offset into a signed one or back.
+// With S digits, q + 128 + 128·256 + … has as its bytes the digits of q, each plus 128; so one addition slices, and an
+// exclusive or with 0x80 makes such a byte signed.
 #pragma once
 
 #include "kernels/matmul/lanes_avx512.hpp"
@@ -21,23 +21,26 @@ struct Bytes {
     static constexpr std::uint32_t kRowWords = S * kGroups;
     static constexpr std::uint32_t kCols = 2 * L::width;
 
-    /// Digits of q as bytes: byte S-1-t of each lane is digit t, signed or plus 128.
+    static constexpr std::int32_t kOffsets = S == 1 ? 0x80 : S == 2 ? 0x8080 : 0x808080;
+
+    /// Digits of q as bytes: byte S-1-t of each lane is digit t plus 128.
+    static I digits(I q) { return L::add(q, L::broadcast(kOffsets)); }
+
+    /// Four packed digits a lane, each plus 128: as they are, or signed.
     template <bool with_offset>
-    static I digits(I q) {
-        constexpr std::int32_t all = S == 1 ? 0x80 : S == 2 ? 0x8080 : 0x808080;
-        const I biased = L::add(q, L::broadcast(all));
-        return with_offset ? biased : _mm512_xor_si512(biased, L::broadcast(all));
+    static I sign(I packed) {
+        return with_offset ? packed : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
     }
 
     /// One vector along K into its row, 64 values at a time, `n` of them with zeros up to the next multiple of 64.
     template <bool with_offset>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
         const std::uint32_t count = (n + 63) / 64 * 64;
-        const Quantiser<L> quantise = quantiser_along<L, S>(x, count, scale);
+        const L::F factor = factor_along<L, S>(x, count, scale);
         for (std::uint32_t k = 0; k < count; k += 64) {
             I d[4];
-            for (int i = 0; i < 4; ++i) d[i] = digits<with_offset>(quantise(L::load(x + k + 16 * i)));
-            store_digits(d, out + k / kGroup);
+            for (int i = 0; i < 4; ++i) d[i] = digits(L::to_int(L::mul(L::load(x + k + 16 * i), factor)));
+            store_digits<with_offset>(d, out + k / kGroup);
         }
     }
 
@@ -45,16 +48,16 @@ struct Bytes {
     template <bool with_offset>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
                        std::uint32_t cols, float* scale) {
-        Quantisers<L, S, kPackColumns> quantise;
-        quantise.prepare(x, k_stride, n, lanes, scale);
+        Factors<L, S> factors;
+        factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t g = 0; g < (n + 63) / 64 * 16; ++g) {
             const std::uint32_t here = g * kGroup >= n ? 0 : n - g * kGroup < kGroup ? n - g * kGroup : kGroup;
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 I d[kGroup];
                 for (std::uint32_t i = 0; i < kGroup; ++i) {
-                    d[i] = digits<with_offset>(i < here ? quantise(x + (g * kGroup + i) * k_stride + v, v) : L::zero_words());
+                    d[i] = digits(i < here ? factors.quantise(x + (g * kGroup + i) * k_stride + v, v) : L::zero_words());
                 }
-                gather_digits(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols, cols);
+                gather_digits<with_offset>(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols, cols);
             }
         }
     }
@@ -138,6 +141,7 @@ private:
     }
 
     /// From 64 values, a digit in each byte of a lane, to S registers of 64 digits.
+    template <bool with_offset>
     static void store_digits(const I d[4], std::uint32_t* row) {
         // The packing instructions work within 128-bit lanes; this puts their words in order.
         const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
@@ -145,7 +149,8 @@ private:
         const auto words = [&](I x, I y) { return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half)); };
         const I w0 = words(d[0], d[1]), w1 = words(d[2], d[3]);
         const auto store = [&](std::uint32_t digit, I x, I y) {
-            L::store(row + digit * kGroups, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y)));
+            const I packed = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y));
+            L::store(row + digit * kGroups, sign<with_offset>(packed));
         };
         store(S - 1, L::bit_and(w0, low), L::bit_and(w1, low));
         if constexpr (S > 1) store(S - 2, _mm512_srli_epi16(w0, 8), _mm512_srli_epi16(w1, 8));
@@ -158,20 +163,23 @@ private:
     }
 
     /// From four k, a digit in each byte of a lane, to S words of four k each.
+    template <bool with_offset>
     static void gather_digits(const I d[4], std::uint32_t* out, std::uint32_t stride) {
         const I order = L::broadcast(0x03010200);  // bytes 0, 2, 1, 3 of each lane
         const I spread = _mm512_add_epi32(order, _mm512_set4_epi32(0x0c0c0c0c, 0x08080808, 0x04040404, 0));
         const I pair0 = _mm512_shuffle_epi8(L::halves(d[0], L::shift_left<16>(d[1])), spread);
         const I pair1 = _mm512_shuffle_epi8(L::halves(d[2], L::shift_left<16>(d[3])), spread);
         // Each pair: low half = lowest digit of both k, high half = the digit above.
-        L::store(out + (S - 1) * stride, L::halves(pair0, L::shift_left<16>(pair1)));
-        if constexpr (S > 1) L::store(out + (S - 2) * stride, L::halves(_mm512_srli_epi32(pair0, 16), pair1));
+        L::store(out + (S - 1) * stride, sign<with_offset>(L::halves(pair0, L::shift_left<16>(pair1))));
+        if constexpr (S > 1) {
+            L::store(out + (S - 2) * stride, sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
+        }
         if constexpr (S > 2) {
             const I low = L::broadcast(0xff);
             const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low), byte_two(d[3], low)};
             const I lower = L::bit_or(third[0], L::shift_left<8>(third[1]));
             const I upper = L::bit_or(third[2], L::shift_left<8>(third[3]));
-            L::store(out, L::bit_or(lower, L::shift_left<16>(upper)));
+            L::store(out, sign<with_offset>(L::bit_or(lower, L::shift_left<16>(upper))));
         }
     }
     static I byte_two(I d, I low) { return L::bit_and(_mm512_srli_epi32(d, 16), low); }

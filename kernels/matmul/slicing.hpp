@@ -30,18 +30,12 @@ inline const float* vector_of(const PackSource& source, std::uint32_t v, std::ui
     return copy;
 }
 
-/// Scale and quantisation of one vector: q = int(x · factor) & keep.
-template <class L>
-struct Quantiser {
-    typename L::F factor;
-    typename L::I keep;
+// A vector with a NaN or an Inf gets some digits or other instead of the zeros of line 4: its scale is NaN, and so is
+// every product with it.
 
-    typename L::I operator()(typename L::F x) const { return L::bit_and(L::to_int(L::mul(x, factor)), keep); }
-};
-
-/// The same scale in all lanes: one vector along K, `count` values, a multiple of the lanes.
+/// Lines 3 to 8 for one vector along K, `count` values, a multiple of the lanes: 2^(Q-E) in all lanes.
 template <class L, int S>
-Quantiser<L> quantiser_along(const float* x, std::uint32_t count, float* scale) {
+typename L::F factor_along(const float* x, std::uint32_t count, float* scale) {
     typename L::I largest = L::zero_words();
     const typename L::I magnitude = L::broadcast(INT32_MAX);
     for (std::uint32_t k = 0; k < count; k += L::width) {
@@ -49,8 +43,7 @@ Quantiser<L> quantiser_along(const float* x, std::uint32_t count, float* scale) 
     }
     const std::uint32_t most = L::reduce_max(largest);
     *scale = slice_scale(S, most);
-    if (most >= kInfinityBits) return {L::zero(), L::zero_words()};
-    return {L::broadcast(power_of_two(8 * S - 1 - slice_exponent(most))), L::broadcast(-1)};
+    return L::broadcast(power_of_two(8 * S - 1 - (most < kInfinityBits ? slice_exponent(most) : 0)));
 }
 
 /// Line 3 for adjacent vectors, a lane each: `lanes` of them, a multiple of the width.
@@ -70,10 +63,9 @@ void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std
     }
 }
 
-/// Lines 4 to 8 for a register of vectors from their largest magnitudes.
+/// Lines 4 to 8 for a register of vectors from their largest magnitudes: 2^(Q-E), a lane each.
 template <class L, int S>
-Quantiser<L> quantiser_across(const std::uint32_t* largest, float* scale) {
-    const typename L::I most = L::load(largest);
+typename L::F factor_across(typename L::I most, float* scale) {
     const typename L::I field = L::template shift_right<23>(L::add(most, L::broadcast(0x00020000)));
     const typename L::I exponent = L::max(L::sub(field, L::broadcast(126)), L::broadcast(kExponentMin));
     const typename L::I finite = L::less(most, L::broadcast(static_cast<std::int32_t>(kInfinityBits)));
@@ -82,26 +74,25 @@ Quantiser<L> quantiser_across(const std::uint32_t* largest, float* scale) {
                                      L::bit_and(finite, L::broadcast(static_cast<std::int32_t>(kNanBits))));
     L::store(scale, L::floats(L::bit_or(nan, L::bit_and(finite, L::template shift_left<23>(power)))));
     const typename L::I shift = L::sub(L::broadcast(127 + 8 * S - 1), exponent);
-    return {L::floats(L::template shift_left<23>(shift)), finite};
+    return L::floats(L::template shift_left<23>(shift));
 }
 
-/// Quantisers of adjacent vectors, computed once and read for every k.
-template <class L, int S, std::uint32_t most>
-struct Quantisers {
-    alignas(64) float factor[most];
-    alignas(64) std::uint32_t keep[most];
+/// Factors of adjacent vectors, computed once and read for every k.
+template <class L, int S>
+struct Factors {
+    alignas(64) float factor[kPackColumns];
 
     void prepare(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, float* scale) {
-        largest_across<L>(x, k_stride, n, lanes, keep);
+        alignas(64) std::uint32_t largest[kPackColumns];
+        largest_across<L>(x, k_stride, n, lanes, largest);
         for (std::uint32_t v = 0; v < lanes; v += L::width) {
-            const Quantiser<L> q = quantiser_across<L, S>(keep + v, scale + v);
-            L::store(factor + v, q.factor);
-            L::store(keep + v, q.keep);
+            L::store(factor + v, factor_across<L, S>(L::load(largest + v), scale + v));
         }
     }
 
-    typename L::I operator()(const float* x, std::uint32_t v) const {
-        return Quantiser<L>{L::load(factor + v), L::load(keep + v)}(L::load(x));
+    /// q of the vectors from `v` on, whose values are at `x`.
+    typename L::I quantise(const float* x, std::uint32_t v) const {
+        return L::to_int(L::mul(L::load(x), L::load(factor + v)));
     }
 };
 

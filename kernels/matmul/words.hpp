@@ -49,11 +49,12 @@ struct Words {
     template <void (*words)(I, I*)>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
         const std::uint32_t count = (n + L::width - 1) / L::width * L::width;
-        Quantiser<L> quantise{};
-        if constexpr (S != 0) quantise = quantiser_along<L, S>(x, count, scale);
+        F factor = L::zero();
+        if constexpr (S != 0) factor = factor_along<L, S>(x, count, scale);
         for (std::uint32_t k = 0; k < count; k += L::width) {
             I w[2];
-            words(S == 0 ? L::bits(L::load(x + k)) : quantise(L::load(x + k)), w);
+            const F value = L::load(x + k);
+            words(S == 0 ? L::bits(value) : L::to_int(L::mul(value, factor)), w);
             for (std::uint32_t i = 0; i < kWords; ++i) L::store(out + i * kBlockK + k, w[i]);
         }
     }
@@ -62,14 +63,14 @@ struct Words {
     template <void (*words)(I, I*)>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
                        std::uint32_t cols, float* scale) {
-        Quantisers<L, S, kPackColumns> quantise;
-        if constexpr (S != 0) quantise.prepare(x, k_stride, n, lanes, scale);
+        Factors<L, S> factors;
+        if constexpr (S != 0) factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t k = 0; k < n; ++k) {
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 const float* const from = x + k * k_stride + v;
                 I w[2];
                 if constexpr (S == 0) words(L::bits(L::load(from)), w);
-                else words(quantise(from, v), w);
+                else words(factors.quantise(from, v), w);
                 std::uint32_t* const to = out + v / cols * (kRowWords * cols) + k * kWords * cols + v % cols;
                 for (std::uint32_t i = 0; i < kWords; ++i) L::store(to + i * cols, w[i]);
             }
