@@ -10,7 +10,7 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kBlock = 1024;  ///< Elements: a dozen scratch slots stay within a first-level cache of 48 KiB.
-constexpr std::uint64_t kGrain = 8192;  ///< Elements a thread takes at least.
+constexpr std::uint64_t kGrain = 16384;  ///< Elements a thread takes at least.
 
 }  // namespace
 

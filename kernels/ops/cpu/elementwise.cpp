@@ -9,7 +9,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kGrain = 8192;  ///< Elements a thread takes at least.
+constexpr std::uint64_t kGrain = 16384;  ///< Elements a thread takes at least.
 
 struct Side {
     const std::uint8_t* data = nullptr;

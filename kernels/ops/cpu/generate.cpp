@@ -23,7 +23,7 @@ void run_philox(const OpCall& call) {
     const PhiloxKey key = stream_key(call.seed, call.facts.op.stream);
     const std::uint64_t n = elements_of(call.facts.output);
     const bool normal = call.facts.op.code == OpCode::philox_normal;
-    call.pool.parallel_for((n + 3) / 4, 256, [&](std::uint64_t begin, std::uint64_t end) {
+    call.pool.parallel_for((n + 3) / 4, 1024, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t b = begin; b < end; ++b) {
             const PhiloxBlock block = philox_block(key, b, call.step);
             for (std::uint64_t i = 0; i < std::min<std::uint64_t>(4, n - 4 * b); ++i) {

@@ -32,7 +32,7 @@ void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
     for (std::size_t i = 0; i < inner; ++i) lines *= box.extent[i];
     const std::uint64_t n = box.extent[inner];
     if (n == 0) return;
-    pool.parallel_for(lines, 1 + 8192 / n, [&](std::uint64_t begin, std::uint64_t end) {
+    pool.parallel_for(lines, 1 + 16384 / n, [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t line = begin; line < end; ++line) {
             const T* source = from + box.from;
             T* target = to + box.to;

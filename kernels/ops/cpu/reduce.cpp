@@ -7,6 +7,12 @@
 #include "kernels/reduce/reduce.hpp"
 
 namespace retrace::kernels {
+namespace {
+
+/// Results of rows of `cols` terms that are worth a thread's while.
+std::uint64_t grain_of(std::uint64_t cols) { return 1 + 16384 / std::clamp<std::uint64_t>(cols, 1, kReduceTerms); }
+
+}  // namespace
 
 void run_row_reduction(const OpCall& call) {
     const auto reduce = call.facts.op.code == OpCode::row_sum ? loops().row_sum : loops().row_max;
@@ -14,12 +20,12 @@ void run_row_reduction(const OpCall& call) {
     const std::uint64_t results = reduce_level_size(shape.cols);
     const float* x = call.in<float>(0);
     if (results == 1 && call.facts.op.code == OpCode::row_max) {
-        call.pool.parallel_for(shape.rows, 1024, [&](std::uint64_t begin, std::uint64_t end) {
+        call.pool.parallel_for(shape.rows, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
             loops().rows_max(x + begin * shape.cols, end - begin, shape.cols, call.out<float>() + begin);
         });
         return;
     }
-    call.pool.parallel_for(shape.rows * results, 64, [&](std::uint64_t begin, std::uint64_t end) {
+    call.pool.parallel_for(shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const std::uint64_t first = i % results * kReduceTerms;
             call.out<float>()[i] = reduce(x + i / results * shape.cols + first,
@@ -35,7 +41,8 @@ void run_column_reduction(const OpCall& call) {
     // Work is cut into strips of columns of one level result.
     constexpr std::uint64_t kColumns = 256;
     const std::uint64_t strips = (shape.cols + kColumns - 1) / kColumns;
-    call.pool.parallel_for(results * strips, 1, [&](std::uint64_t begin, std::uint64_t end) {
+    const std::uint64_t terms = std::min(kReduceTerms, shape.rows) * std::min(kColumns, shape.cols);
+    call.pool.parallel_for(results * strips, 1 + 16384 / (terms + 1), [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const std::uint64_t level = i / strips, col = i % strips * kColumns;
             const std::uint64_t first = level * kReduceTerms;
@@ -49,7 +56,7 @@ void run_row_argmax(const OpCall& call) {
     const Geometry shape = geometry(call.facts.inputs[0].dims);
     const std::uint64_t results = reduce_level_size(shape.cols);
     const bool pick = call.facts.op.code == OpCode::row_argmax_pick;
-    call.pool.parallel_for(shape.rows * results, 64, [&](std::uint64_t begin, std::uint64_t end) {
+    call.pool.parallel_for(shape.rows * results, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
         for (std::uint64_t i = begin; i < end; ++i) {
             const std::uint64_t first = i % results * kReduceTerms;
             const std::uint64_t at = i / results * shape.cols + first;
