@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a solver sees of the chain, and what it answers. node/service fills the view from contract records at one block
-// and turns moves into signed calls; the agent decides. Whether a call is legal now is the contracts' business: the
-// view says it, so that no rule is written twice.
+// What a solver sees of the chain, and what it answers. node/service fills the view from contract records at
+// one block and turns moves into signed calls; the agent decides. Whether a call is legal now is the
+// contracts' business: the view says it, so that no rule is written twice.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,12 @@ struct TaskTerms {
     std::uint64_t id = 0;
     Hash32 program_root;
     std::uint64_t program_bytes = 0;
-    Hash32 init_root;              ///< Seeded initialiser; zero when initial_state_root is given.
+    Hash32 init_root;  ///< Seeded initialiser; zero when initial_state_root is given.
     Hash32 initial_state_root;
     std::vector<Hash32> data_roots;
     Schedule schedule;
     std::uint64_t seed = 0;
-    Hash32 contract;               ///< Kernel contract that the task asks for.
+    Hash32 contract;  ///< Kernel contract that the task asks for.
 };
 
 /// An auction in which this solver takes part if the service found a price (market): only such are listed.
@@ -40,7 +40,7 @@ struct AuctionView {
 struct ReportView {
     std::uint64_t id = 0;
     ReportKind kind{};
-    std::uint64_t index = 0;       ///< State, or data set.
+    std::uint64_t index = 0;  ///< State, or data set.
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
 };
@@ -49,10 +49,10 @@ struct ReportView {
 struct RunView {
     TaskTerms terms;
     std::uint32_t run = 0;
-    bool may_accept = false;       ///< acceptData or decline is due.
-    std::uint64_t first_state = 0; ///< Where the run starts,
-    Hash32 first_root;             ///< and that state's root; zero for state 0.
-    std::uint64_t next_state = 0;  ///< Checkpoint to post next; above the last one: all are posted.
+    bool may_accept = false;        ///< acceptData or decline is due.
+    std::uint64_t first_state = 0;  ///< Where the run starts,
+    Hash32 first_root;              ///< and that state's root; zero for state 0.
+    std::uint64_t next_state = 0;   ///< Checkpoint to post next; above the last one: all are posted.
     bool may_commit = false;
     std::vector<std::uint64_t> open_segments;    ///< States i that openSegment asks for.
     std::vector<std::uint64_t> reveal_segments;  ///< States i + 1 that revealSegment asks for.
@@ -70,7 +70,7 @@ struct SolverView {
 struct CommitBid {
     std::uint64_t task = 0;
     std::uint32_t round = 0;
-    Hash32 salt;                   ///< The service makes the commitment (market) from it.
+    Hash32 salt;  ///< The service makes the commitment (market) from it.
 };
 struct RevealBid {
     std::uint64_t task = 0;
@@ -84,7 +84,7 @@ struct AcceptData {
 struct Decline {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::string reason;            ///< For the log.
+    std::string reason;  ///< For the log.
 };
 struct CommitCheckpoint {
     std::uint64_t task = 0;
@@ -115,7 +115,7 @@ struct OpenRoots {
 };
 struct AnswerReport {
     std::uint64_t report = 0;
-    Bytes answer;                  ///< An encoded TileAnswer (solver/artifacts/availability.hpp), or a program record.
+    Bytes answer;  ///< An encoded TileAnswer (solver/artifacts/availability.hpp), or a program record.
 };
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment,
                                 RevealSegment, OpenRoots, AnswerReport>;

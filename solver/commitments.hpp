@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Blind commitments of solvers and verifiers: one definition for those who make them and for the ledger that checks
-// them. Integers little endian, fixed widths, so no two lists of arguments share an input. Layouts: README.
+// Blind commitments of solvers and verifiers: one definition for those who make them and for the ledger that
+// checks them. Integers little endian, fixed widths, so no two lists of arguments share an input. Layouts:
+// README.
 #pragma once
 
 #include <array>
@@ -20,20 +21,23 @@ Hash32 checkpoint_commitment(std::uint64_t task, std::uint32_t run, std::uint64_
                              const Hash32& state_root);
 
 /// What an auditor posts before anybody reveals (PROTOCOL 5):
-/// SHA-256("retrace/verdict/1" ‖ audit u64 ‖ auditor 20 ‖ salt 32 ‖ state root 32). The auditor's address is inside, so
-/// a copied commitment cannot be opened by the copier.
-Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor, std::uint64_t audit);
+/// SHA-256("retrace/verdict/1" ‖ audit u64 ‖ auditor 20 ‖ salt 32 ‖ state root 32). The auditor's address is
+/// inside, so a copied commitment cannot be opened by the copier.
+Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor,
+                          std::uint64_t audit);
 
 /// Salt of a checkpoint, from a secret that only its owner has: nothing is lost in a crash.
 /// SHA-256("retrace/salt/1" ‖ secret 32 ‖ task u64 ‖ run u32 ‖ index u64).
 Hash32 checkpoint_salt(const Hash32& secret, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// SHA-256("retrace/verdict-salt/1" ‖ secret 32 ‖ audit u64).
 Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit);
-/// SHA-256("retrace/bid-salt/1" ‖ secret 32 ‖ task u64 ‖ round u32). A task that returns to bidding has a new round.
+/// SHA-256("retrace/bid-salt/1" ‖ secret 32 ‖ task u64 ‖ round u32). A task that returns to bidding has a new
+/// round.
 Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round);
 
-/// One step of a beacon chain (PROTOCOL 7): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the value
-/// after `length` steps and reveals backwards: reveal r satisfies beacon_link(r) == the value before it.
+/// One step of a beacon chain (PROTOCOL 7): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the
+/// value after `length` steps and reveals backwards: reveal r satisfies beacon_link(r) == the value before
+/// it.
 Hash32 beacon_link(const Hash32& preimage);
 /// Value after `steps` links from the secret start SHA-256("retrace/beacon-start/1" ‖ secret 32 ‖ chain u64).
 /// Costs `steps` hashes.

@@ -36,7 +36,8 @@ private:
 /// Remembers the state at the start of the segment and returns to it in the segment's last step.
 class StaleRunner final : public ForgingRunner {
 public:
-    StaleRunner(std::uint64_t start, std::uint64_t last, const Program& program, Inputs inputs, ThreadPool& pool)
+    StaleRunner(std::uint64_t start, std::uint64_t last, const Program& program, Inputs inputs,
+                ThreadPool& pool)
         : ForgingRunner(program, std::move(inputs), pool), start_(start), last_(last) {}
 
     std::vector<kernels::Metric> step(State& state) override {
@@ -59,7 +60,9 @@ private:
 class OtherDataRunner final : public StepRunner {
 public:
     OtherDataRunner(std::uint64_t first, const Program& program, const Inputs& inputs, ThreadPool& pool)
-        : first_(first), other_(rotated(inputs)), honest_(program, inputs, pool),
+        : first_(first),
+          other_(rotated(inputs)),
+          honest_(program, inputs, pool),
           wrong_(program, wrong_inputs(inputs), pool) {}
 
     std::vector<kernels::Metric> step(State& state) override { return at(state).step(state); }
@@ -92,17 +95,23 @@ private:
 
 std::string_view slug(Fraud fraud) noexcept {
     switch (fraud) {
-        case Fraud::ulp: return "ulp";
-        case Fraud::skip_steps: return "skip_steps";
-        case Fraud::wrong_data: return "wrong_data";
-        case Fraud::stale_checkpoint: return "stale_checkpoint";
-        case Fraud::silent: return "silent";
+        case Fraud::ulp:
+            return "ulp";
+        case Fraud::skip_steps:
+            return "skip_steps";
+        case Fraud::wrong_data:
+            return "wrong_data";
+        case Fraud::stale_checkpoint:
+            return "stale_checkpoint";
+        case Fraud::silent:
+            return "silent";
     }
     return "unknown";
 }
 
 std::optional<Fraud> parse_fraud(std::string_view text) noexcept {
-    const auto found = std::find_if(kFrauds.begin(), kFrauds.end(), [&](Fraud fraud) { return slug(fraud) == text; });
+    const auto found =
+        std::find_if(kFrauds.begin(), kFrauds.end(), [&](Fraud fraud) { return slug(fraud) == text; });
     if (found == kFrauds.end()) return std::nullopt;
     return *found;
 }
@@ -112,28 +121,35 @@ FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule) {
     const std::uint64_t first = schedule.step_of(schedule.segments() - 1), last = schedule.steps - 1;
     const std::uint64_t middle = first + (last - first + 1) / 2;
     switch (fraud) {
-        case Fraud::ulp: return {middle, middle};
-        case Fraud::skip_steps: return {middle, last};
-        case Fraud::stale_checkpoint: return {last, last};
-        default: return {first, last};
+        case Fraud::ulp:
+            return {middle, middle};
+        case Fraud::skip_steps:
+            return {middle, last};
+        case Fraud::stale_checkpoint:
+            return {last, last};
+        default:
+            return {first, last};
     }
 }
 
-std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const Program& program, Inputs inputs,
-                                       ThreadPool& pool) {
+std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const Program& program,
+                                       Inputs inputs, ThreadPool& pool) {
     const FraudSteps steps = fraud_steps(fraud, schedule);
     switch (fraud) {
         case Fraud::ulp: {
             const auto wrong = [step = steps.first](std::uint64_t at) { return at == step; };
             return std::make_unique<UlpRunner>(wrong, program, std::move(inputs), pool);
         }
-        case Fraud::skip_steps: return std::make_unique<SkippingRunner>(steps, program, std::move(inputs), pool);
-        case Fraud::wrong_data: return std::make_unique<OtherDataRunner>(steps.first, program, inputs, pool);
+        case Fraud::skip_steps:
+            return std::make_unique<SkippingRunner>(steps, program, std::move(inputs), pool);
+        case Fraud::wrong_data:
+            return std::make_unique<OtherDataRunner>(steps.first, program, inputs, pool);
         case Fraud::stale_checkpoint: {
             const std::uint64_t start = schedule.step_of(schedule.segments() - 1);
             return std::make_unique<StaleRunner>(start, steps.last, program, std::move(inputs), pool);
         }
-        case Fraud::silent: break;
+        case Fraud::silent:
+            break;
     }
     return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Cheating solvers, for demo, simulation and tests: runners that compute the last segment of a task wrongly and stay
-// consistent with that when a dispute asks. `node` refuses them outside developer chains.
+// Cheating solvers, for demo, simulation and tests: runners that compute the last segment of a task wrongly
+// and stay consistent with that when a dispute asks. `node` refuses them outside developer chains.
 #pragma once
 
 #include <functional>
@@ -15,9 +15,9 @@
 namespace retrace::solver {
 
 enum class Fraud : std::uint8_t {
-    ulp = 1,               ///< One element of one op's output in one step is off by one unit in the last place.
-    skip_steps = 2,        ///< The second half of the segment is not computed.
-    wrong_data = 3,        ///< The segment is trained on other samples than the task's.
+    ulp = 1,         ///< One element of one op's output in one step is off by one unit in the last place.
+    skip_steps = 2,  ///< The second half of the segment is not computed.
+    wrong_data = 3,  ///< The segment is trained on other samples than the task's.
     stale_checkpoint = 4,  ///< The segment ends with the state that it started from.
     silent = 5,            ///< Computes honestly and stops answering (see silence.hpp).
 };
@@ -34,15 +34,17 @@ struct FraudSteps {
 };
 FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule);
 
-/// A fraud by tampering: one ulp in each step that `wrong` names, in the first matrix product where it makes so much
-/// of the state differ that later steps do not round it away (else where it makes the most differ).
+/// A fraud by tampering: one ulp in each step that `wrong` names, in the first matrix product where it makes
+/// so much of the state differ that later steps do not round it away (else where it makes the most differ).
 class UlpRunner final : public ProgramRunner {
 public:
     using Steps = std::function<bool(std::uint64_t step)>;
-    UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool);
+    UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs,
+              kernels::ThreadPool& pool);
     std::vector<kernels::Metric> step(kernels::State& state) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
-    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state,
+                                         const std::vector<std::uint32_t>& ops) override;
 
 private:
     struct Target {
@@ -57,14 +59,15 @@ private:
     std::map<std::uint64_t, std::optional<Target>> targets_;  // By step; none if every nudge is rounded away.
 };
 
-/// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true one but
-/// for the ops that write the state.
+/// A fraud in the result: in some steps the next state is not what the ops computed. The trace is the true
+/// one but for the ops that write the state.
 class ForgingRunner : public ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;
     std::vector<kernels::Metric> step(kernels::State& state) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
-    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state,
+                                         const std::vector<std::uint32_t>& ops) override;
 
 protected:
     /// The tensors that replace those of the state after the step; nullopt: this step is computed honestly.

@@ -13,8 +13,10 @@ void Silence::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     std::erase_if(moves, [&](const SolverMove& move) {
         return std::visit(
             [&](const auto& content) {
-                if constexpr (requires { content.run; }) return silent_.count(content.task) != 0;
-                else return false;  // Bids are still made; a report names no task.
+                if constexpr (requires { content.run; })
+                    return silent_.count(content.task) != 0;
+                else
+                    return false;  // Bids are still made; a report names no task.
             },
             move);
     });

@@ -24,9 +24,10 @@ bool can_nudge(std::uint32_t bits) {
     return exponent > 0 && exponent < 254;
 }
 
-constexpr std::size_t kElementsTried = 8;   // Of one op.
+constexpr std::size_t kElementsTried = 8;  // Of one op.
 constexpr std::size_t kTargetsTried = 64;
-/// Bytes of the state that differ from the honest one before a nudge counts as one that later steps do not round away.
+/// Bytes of the state that differ from the honest one before a nudge counts as one that later steps do not
+/// round away.
 constexpr std::size_t kLasting = 256;
 
 /// Matrix products in program order (early ones spread the furthest), then all other ops.
@@ -52,7 +53,8 @@ std::size_t difference(const State& a, const State& b) {
 
 }  // namespace
 
-UlpRunner::UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool)
+UlpRunner::UlpRunner(Steps wrong, const kernels::Program& program, kernels::Inputs inputs,
+                     kernels::ThreadPool& pool)
     : ProgramRunner(program, std::move(inputs), pool), wrong_(std::move(wrong)) {}
 
 void UlpRunner::tamper_with(const Target& target) {
@@ -66,8 +68,10 @@ void UlpRunner::arm(const State& state) {
     if (!wrong_(state.step)) return;
     const auto [at, first] = targets_.try_emplace(state.step);
     if (first) at->second = aim(state);
-    if (at->second) tamper_with(*at->second);
-    else executor().set_tamper({});
+    if (at->second)
+        tamper_with(*at->second);
+    else
+        executor().set_tamper({});
 }
 
 std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {

@@ -27,7 +27,8 @@ void SolverAgent::on_done(const SolverResult& result) {
     busy_ = false;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
         prepared_[{prepared->task, prepared->run}] = prepared->problem;
-        if (prepared->problem) problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
+        if (prepared->problem)
+            problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         if (!reached->problem) return;
         problems_.push_back("task " + std::to_string(reached->task) + ": " + *reached->problem);
@@ -43,11 +44,14 @@ void SolverAgent::on_done(const SolverResult& result) {
     }
 }
 
-std::vector<std::string> SolverAgent::take_problems() { return std::exchange(problems_, {}); }
+std::vector<std::string> SolverAgent::take_problems() {
+    return std::exchange(problems_, {});
+}
 
-bool SolverAgent::due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height) {
-    const std::string key = std::string(what) + " " + std::to_string(a) + " " + std::to_string(b) + " " +
-                            std::to_string(c);
+bool SolverAgent::due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c,
+                      std::uint64_t height) {
+    const std::string key =
+        std::string(what) + " " + std::to_string(a) + " " + std::to_string(b) + " " + std::to_string(c);
     return outbox_.due(key, height);
 }
 
@@ -73,8 +77,10 @@ void SolverAgent::play(const RunView& run, std::uint64_t height, Output& out) {
     const auto prepared = prepared_.find({task, run.run});
     if (run.may_accept && prepared != prepared_.end()) {
         if (!due("accept", task, run.run, 0, height)) return;
-        if (prepared->second) out.moves.push_back(Decline{task, run.run, *prepared->second});
-        else out.moves.push_back(AcceptData{task, run.run});
+        if (prepared->second)
+            out.moves.push_back(Decline{task, run.run, *prepared->second});
+        else
+            out.moves.push_back(AcceptData{task, run.run});
         return;
     }
     if (run.may_commit) {
@@ -144,12 +150,13 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
                           [this, run] { return SolverResult(prepare(run)); }};
     }
     if (prepared->second || run.may_accept) return std::nullopt;
-    // The first state whose root is not known: the next to train, or one that was lost. States of before the run's
-    // start belong to a predecessor.
+    // The first state whose root is not known: the next to train, or one that was lost. States of before the
+    // run's start belong to a predecessor.
     for (std::uint64_t index = run.first_state; index <= run.terms.schedule.segments(); ++index) {
         if (store_.commitment({key.first, key.second, index})) continue;
-        return SolverWork{"train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
-                          [this, run, index] { return SolverResult(reach(run, index)); }};
+        return SolverWork{
+            "train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
+            [this, run, index] { return SolverResult(reach(run, index)); }};
     }
     return std::nullopt;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The solver: bids, accepts, trains, commits, opens, answers. A state machine without clock, socket or thread: views
-// and results go in, moves and work orders come out. All that it must remember is on the chain, in its secret and in
-// its checkpoint store, so a new agent after kill -9 goes on where the old one was.
+// The solver: bids, accepts, trains, commits, opens, answers. A state machine without clock, socket or
+// thread: views and results go in, moves and work orders come out. All that it must remember is on the chain,
+// in its secret and in its checkpoint store, so a new agent after kill -9 goes on where the old one was.
 #pragma once
 
 #include <deque>
@@ -34,28 +34,29 @@ struct Reached {
 };
 struct Answered {
     std::uint64_t report = 0;
-    Bytes answer;                  ///< Empty: could not be made.
+    Bytes answer;  ///< Empty: could not be made.
     std::string problem;
 };
 using SolverResult = std::variant<Prepared, Reached, Answered>;
 using SolverWork = WorkOrder<SolverResult>;
 
 struct SolverConfig {
-    Hash32 secret;                           ///< Salts come from it; belongs to the key of the account.
-    std::uint64_t resend_blocks = 10;        ///< Before a move that the chain does not show is repeated.
-    std::size_t keep_checkpoints = 2;        ///< Beside those that may still be asked for.
+    Hash32 secret;                     ///< Salts come from it; belongs to the key of the account.
+    std::uint64_t resend_blocks = 10;  ///< Before a move that the chain does not show is repeated.
+    std::size_t keep_checkpoints = 2;  ///< Beside those that may still be asked for.
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
 };
 
 class SolverAgent {
 public:
-    /// `workshop` and `store` outlive the agent; while a work order runs, the agent itself does not use `workshop`.
+    /// `workshop` and `store` outlive the agent; while a work order runs, the agent itself does not use
+    /// `workshop`.
     SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store);
 
     struct Output {
         std::vector<SolverMove> moves;
-        std::optional<SolverWork> work;      ///< None while an order is out.
+        std::optional<SolverWork> work;  ///< None while an order is out.
     };
     Output on_view(const SolverView& view);
     /// What the work order came to; the next view brings what follows from it.
@@ -84,8 +85,8 @@ private:
     // Worker thread.
     Prepared prepare(const RunView& run);
     Reached reach(const RunView& run, std::uint64_t index);
-    Status<> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state, const Hash32& first_root,
-                        std::uint64_t index);
+    Status<> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
+                        const Hash32& first_root, std::uint64_t index);
     Answered make_answer(const RunView& run, const ReportView& report);
 
     SolverConfig config_;
@@ -94,10 +95,10 @@ private:
     Outbox outbox_;
     bool busy_ = false;
     std::map<RunKey, std::optional<std::string>> prepared_;  // Run → problem, if any.
-    std::map<std::uint64_t, Bytes> answers_;                  // By report.
+    std::map<std::uint64_t, Bytes> answers_;                 // By report.
     std::set<std::uint64_t> unanswerable_;
     std::vector<std::string> problems_;
-    std::map<RunKey, std::uint64_t> retry_height_;            // After a failure.
+    std::map<RunKey, std::uint64_t> retry_height_;  // After a failure.
     std::uint64_t height_ = 0;
 };
 

@@ -23,7 +23,8 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
         return reached;
     }
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
-        if (store_.commitment({run.terms.id, run.run, old})) (void)store_.retain({run.terms.id, run.run, old}, false);
+        if (store_.commitment({run.terms.id, run.run, old}))
+            (void)store_.retain({run.terms.id, run.run, old}, false);
     }
     // What stays behind when this fails is dropped the next time.
     (void)store_.prune(run.terms.id, run.run, config_.keep_checkpoints);
@@ -46,14 +47,16 @@ Status<> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std:
         auto loaded = store_.load(*newest, pool);
         if (loaded) state = std::move(loaded).value();
         // A damaged checkpoint is no reason to stop: the one before it leads to the same bits.
-        else RETRACE_CHECK(store_.discard(*newest));
+        else
+            RETRACE_CHECK(store_.discard(*newest));
     }
     if (!state) {
         auto first = first_root.is_zero() ? workshop_.initial_state(material)
                                           : workshop_.fetch(material, first_root, first_state);
         if (!first) return error(first.error().message);
         state = std::move(first).value();
-        RETRACE_CHECK(save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
+        RETRACE_CHECK(
+            save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
     const auto progress = [&](const Progress& done) {
@@ -65,8 +68,9 @@ Status<> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std:
     return Unit{};
 }
 
-Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run, std::uint64_t first_state,
-                                             const Hash32& first_root, std::uint64_t index) {
+Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run,
+                                             std::uint64_t first_state, const Hash32& first_root,
+                                             std::uint64_t index) {
     const auto material = workshop_.material(terms);
     if (!material) return error(material.error().message);
     RETRACE_CHECK(make_state(**material, run, first_state, first_root, index));
@@ -91,9 +95,10 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
                 answered.problem = state.error().message;
                 return answered;
             }
-            const kernels::StateCommitment commitment = store_.commitment({run.terms.id, run.run, index}).value();
-            answered.answer = encode(answer_state_tile(program, commitment, *state, report.tensor, report.tile,
-                                                       workshop_.pool()));
+            const kernels::StateCommitment commitment =
+                store_.commitment({run.terms.id, run.run, index}).value();
+            answered.answer = encode(
+                answer_state_tile(program, commitment, *state, report.tensor, report.tile, workshop_.pool()));
             break;
         }
         case ReportKind::data:
@@ -104,7 +109,9 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
             answered.answer =
                 encode(answer_tensor_tile((*material)->data[report.index], report.tile, workshop_.pool()));
             break;
-        case ReportKind::program: answered.answer = encode(answer_program(program, report.tensor, report.tile)); break;
+        case ReportKind::program:
+            answered.answer = encode(answer_program(program, report.tensor, report.tile));
+            break;
     }
     return answered;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Long computations, handed out by agents: the service runs `run` on a worker thread, one order of a party at a time
-// (all of a party's orders share its workshop and store), and gives the result back to the agent on its own thread.
+// Long computations, handed out by agents: the service runs `run` on a worker thread, one order of a party at
+// a time (all of a party's orders share its workshop and store), and gives the result back to the agent on
+// its own thread.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@ namespace retrace::solver {
 
 template <class Result>
 struct WorkOrder {
-    std::string what;              ///< For the log: "train task 3 to checkpoint 7".
+    std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
 };
 

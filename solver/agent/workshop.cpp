@@ -13,7 +13,8 @@ Unexpected<Unavailable> unavailable(std::string message, std::optional<ReportKin
 }  // namespace
 
 RunnerFactory honest_runners() {
-    return [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool) {
+    return [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+              kernels::ThreadPool& pool) {
         return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     };
 }
@@ -37,7 +38,8 @@ Status<> check_initialiser(const kernels::Program& init, const kernels::Program&
     for (std::uint32_t i = 0; i < init.states; ++i) {
         const kernels::TensorRecord& made = init.tensors[i];
         const kernels::TensorRecord& used = program.tensors[i];
-        if (made.dtype != used.dtype || made.dims != used.dims) return error("the initialiser makes other shapes");
+        if (made.dtype != used.dtype || made.dims != used.dims)
+            return error("the initialiser makes other shapes");
         if (made.writer == kernels::kNoWriter) return error("the initialiser leaves a state tensor out");
     }
     for (const kernels::OpRecord& op : init.ops) {
@@ -54,7 +56,8 @@ Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFact
 Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     const auto found = materials_.find(terms.id);
     if (found != materials_.end()) return found->second.get();
-    if (terms.contract != kernels::contract_hash()) return unavailable("the task asks for another kernel contract", std::nullopt);
+    if (terms.contract != kernels::contract_hash())
+        return unavailable("the task asks for another kernel contract", std::nullopt);
     auto made = std::make_unique<TaskMaterial>();
     made->terms = terms;
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
@@ -83,7 +86,8 @@ Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& materi
     return state;
 }
 
-Result<kernels::State, Unavailable> Workshop::fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index) {
+Result<kernels::State, Unavailable> Workshop::fetch(TaskMaterial& material, const Hash32& root,
+                                                    std::uint64_t index) {
     return fetch_state(source_, *material.program, root, material.terms.schedule.step_of(index), pool_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a party needs to compute a task: programs, data, a runner. Solvers and verifiers use the same. Belongs to the
-// worker: one call at a time.
+// What a party needs to compute a task: programs, data, a runner. Solvers and verifiers use the same. Belongs
+// to the worker: one call at a time.
 #pragma once
 
 #include <functional>
@@ -26,10 +26,10 @@ RunnerFactory fraud_runners(Fraud fraud);
 struct TaskMaterial {
     TaskTerms terms;
     std::unique_ptr<kernels::CommittedProgram> program;
-    std::unique_ptr<kernels::CommittedProgram> init;    ///< Null when the initial state is named.
+    std::unique_ptr<kernels::CommittedProgram> init;  ///< Null when the initial state is named.
     std::vector<kernels::Tensor> data;
-    std::unique_ptr<StepRunner> runner;                 ///< Of `program`.
-    std::unique_ptr<StepRunner> init_runner;            ///< Of `init`, or null.
+    std::unique_ptr<StepRunner> runner;       ///< Of `program`.
+    std::unique_ptr<StepRunner> init_runner;  ///< Of `init`, or null.
 
     kernels::Inputs inputs() const;
 };
@@ -39,13 +39,14 @@ public:
     /// `source` and `pool` outlive the workshop.
     Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners());
 
-    /// Fetches and checks what is not here yet. An error says what cannot be had or does not fit together; then a
-    /// solver leaves the task before it accepts.
+    /// Fetches and checks what is not here yet. An error says what cannot be had or does not fit together;
+    /// then a solver leaves the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms);
     /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
     /// A state that somebody else serves.
-    Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root, std::uint64_t index);
+    Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
+                                              std::uint64_t index);
     /// Forgets all tasks but these. Not while anybody still plays one of the others.
     void sweep(const std::set<std::uint64_t>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
@@ -60,7 +61,8 @@ private:
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
 };
 
-/// Whether `init` makes the states of `program`: same shapes, every one written, no state and no data set read.
+/// Whether `init` makes the states of `program`: same shapes, every one written, no state and no data set
+/// read.
 Status<> check_initialiser(const kernels::Program& init, const kernels::Program& program);
 
 }  // namespace retrace::solver

@@ -47,7 +47,8 @@ Result<std::vector<kernels::Tensor>, Unavailable> fetch_data(ArtifactSource& sou
                                                              const std::vector<Hash32>& roots,
                                                              kernels::ThreadPool& pool);
 /// A state of `program` at `step`, every tile checked against `root`.
-Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source, const kernels::CommittedProgram& program,
-                                                const Hash32& root, std::uint64_t step, kernels::ThreadPool& pool);
+Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source,
+                                                const kernels::CommittedProgram& program, const Hash32& root,
+                                                std::uint64_t step, kernels::ThreadPool& pool);
 
 }  // namespace retrace::solver

@@ -24,7 +24,8 @@ Status<> verify_leaf(const Hash32& root, std::uint64_t leaves, std::uint64_t ind
 
 Status<> verify_tile(const TileAnswer& answer, std::uint64_t tile) {
     const std::uint64_t tiles = kernels::geometry(answer.header.dims).tiles();
-    if (tiles == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
+    if (tiles == 0)
+        return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
     return verify_leaf(answer.header.tree_root, tiles, existing(tile, tiles), merkle::tile_leaf(answer.tile),
                        answer.proof, "the tile");
 }
@@ -71,7 +72,8 @@ Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root,
     const std::uint32_t states = answer.state->program.states;
     const std::uint32_t shown = existing(tensor, states);
     RETRACE_CHECK(verify_leaf(answer.state->header.tree_root, states, shown,
-                              kernels::state_leaf(shown, answer.header.root()), answer.state->proof, "the tensor"));
+                              kernels::state_leaf(shown, answer.header.root()), answer.state->proof,
+                              "the tensor"));
     return verify_tile(answer, shown == tensor ? tile : 0);
 }
 
@@ -111,7 +113,8 @@ Status<> verify_program_record(const ProgramAnswer& answer, const Hash32& progra
                        "the record");
 }
 
-ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list, std::uint64_t index) {
+ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint32_t list,
+                             std::uint64_t index) {
     const merkle::TileTree& tree = list == 0 ? program.op_tree() : program.tensor_tree();
     ProgramAnswer answer;
     answer.header = program.header();
@@ -134,12 +137,13 @@ TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile,
     return answer;
 }
 
-TileAnswer answer_state_tile(const kernels::CommittedProgram& program, const kernels::StateCommitment& commitment,
-                             const kernels::State& state, std::uint32_t tensor, std::uint64_t tile,
-                             kernels::ThreadPool& pool) {
+TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
+                             const kernels::StateCommitment& commitment, const kernels::State& state,
+                             std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
     const std::uint64_t shown = existing(tensor, state.tensors.size());
     TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
-    answer.state = TileAnswer::InState{commitment.header, program.header(), commitment.tree().prove({&shown, 1})};
+    answer.state =
+        TileAnswer::InState{commitment.header, program.header(), commitment.tree().prove({&shown, 1})};
     return answer;
 }
 

@@ -89,7 +89,8 @@ Status<> CheckpointStore::load_index() {
         const Hash32 digest = in.hash();
         const bool whole = in.finish().has_value() && version == kManifestVersion &&
                            merkle::sha256(View(bytes).first(bytes.size() - 32)) == digest &&
-                           entry.commitment.tree().root() == entry.commitment.header.tree_root && path_of(key) == path;
+                           entry.commitment.tree().root() == entry.commitment.header.tree_root &&
+                           path_of(key) == path;
         if (!whole) {
             std::error_code ignored;
             fs::rename(path, fs::path(path) += ".corrupt", ignored);
@@ -103,7 +104,8 @@ Status<> CheckpointStore::load_index() {
 
 fs::path CheckpointStore::path_of(const CheckpointKey& key) const {
     return directory_ / "states" /
-           (std::to_string(key.task) + "-" + std::to_string(key.run) + "-" + std::to_string(key.index) + ".state");
+           (std::to_string(key.task) + "-" + std::to_string(key.run) + "-" + std::to_string(key.index) +
+            ".state");
 }
 
 fs::path CheckpointStore::path_of(const Hash32& tensor) const {
@@ -150,7 +152,8 @@ Result<kernels::Tensor> CheckpointStore::read_tensor(const Hash32& root, kernels
     tensor.dtype = static_cast<kernels::DType>(in.u8());
     tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
     for (std::uint64_t& extent : tensor.dims) extent = in.u64();
-    const bool valid = in.ok() && kernels::is_dtype(tensor.dtype) && kernels::check_dims(tensor.dims).has_value() &&
+    const bool valid = in.ok() && kernels::is_dtype(tensor.dtype) &&
+                       kernels::check_dims(tensor.dims).has_value() &&
                        in.left() == tensor.elements() * kernels::size_of(tensor.dtype);
     if (valid) {
         tensor.data = to_bytes(in.raw(in.left()));
@@ -169,9 +172,12 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
     std::optional<Error> problem;
     for (const Hash32& root : found->second.commitment.tensor_roots) {
         auto tensor = read_tensor(root, pool);
-        // All are read even so: each damaged one is removed, and what computes the state again writes it anew.
-        if (!tensor) problem = tensor.error();
-        else state.tensors.push_back(std::move(tensor).value());
+        // All are read even so: each damaged one is removed, and what computes the state again writes it
+        // anew.
+        if (!tensor)
+            problem = tensor.error();
+        else
+            state.tensors.push_back(std::move(tensor).value());
     }
     if (problem) return Unexpected{*problem};
     return state;

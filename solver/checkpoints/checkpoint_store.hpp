@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints on disk. Tensors are files named by their roots, so what did not change between two checkpoints is
-// written once; a state is a small manifest of tensor roots. Every file appears by rename after fsync: after a crash
-// it is there whole or not at all. Loading recomputes every root.
+// Checkpoints on disk. Tensors are files named by their roots, so what did not change between two checkpoints
+// is written once; a state is a small manifest of tensor roots. Every file appears by rename after fsync:
+// after a crash it is there whole or not at all. Loading recomputes every root.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,14 @@ struct CheckpointKey {
 /// Calls may come from several threads.
 class CheckpointStore {
 public:
-    /// Creates the directory if needed, removes unfinished files; a manifest that does not verify is set aside
+    /// Creates the directory if needed, removes unfinished files; a manifest that does not verify is set
+    /// aside
     /// (".corrupt") and counts as absent.
     static Result<std::unique_ptr<CheckpointStore>> open(std::filesystem::path directory);
 
     /// Durable when it returns. Saving the same key again with another root is an error.
-    Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment, const kernels::State& state);
+    Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
+                  const kernels::State& state);
     /// The roots of a checkpoint; they outlive its tensors.
     std::optional<kernels::StateCommitment> commitment(const CheckpointKey& key) const;
     /// The tensors, each checked against its root. An error names the tensor that is missing or damaged.
@@ -60,7 +62,7 @@ public:
 private:
     struct Entry {
         kernels::StateCommitment commitment;
-        bool complete = true;   ///< Tensors are there.
+        bool complete = true;  ///< Tensors are there.
         bool retained = false;
     };
 

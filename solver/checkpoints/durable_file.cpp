@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "solver/checkpoints/durable_file.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace retrace::solver {
 namespace {
@@ -48,7 +49,8 @@ Status<> write_durably(const std::filesystem::path& path, std::initializer_list<
     }
     if (::rename(aside.c_str(), path.c_str()) != 0) return failed(path, "rename into place");
     const File directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.fd < 0 || ::fsync(directory.fd) != 0) return failed(path.parent_path(), "sync the directory");
+    if (directory.fd < 0 || ::fsync(directory.fd) != 0)
+        return failed(path.parent_path(), "sync the directory");
     return Unit{};
 }
 
@@ -56,7 +58,8 @@ Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t limit) 
     const File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (file.fd < 0) return failed(path, "open");
     struct stat info {};
-    if (::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) return error(path.string() + ": no regular file");
+    if (::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode))
+        return error(path.string() + ": no regular file");
     const auto size = static_cast<std::uint64_t>(info.st_size);
     if (size > limit) return error(path.string() + ": longer than " + std::to_string(limit) + " bytes");
     Bytes bytes(size);

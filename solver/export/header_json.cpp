@@ -35,7 +35,8 @@ private:
             RETRACE_TRY(name, string());
             if (!next(':')) return fail("':'");
             RETRACE_TRY(content, value());
-            if (!fields.emplace(name, std::move(content)).second) return error("header: field \"" + name + "\" twice");
+            if (!fields.emplace(name, std::move(content)).second)
+                return error("header: field \"" + name + "\" twice");
         }
         return fields;
     }
@@ -62,7 +63,8 @@ private:
         std::uint64_t result = 0;
         for (; at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9'; ++at_) {
             const auto digit = static_cast<std::uint64_t>(text_[at_] - '0');
-            if (result > (std::numeric_limits<std::uint64_t>::max() - digit) / 10) return error("header: number too large");
+            if (result > (std::numeric_limits<std::uint64_t>::max() - digit) / 10)
+                return error("header: number too large");
             result = result * 10 + digit;
         }
         if (at_ == begin || (text_[begin] == '0' && at_ - begin > 1)) return fail("a number");
@@ -93,14 +95,22 @@ private:
         switch (c) {
             case '"':
             case '\\':
-            case '/': return std::string(1, c);
-            case 'b': return std::string("\b");
-            case 'f': return std::string("\f");
-            case 'n': return std::string("\n");
-            case 'r': return std::string("\r");
-            case 't': return std::string("\t");
-            case 'u': return code_point();
-            default: return fail("an escape");
+            case '/':
+                return std::string(1, c);
+            case 'b':
+                return std::string("\b");
+            case 'f':
+                return std::string("\f");
+            case 'n':
+                return std::string("\n");
+            case 'r':
+                return std::string("\r");
+            case 't':
+                return std::string("\t");
+            case 'u':
+                return code_point();
+            default:
+                return fail("an escape");
         }
     }
 
@@ -110,8 +120,10 @@ private:
         std::uint32_t code = 0;
         for (int i = 0; i < 4; ++i) {
             const char c = text_[at_++];
-            const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                                           : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+            const int digit = c >= '0' && c <= '9'   ? c - '0'
+                              : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                              : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                     : -1;
             if (digit < 0) return fail("four hex digits");
             code = code * 16 + static_cast<std::uint32_t>(digit);
         }
@@ -135,8 +147,8 @@ private:
         first_ = true;
         return next(bracket);
     }
-    /// At the end of an object or list; otherwise past the comma before the next member. A comma that is missing
-    /// leaves a member where none can be, which its parser reports.
+    /// At the end of an object or list; otherwise past the comma before the next member. A comma that is
+    /// missing leaves a member where none can be, which its parser reports.
     bool close(char bracket) {
         skip_space();
         const bool first = std::exchange(first_, false);
@@ -155,7 +167,8 @@ private:
     }
     char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
     void skip_space() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+            ++at_;
     }
     Unexpected<Error> fail(const std::string& wanted) const {
         return error("header: " + wanted + " expected at byte " + std::to_string(at_));
@@ -168,7 +181,9 @@ private:
 
 }  // namespace
 
-Result<Header> parse_header(std::string_view text) { return Parser(text).header(); }
+Result<Header> parse_header(std::string_view text) {
+    return Parser(text).header();
+}
 
 std::string quote(std::string_view text) {
     static constexpr std::string_view kHex = "0123456789abcdef";

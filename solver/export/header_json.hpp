@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The JSON that a safetensors header may be, and no more: an object of objects with strings, unsigned integers and
-// arrays of unsigned integers.
+// The JSON that a safetensors header may be, and no more: an object of objects with strings, unsigned
+// integers and arrays of unsigned integers.
 #pragma once
 
 #include <cstdint>

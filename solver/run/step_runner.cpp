@@ -3,13 +3,17 @@
 
 namespace retrace::solver {
 
-ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
-                             kernels::Backend backend)
+ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
+                             kernels::ThreadPool& pool, kernels::Backend backend)
     : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend) {}
 
-std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) { return executor_.step(state, inputs_); }
+std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
+    return executor_.step(state, inputs_);
+}
 
-std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) { return executor_.trace(state, inputs_); }
+std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) {
+    return executor_.trace(state, inputs_);
+}
 
 std::vector<kernels::Tensor> ProgramRunner::outputs(const kernels::State& state,
                                                     const std::vector<std::uint32_t>& ops) {

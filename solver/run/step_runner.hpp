@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a party computes steps. An honest party asks an executor; the frauds of solver/adversary put themselves in
-// between, so that trainer, replay and the players of a dispute need not know of them.
+// How a party computes steps. An honest party asks an executor; the frauds of solver/adversary put themselves
+// in between, so that trainer, replay and the players of a dispute need not know of them.
 #pragma once
 
 #include "kernels/exec/executor.hpp"
@@ -28,7 +28,8 @@ public:
 
     std::vector<kernels::Metric> step(kernels::State& state) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
-    std::vector<kernels::Tensor> outputs(const kernels::State& state, const std::vector<std::uint32_t>& ops) override;
+    std::vector<kernels::Tensor> outputs(const kernels::State& state,
+                                         const std::vector<std::uint32_t>& ops) override;
 
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }

@@ -8,7 +8,7 @@ namespace retrace::solver {
 /// Where the checkpoints of a task lie: state i is the one after step min(i × interval, steps).
 struct Schedule {
     std::uint64_t steps = 0;
-    std::uint64_t interval = 1;    ///< Not 0.
+    std::uint64_t interval = 1;  ///< Not 0.
 
     /// n = ceil(steps / interval); the states are 0 … n.
     std::uint64_t segments() const noexcept { return steps / interval + (steps % interval != 0 ? 1 : 0); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a task's program from any state to a later checkpoint. The same steps give the same bits from wherever they are
-// resumed.
+// Runs a task's program from any state to a later checkpoint. The same steps give the same bits from wherever
+// they are resumed.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 namespace retrace::solver {
 
 struct Progress {
-    std::uint64_t step = 0;                  ///< Steps done.
-    std::vector<kernels::Metric> metrics;    ///< Of the last one.
+    std::uint64_t step = 0;                ///< Steps done.
+    std::vector<kernels::Metric> metrics;  ///< Of the last one.
 };
 
 class Trainer {

@@ -7,7 +7,8 @@
 namespace retrace::verifier {
 namespace {
 
-constexpr std::array kFrauds = {VerifierFraud::false_accuser, VerifierFraud::copier, VerifierFraud::never_reveals};
+constexpr std::array kFrauds = {VerifierFraud::false_accuser, VerifierFraud::copier,
+                                VerifierFraud::never_reveals};
 
 class Copier final : public Verifier {
 public:
@@ -37,7 +38,8 @@ public:
 
     Output on_view(const VerifierView& view) override {
         Output out = inner_->on_view(view);
-        std::erase_if(out.moves, [](const VerifierMove& move) { return std::holds_alternative<RevealVerdict>(move); });
+        std::erase_if(out.moves,
+                      [](const VerifierMove& move) { return std::holds_alternative<RevealVerdict>(move); });
         return out;
     }
     void on_done(const VerifierResult& result) override { inner_->on_done(result); }
@@ -51,16 +53,19 @@ private:
 
 std::string_view slug(VerifierFraud fraud) noexcept {
     switch (fraud) {
-        case VerifierFraud::false_accuser: return "false_accuser";
-        case VerifierFraud::copier: return "copier";
-        case VerifierFraud::never_reveals: return "never_reveals";
+        case VerifierFraud::false_accuser:
+            return "false_accuser";
+        case VerifierFraud::copier:
+            return "copier";
+        case VerifierFraud::never_reveals:
+            return "never_reveals";
     }
     return "unknown";
 }
 
 std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept {
-    const auto found =
-        std::find_if(kFrauds.begin(), kFrauds.end(), [&](VerifierFraud fraud) { return slug(fraud) == text; });
+    const auto found = std::find_if(kFrauds.begin(), kFrauds.end(),
+                                    [&](VerifierFraud fraud) { return slug(fraud) == text; });
     if (found == kFrauds.end()) return std::nullopt;
     return *found;
 }
@@ -77,9 +82,12 @@ solver::RunnerFactory accusing_runners() {
 
 std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, std::unique_ptr<Verifier> inner) {
     switch (fraud) {
-        case VerifierFraud::copier: return std::make_unique<Copier>(std::move(inner));
-        case VerifierFraud::never_reveals: return std::make_unique<NeverReveals>(std::move(inner));
-        case VerifierFraud::false_accuser: break;
+        case VerifierFraud::copier:
+            return std::make_unique<Copier>(std::move(inner));
+        case VerifierFraud::never_reveals:
+            return std::make_unique<NeverReveals>(std::move(inner));
+        case VerifierFraud::false_accuser:
+            break;
     }
     return inner;
 }

@@ -8,8 +8,8 @@ namespace {
 
 using solver::CheckpointKey;
 
-/// Where the start of a segment is kept as its solver claims it: apart from what this verifier computed for the same
-/// place, for the two may differ. Run numbers stay far below the bit.
+/// Where the start of a segment is kept as its solver claims it: apart from what this verifier computed for
+/// the same place, for the two may differ. Run numbers stay far below the bit.
 CheckpointKey claimed_key(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return {task, run | 0x80000000u, index};
 }
@@ -30,8 +30,12 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
 
 }  // namespace
 
-VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop, solver::CheckpointStore& store)
-    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks),
+VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
+                             solver::CheckpointStore& store)
+    : config_(std::move(config)),
+      workshop_(workshop),
+      store_(store),
+      outbox_(config_.resend_blocks),
       desk_(workshop,
             [this](const DisputeView& view) -> Result<kernels::State> {
                 const auto material = workshop_.material(view.terms);
@@ -115,18 +119,20 @@ void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint6
     const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
     if (solver::verdict_commitment(root, salt, config_.address, view.id) != view.commitment) return;
     if (root != view.end_root) {
-        // Somebody is wrong, and it may be this machine's memory: first another replay, and no accusation without it.
+        // Somebody is wrong, and it may be this machine's memory: first another replay, and no accusation
+        // without it.
         const auto rechecked = rechecked_.find(view.id);
         if (rechecked == rechecked_.end() || !rechecked->second) return;
     }
-    if (due("reveal " + std::to_string(view.id), height)) out.moves.push_back(RevealVerdict{view.id, root, salt});
+    if (due("reveal " + std::to_string(view.id), height))
+        out.moves.push_back(RevealVerdict{view.id, root, salt});
 }
 
 void VerifierAgent::keep(const VerifierView& view, Output& out) {
     for (const KeepView& kept : view.keep) {
         const CheckpointKey key{kept.task, kept.run, kept.index};
-        const std::string name = "attest " + std::to_string(kept.task) + " " + std::to_string(kept.run) + " " +
-                                 std::to_string(kept.index);
+        const std::string name = "attest " + std::to_string(kept.task) + " " + std::to_string(kept.run) +
+                                 " " + std::to_string(kept.index);
         // Only what can really be served is attested.
         const bool here = store_.newest(kept.task, kept.run, kept.index) == key;
         if (kept.may_attest && here && due(name, view.height)) {
@@ -139,13 +145,16 @@ std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
     for (const AuditView& seat : view.audits) {
         const auto retry = retry_height_.find(seat.id);
         if (retry != retry_height_.end() && height_ < retry->second) continue;
-        const std::string name = "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
+        const std::string name =
+            "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
         const std::optional<Hash32> root = own_root(seat);
         if (!root && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal)) {
-            return VerifierWork{"replay " + name, [this, seat] { return VerifierResult(replay(seat, false)); }};
+            return VerifierWork{"replay " + name,
+                                [this, seat] { return VerifierResult(replay(seat, false)); }};
         }
         if (root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0) {
-            return VerifierWork{"replay again " + name, [this, seat] { return VerifierResult(replay(seat, true)); }};
+            return VerifierWork{"replay again " + name,
+                                [this, seat] { return VerifierResult(replay(seat, true)); }};
         }
     }
     const std::set<CheckpointKey> needed = needed_states(view);
@@ -170,7 +179,8 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     }
     RETRACE_TRY(state, workshop_.fetch(material, root, index));
     // Kept for the dispute: a solver that lied has no reason to serve it a second time.
-    auto saved = store_.save(claimed, kernels::commit_state(material.program->root(), state, workshop_.pool()), state);
+    auto saved =
+        store_.save(claimed, kernels::commit_state(material.program->root(), state, workshop_.pool()), state);
     if (saved) saved = store_.retain(claimed, true);
     if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
     return state;
@@ -210,18 +220,22 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     }
     const std::uint64_t last = view.terms.schedule.step_of(view.segment + 1);
     while (state->step < last) task.runner->step(*state);
-    const kernels::StateCommitment end = kernels::commit_state(task.program->root(), *state, workshop_.pool());
+    const kernels::StateCommitment end =
+        kernels::commit_state(task.program->root(), *state, workshop_.pool());
     const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
     if (again) {
         const auto first = store_.commitment(key);
         done.root = end.root;
-        if (!first || first->root != end.root) done.problem = "two replays differ: this machine cannot be trusted";
+        if (!first || first->root != end.root)
+            done.problem = "two replays differ: this machine cannot be trusted";
         return done;
     }
     auto saved = store_.save(key, end, *state);
     if (saved) saved = store_.retain(key, true);
-    if (saved) done.root = end.root;
-    else done.problem = saved.error().message;
+    if (saved)
+        done.root = end.root;
+    else
+        done.problem = saved.error().message;
     return done;
 }
 

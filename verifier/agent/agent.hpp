@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The verifier: audits the segments it is drawn for, plays the disputes that follow, keeps verified states, reveals its
-// links of the beacon. A state machine like solver::SolverAgent; what it must remember is on the chain, in its secret
-// and in its store.
+// The verifier: audits the segments it is drawn for, plays the disputes that follow, keeps verified states,
+// reveals its links of the beacon. A state machine like solver::SolverAgent; what it must remember is on the
+// chain, in its secret and in its store.
 #pragma once
 
 #include <map>
@@ -35,8 +35,8 @@ struct VerifierConfig {
     Hash32 secret;
     solver::PartyId address{};
     std::uint64_t resend_blocks = 10;
-    std::uint64_t beacon_length = 1 << 16;       ///< Links of one hash chain.
-    std::uint64_t beacon_chains = 4;             ///< Chains that may have been registered, one after another.
+    std::uint64_t beacon_length = 1 << 16;  ///< Links of one hash chain.
+    std::uint64_t beacon_chains = 4;        ///< Chains that may have been registered, one after another.
 };
 
 /// What node/service drives; adversaries stand in front of an honest one.
@@ -45,7 +45,7 @@ public:
     virtual ~Verifier() = default;
     struct Output {
         std::vector<VerifierMove> moves;
-        std::optional<VerifierWork> work;        ///< None while an order is out.
+        std::optional<VerifierWork> work;  ///< None while an order is out.
     };
     virtual Output on_view(const VerifierView& view) = 0;
     virtual void on_done(const VerifierResult& result) = 0;
@@ -89,11 +89,11 @@ private:
     DisputeAgent disputes_;
     bool busy_ = false;
     std::uint64_t height_ = 0;
-    std::map<std::uint64_t, bool> rechecked_;                  // Audit → whether the second replay agreed.
-    std::map<std::uint64_t, std::uint64_t> retry_height_;      // Audit → after a failed fetch.
-    std::map<std::uint64_t, solver::Unavailable> missing_;     // Audit → what was not served.
-    std::map<std::uint64_t, Hash32> other_initial_;            // Audit → own root of the initial state.
-    std::map<Hash32, Hash32> beacon_;                          // Head → the value before it; filled at first use.
+    std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.
+    std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.
+    std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → what was not served.
+    std::map<std::uint64_t, Hash32> other_initial_;         // Audit → own root of the initial state.
+    std::map<Hash32, Hash32> beacon_;  // Head → the value before it; filled at first use.
     std::vector<std::string> problems_;
 };
 

@@ -28,7 +28,8 @@ void VerifierAgent::reveal_beacon(const VerifierView& view, Output& out) {
     if (!view.beacon.may_reveal) return;
     const std::optional<Hash32> preimage = before(view.beacon.head);
     if (!preimage) {
-        if (due("beacon problem", view.height)) problems_.push_back("the registered beacon chain is not this key's");
+        if (due("beacon problem", view.height))
+            problems_.push_back("the registered beacon chain is not this key's");
         return;
     }
     const std::string name = "beacon " + to_hex(retrace::view(view.beacon.head));

@@ -9,9 +9,13 @@ namespace retrace::verifier {
 namespace {
 
 /// Grows with every move, so it names a position of the game.
-std::uint64_t turn_of(const Game& game) { return game.evidence_bytes; }
+std::uint64_t turn_of(const Game& game) {
+    return game.evidence_bytes;
+}
 
-bool is_due(const DisputeView& view) { return view.game.phase != Phase::decided && view.game.mover == view.side; }
+bool is_due(const DisputeView& view) {
+    return view.game.phase != Phase::decided && view.game.mover == view.side;
+}
 
 }  // namespace
 
@@ -27,8 +31,8 @@ Result<Replayer*> Desk::truth(const DisputeView& view) {
     const auto material = workshop_.material(view.terms);
     if (!material) return error(material.error().message);
     solver::TaskMaterial& task = **material;
-    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(), &workshop_.pool(), view.terms.seed,
-                      task.inputs().datasets};
+    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(),
+                      &workshop_.pool(),  view.terms.seed,    task.inputs().datasets};
     std::unique_ptr<Replayer> made;
     if (key.initialiser) {
         if (task.init == nullptr) return error("the task has no initialiser");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plays all disputes of one party, as the challenger for a verifier and as the solver beside solver::SolverAgent.
+// Plays all disputes of one party, as the challenger for a verifier and as the solver beside
+// solver::SolverAgent.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,8 @@
 
 namespace retrace::verifier {
 
-/// The party's accounts of disputed segments. Belongs to the worker: one call at a time. Several challengers of one
-/// segment share one account, so a solver executes it once for all of them.
+/// The party's accounts of disputed segments. Belongs to the worker: one call at a time. Several challengers
+/// of one segment share one account, so a solver executes it once for all of them.
 class Desk {
 public:
     /// Gives the state at the start of the view's segment.
@@ -47,8 +48,8 @@ private:
 
 struct Answer {
     std::uint64_t dispute = 0;
-    std::uint64_t turn = 0;        ///< Which position of the game was answered.
-    Bytes move;                    ///< Empty: none could be made.
+    std::uint64_t turn = 0;  ///< Which position of the game was answered.
+    Bytes move;              ///< Empty: none could be made.
     std::string problem;
 };
 

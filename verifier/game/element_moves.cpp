@@ -6,8 +6,8 @@
 namespace retrace::verifier {
 namespace {
 
-/// Full length, zeros where the tensor has no elements, bools 0 or 1. Otherwise two spellings of one tensor would have
-/// two roots, and a difference that no element shows.
+/// Full length, zeros where the tensor has no elements, bools 0 or 1. Otherwise two spellings of one tensor
+/// would have two roots, and a difference that no element shows.
 bool well_formed(const Game& game, View tile) {
     const kernels::DType dtype = game.op.output.dtype;
     if (tile.size() != std::size_t{kernels::size_of(dtype)} * kTilePlaces) return false;

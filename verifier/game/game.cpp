@@ -19,8 +19,10 @@ Status<MoveError> call(Game& game, const Move& move) {
 
 template <class M, std::size_t i = 0>
 constexpr std::size_t tag_of() {
-    if constexpr (std::is_same_v<M, std::variant_alternative_t<i, Move>>) return i;
-    else return tag_of<M, i + 1>();
+    if constexpr (std::is_same_v<M, std::variant_alternative_t<i, Move>>)
+        return i;
+    else
+        return tag_of<M, i + 1>();
 }
 
 struct Row {

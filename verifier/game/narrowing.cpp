@@ -12,9 +12,11 @@ namespace {
 constexpr std::uint32_t kLevelsARound = 4;
 static_assert(std::uint64_t{1} << kLevelsARound == kArity);
 
-/// A node without a right sibling was promoted: the node below it is the same hash, nothing is to be asked about it.
+/// A node without a right sibling was promoted: the node below it is the same hash, nothing is to be asked
+/// about it.
 Descent past_promoted(Descent descent) {
-    while (descent.level > 0 && 2 * descent.index + 1 >= merkle::level_width(descent.leaves, descent.level - 1)) {
+    while (descent.level > 0 &&
+           2 * descent.index + 1 >= merkle::level_width(descent.leaves, descent.level - 1)) {
         --descent.level;
         descent.index *= 2;
     }
@@ -69,7 +71,8 @@ bool are_children(const Descent& descent, std::span<const Hash32> hashes) {
     return hashes.size() == children_of(descent).count && merkle::tree_root(hashes) == descent.node;
 }
 
-std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted, std::uint64_t index) {
+std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted,
+                                 std::uint64_t index) {
     std::vector<Hash32> roots;
     for (std::uint32_t up = descent.level - children_of(descent).level; up-- > 0;) {
         if ((index >> up & 1) == 0) continue;

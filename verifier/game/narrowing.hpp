@@ -15,10 +15,12 @@ bool are_children(const Descent& descent, std::span<const Hash32> hashes);
 /// The child that the challenger names, moved down past promoted nodes. `index` is below the count.
 Descent descend_to(const Descent& descent, std::uint64_t index, const Hash32& child);
 
-/// The roots of the subtrees that lie left of the path from `descent` to child `index` of `posted`, highest first.
+/// The roots of the subtrees that lie left of the path from `descent` to child `index` of `posted`, highest
+/// first.
 std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted, std::uint64_t index);
 
-/// The part of the search that is left when the first disputed hash is `index` of `posted` (posted.size(): `high`).
+/// The part of the search that is left when the first disputed hash is `index` of `posted` (posted.size():
+/// `high`).
 Search narrow(const Search& search, std::span<const Hash32> posted, std::uint64_t index);
 
 }  // namespace retrace::verifier

@@ -34,8 +34,10 @@ Status<MoveError> unwritten(Game& game, const OpenTrace& move, const Unwritten& 
                 source.proof)) {
         return Unexpected{MoveError::bad_proof};
     }
-    if (source.tensor_root == move.tensor_root) decide(game, Ending::unwritten_equal, Side::challenger);
-    else decide(game, Ending::unwritten_changed, Side::solver);
+    if (source.tensor_root == move.tensor_root)
+        decide(game, Ending::unwritten_equal, Side::challenger);
+    else
+        decide(game, Ending::unwritten_changed, Side::solver);
     return Unit{};
 }
 
@@ -51,7 +53,8 @@ Status<MoveError> open_trace(Game& game, const OpenTrace& move) {
     const std::uint32_t index = game.found.state_tensor;
     if (state_leaf(index, move.tensor_root) != game.descent.node) return Unexpected{MoveError::wrong_leaf};
     if (move.program.root() != game.facts.played_root) return Unexpected{MoveError::wrong_opening};
-    const Hash32 record = merkle::indexed_leaf(merkle::Tag::record_leaf, index, kernels::encode_record(move.record));
+    const Hash32 record =
+        merkle::indexed_leaf(merkle::Tag::record_leaf, index, kernels::encode_record(move.record));
     if (!proves(move.program.tensor_tree, move.program.tensors(), index, record, move.record_proof)) {
         return Unexpected{MoveError::bad_proof};
     }
@@ -61,7 +64,8 @@ Status<MoveError> open_trace(Game& game, const OpenTrace& move) {
         return Unit{};
     }
     const bool has_writer = move.record.writer != kernels::kNoWriter;
-    if (has_writer != std::holds_alternative<Written>(move.source)) return Unexpected{MoveError::wrong_opening};
+    if (has_writer != std::holds_alternative<Written>(move.source))
+        return Unexpected{MoveError::wrong_opening};
     return has_writer ? written(game, move, std::get<Written>(move.source))
                       : unwritten(game, move, std::get<Unwritten>(move.source));
 }

@@ -42,12 +42,12 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
     bool proved = false;
     switch (origin.kind) {
         case TensorKind::op_output: {
-            // Choosing found.op accepted every leaf before it. The proof ends at an accepted subtree and not at the
-            // root of the trace, of which the challenger does not know the other part.
+            // Choosing found.op accepted every leaf before it. The proof ends at an accepted subtree and not
+            // at the root of the trace, of which the challenger does not know the other part.
             const LeftSubtree subtree = left_subtree(game.found.op, place);
             const std::uint64_t leaves = std::uint64_t{1} << subtree.level;
-            proved = proves(game.accepted[subtree.place], leaves, place % leaves, kernels::trace_leaf(place, root),
-                            input.provenance);
+            proved = proves(game.accepted[subtree.place], leaves, place % leaves,
+                            kernels::trace_leaf(place, root), input.provenance);
             break;
         }
         case TensorKind::state:
@@ -58,8 +58,9 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
                             kernels::state_leaf(place, root), input.provenance);
             break;
         case TensorKind::constant:
-            proved = proves(game.program.constant_tree, game.program.constants, place,
-                            merkle::indexed_leaf(merkle::Tag::record_leaf, place, view(root)), input.provenance);
+            proved =
+                proves(game.program.constant_tree, game.program.constants, place,
+                       merkle::indexed_leaf(merkle::Tag::record_leaf, place, view(root)), input.provenance);
             break;
         case TensorKind::data:
             proved = input.provenance.siblings.empty() && place < game.facts.data_roots.size() &&
@@ -71,7 +72,8 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
 }
 
 Status<MoveError> check_tiles(const InputEvidence& input, const kernels::OpFacts::Operand& operand) {
-    // An agreed root with another header than the program's can only come from a task whose data do not fit it.
+    // An agreed root with another header than the program's can only come from a task whose data do not fit
+    // it.
     if (input.header.dtype != operand.dtype || input.header.dims != operand.dims) {
         return Unexpected{MoveError::wrong_opening};
     }
@@ -107,7 +109,8 @@ Status<MoveError> check_inputs(const Game& game, const ProveElement& move, Opene
         reads_state = reads_state || game.op_inputs[at].kind == TensorKind::state;
         RETRACE_CHECK(check_origin(game, move, input, game.op_inputs[at]));
         RETRACE_CHECK(check_tiles(input, game.op.inputs[at]));
-        for (std::size_t t = 0; t < input.tiles.size(); ++t) opened.add(input.tensor, input.tiles[t], input.tile_bytes[t]);
+        for (std::size_t t = 0; t < input.tiles.size(); ++t)
+            opened.add(input.tensor, input.tiles[t], input.tile_bytes[t]);
     }
     if (move.input_state.has_value() != reads_state) return Unexpected{MoveError::wrong_opening};
     return Unit{};
@@ -124,7 +127,8 @@ Result<std::uint32_t, MoveError> carried_before(const Game& game, const ProveEle
         return Unexpected{MoveError::wrong_count};
     }
     if (merkle::tile_leaf(move.partial) != game.search.low_hash) return Unexpected{MoveError::wrong_opening};
-    return bits_at(move.partial, dtype, kernels::geometry(game.op.output.dims).place_in_tile(game.found.element));
+    return bits_at(move.partial, dtype,
+                   kernels::geometry(game.op.output.dims).place_in_tile(game.found.element));
 }
 
 }  // namespace
@@ -133,12 +137,15 @@ Status<MoveError> prove_element(Game& game, const ProveElement& move) {
     OpenedTiles opened(game.op);
     RETRACE_CHECK(check_inputs(game, move, opened));
     RETRACE_TRY(before, carried_before(game, move));
-    const kernels::ElementQuery query{game.found.element, game.found.link, before, game.facts.seed, game.found.step};
+    const kernels::ElementQuery query{game.found.element, game.found.link, before, game.facts.seed,
+                                      game.found.step};
     const auto bits = kernels::evaluate(game.op, query, opened);
     if (!bits) return Unexpected{MoveError::missing_input};
     game.found.referee_bits = *bits;
-    if (*bits == game.found.claimed_bits) decide(game, Ending::referee_challenger_wrong, Side::challenger);
-    else decide(game, Ending::referee_solver_wrong, Side::solver);
+    if (*bits == game.found.claimed_bits)
+        decide(game, Ending::referee_challenger_wrong, Side::challenger);
+    else
+        decide(game, Ending::referee_solver_wrong, Side::solver);
     return Unit{};
 }
 

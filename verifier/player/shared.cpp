@@ -8,7 +8,8 @@ namespace {
 std::vector<Hash32> own_children(const Descent& descent, const merkle::TileTree& tree) {
     const Children children = children_of(descent);
     std::vector<Hash32> hashes;
-    for (std::uint64_t i = 0; i < children.count; ++i) hashes.push_back(tree.node(children.level, children.first + i));
+    for (std::uint64_t i = 0; i < children.count; ++i)
+        hashes.push_back(tree.node(children.level, children.first + i));
     return hashes;
 }
 
@@ -32,13 +33,19 @@ std::vector<Hash32> own_hashes(const Game& game, Replayer& truth) {
     switch (game.phase) {
         case Phase::search_steps: {
             std::vector<Hash32> hashes;
-            for (const std::uint64_t step : search_positions(game.search)) hashes.push_back(truth.root_at(step));
+            for (const std::uint64_t step : search_positions(game.search))
+                hashes.push_back(truth.root_at(step));
             return hashes;
         }
-        case Phase::descend_state: return own_children(game.descent, truth.output_of(t).tree());
-        case Phase::descend_trace: return own_children(game.descent, truth.trace_tree_of(t));
-        case Phase::descend_tiles: return own_children(game.descent, truth.tiles_of(t, output_tensor(game, truth)));
-        default: ensure(game.phase == Phase::search_links, "a phase of hashes"); return own_links(game, truth);
+        case Phase::descend_state:
+            return own_children(game.descent, truth.output_of(t).tree());
+        case Phase::descend_trace:
+            return own_children(game.descent, truth.trace_tree_of(t));
+        case Phase::descend_tiles:
+            return own_children(game.descent, truth.tiles_of(t, output_tensor(game, truth)));
+        default:
+            ensure(game.phase == Phase::search_links, "a phase of hashes");
+            return own_links(game, truth);
     }
 }
 

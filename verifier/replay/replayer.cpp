@@ -165,7 +165,8 @@ const merkle::TileTree& Replayer::tiles_of(std::uint64_t t, std::uint32_t tensor
 
 const std::vector<Bytes>& Replayer::partials_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile) {
     StepCache& cache = cache_of(t);
-    if (!cache.partials.empty() && cache.partial_op == op && cache.partial_tile == tile) return cache.partials;
+    if (!cache.partials.empty() && cache.partial_op == op && cache.partial_tile == tile)
+        return cache.partials;
     prepare_op(t, op);
     const kernels::OpFacts facts = kernels::facts_of(setup_.played->program(), op);
     const kernels::Geometry shape = kernels::geometry(facts.output.dims);
@@ -185,7 +186,8 @@ const std::vector<Bytes>& Replayer::partials_of(std::uint64_t t, std::uint32_t o
                 query.before = kernels::evaluate(facts, query, source).value();
                 std::uint8_t bits[4];
                 store_u32(bits, query.before);
-                std::copy_n(bits, size, partials[query.link].begin() + static_cast<std::ptrdiff_t>(place * size));
+                std::copy_n(bits, size,
+                            partials[query.link].begin() + static_cast<std::ptrdiff_t>(place * size));
             }
         }
     });

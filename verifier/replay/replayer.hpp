@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One party's own account of a segment: computed from the agreed start, kept as long as a dispute may ask for it.
+// One party's own account of a segment: computed from the agreed start, kept as long as a dispute may ask for
+// it.
 #pragma once
 
 #include <map>
@@ -23,8 +24,8 @@ struct ReplaySetup {
     std::vector<const kernels::Tensor*> datasets;
 };
 
-/// Not thread-safe. What is asked for in the order of the dispute's levels costs at most one re-execution of the
-/// segment for each level A to D; what was computed for the present step, op and tile is kept.
+/// Not thread-safe. What is asked for in the order of the dispute's levels costs at most one re-execution of
+/// the segment for each level A to D; what was computed for the present step, op and tile is kept.
 class Replayer {
 public:
     /// A segment: `start` (checked against its root by the caller) to step `last_step` > start.step.
@@ -47,16 +48,18 @@ public:
     void forget();
 
     // One step t of the segment (0 for an initialiser).
-    const kernels::StateCommitment& input_of(std::uint64_t t);   ///< Not for an initialiser.
+    const kernels::StateCommitment& input_of(std::uint64_t t);  ///< Not for an initialiser.
     const kernels::StateCommitment& output_of(std::uint64_t t);
-    const std::vector<Hash32>& trace_of(std::uint64_t t);        ///< Output roots in program order.
+    const std::vector<Hash32>& trace_of(std::uint64_t t);  ///< Output roots in program order.
     const merkle::TileTree& trace_tree_of(std::uint64_t t);
-    /// Tensor `tensor` of the played program in step t: state before the step, constant, data set or op output.
+    /// Tensor `tensor` of the played program in step t: state before the step, constant, data set or op
+    /// output.
     const kernels::Tensor& tensor_of(std::uint64_t t, std::uint32_t tensor);
     /// Computes the output of `op` and its inputs in one run, for tensor_of.
     void prepare_op(std::uint64_t t, std::uint32_t op);
     const merkle::TileTree& tiles_of(std::uint64_t t, std::uint32_t tensor);
-    /// Carried values of tile `tile` of a chain op's output after link 0, 1, … links - 2, each as the bytes of a tile.
+    /// Carried values of tile `tile` of a chain op's output after link 0, 1, … links - 2, each as the bytes
+    /// of a tile.
     const std::vector<Bytes>& partials_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile);
 
 private:
@@ -69,9 +72,9 @@ private:
     bool initialiser_ = false;
     kernels::State start_;
     std::uint64_t last_step_ = 0;
-    std::optional<kernels::State> cursor_;             // Somewhere in the segment; moved forward, or started anew.
+    std::optional<kernels::State> cursor_;  // Somewhere in the segment; moved forward, or started anew.
     std::optional<kernels::State> end_;
-    std::vector<Hash32> roots_;                        // Of start.step, start.step + 1, … once asked for.
+    std::vector<Hash32> roots_;  // Of start.step, start.step + 1, … once asked for.
     std::map<std::uint32_t, kernels::Tensor> constants_;
     std::unique_ptr<StepCache> step_;
 };

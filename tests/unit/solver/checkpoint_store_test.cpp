@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "solver/checkpoints/durable_file.hpp"
-#include "tiny_task.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::test {
 namespace {
@@ -27,11 +27,14 @@ protected:
     }
     /// Two tensors, of which the second never changes.
     kernels::State state(std::uint64_t step) {
-        kernels::State state{step, {kernels::zeros(kernels::DType::f32, {40, 3}), kernels::zeros(kernels::DType::u8, {7})}};
+        kernels::State state{
+            step, {kernels::zeros(kernels::DType::f32, {40, 3}), kernels::zeros(kernels::DType::u8, {7})}};
         state.tensors[0].f32()[5] = static_cast<float>(step);
         return state;
     }
-    kernels::StateCommitment commit(const kernels::State& s) { return kernels::commit_state(program, s, pool); }
+    kernels::StateCommitment commit(const kernels::State& s) {
+        return kernels::commit_state(program, s, pool);
+    }
     void save(CheckpointStore& store, std::uint64_t index) {
         const kernels::State s = state(index);
         ASSERT_TRUE(store.save({1, 0, index}, commit(s), s).has_value());
@@ -77,7 +80,8 @@ TEST_F(Store, prunes_all_but_the_newest_and_the_retained) {
     for (std::uint64_t i = 0; i < 6; ++i) save(*store, i);
     ASSERT_TRUE(store->retain({1, 0, 1}, true).has_value());
     ASSERT_TRUE(store->prune(1, 0, 2).has_value());
-    for (const std::uint64_t there : {1u, 4u, 5u}) EXPECT_TRUE(store->load({1, 0, there}, pool).has_value()) << there;
+    for (const std::uint64_t there : {1u, 4u, 5u})
+        EXPECT_TRUE(store->load({1, 0, there}, pool).has_value()) << there;
     for (const std::uint64_t gone : {0u, 2u, 3u}) {
         EXPECT_FALSE(store->load({1, 0, gone}, pool).has_value()) << gone;
         EXPECT_TRUE(store->commitment({1, 0, gone}).has_value()) << "roots outlive tensors";

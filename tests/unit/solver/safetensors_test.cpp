@@ -21,8 +21,8 @@ Bytes file_of(const std::string& header, const Bytes& data) {
 TEST(Safetensors, writes_the_format_byte_by_byte) {
     const TensorFile file{{{"a", counted(kernels::DType::f32, {1, 2})}}, {}};
     const std::string header = R"({"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}        )";
-    EXPECT_EQ(encode_safetensors(file), file_of(header.substr(0, (header.find_last_of('}') + 8) / 8 * 8),
-                                                {0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(encode_safetensors(file),
+              file_of(header.substr(0, (header.find_last_of('}') + 8) / 8 * 8), {0, 1, 2, 3, 4, 5, 6, 7}));
 }
 
 TEST(Safetensors, reads_what_it_writes) {
@@ -39,10 +39,10 @@ TEST(Safetensors, reads_what_it_writes) {
 }
 
 TEST(Safetensors, reads_other_writers_spacing_and_order) {
-    const auto read = decode_safetensors(file_of(
-        " {\n\"b\" : { \"shape\":[ 1 ], \"data_offsets\" : [4, 8],\"dtype\":\"F32\"} ,\t\"\\u0061\":"
-        "{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]} }  ",
-        Bytes(8)));
+    const auto read = decode_safetensors(
+        file_of(" {\n\"b\" : { \"shape\":[ 1 ], \"data_offsets\" : [4, 8],\"dtype\":\"F32\"} ,\t\"\\u0061\":"
+                "{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]} }  ",
+                Bytes(8)));
     ASSERT_TRUE(read.has_value()) << read.error().message;
     EXPECT_EQ(read->tensors[0].name, "a");
     EXPECT_EQ(read->tensors[1].name, "b");
@@ -63,13 +63,17 @@ TEST(Safetensors, refuses_bad_files_by_name) {
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", Bytes(8)), "gap"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[8,4]}})", Bytes(8)), "wrong type"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1]}})", Bytes(4)), "has not just"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":"y"}})", Bytes(4)), "has not just"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]}})", Bytes(4)), "too large"},
-        {file_of(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", Bytes(4)), "2^36"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"x":"y"}})", Bytes(4)),
+         "has not just"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[18446744073709551616],"data_offsets":[0,4]}})", Bytes(4)),
+         "too large"},
+        {file_of(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})", Bytes(4)),
+         "2^36"},
         {file_of(R"({"a":{"dtype":"F32","shape":[01],"data_offsets":[0,4]}})", Bytes(4)), "number"},
         {file_of(R"({"a":{"dtype":"F32","shape":[1 1],"data_offsets":[0,4]}})", Bytes(4)), "expected"},
         {file_of(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", Bytes(4)), "number"},
-        {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", Bytes(4)), "twice"},
+        {file_of(R"({"a":{"dtype":"F32","dtype":"F32","shape":[1],"data_offsets":[0,4]}})", Bytes(4)),
+         "twice"},
         {file_of(one.substr(0, one.size() - 1) + "," + one.substr(1), Bytes(4)), "appears twice"},
         {file_of(one.substr(0, one.size() - 1) + ",}", Bytes(4)), "string"},
         {file_of(R"({"__metadata__":{"a":[1]}})", {}), "no string"},
@@ -79,7 +83,8 @@ TEST(Safetensors, refuses_bad_files_by_name) {
     for (const auto& [bytes, reason] : cases) {
         const auto read = decode_safetensors(bytes);
         ASSERT_FALSE(read.has_value()) << reason;
-        EXPECT_NE(read.error().message.find(reason), std::string::npos) << read.error().message << " for " << reason;
+        EXPECT_NE(read.error().message.find(reason), std::string::npos)
+            << read.error().message << " for " << reason;
     }
 }
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "solver/adversary/frauds.hpp"
-#include "tiny_task.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::test {
 namespace {
@@ -55,10 +55,10 @@ TEST(Trainer, stops_when_it_is_told_to) {
     ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
     kernels::State state = task.initial();
     Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
-    const auto ignore = [](std::uint64_t, const kernels::StateCommitment&, const kernels::State&) -> Status<> {
-        return Unit{};
-    };
-    const auto done = trainer.run(state, 3, [](const Progress& progress) { return progress.step < 5; }, ignore);
+    const auto ignore = [](std::uint64_t, const kernels::StateCommitment&,
+                           const kernels::State&) -> Status<> { return Unit{}; };
+    const auto done = trainer.run(
+        state, 3, [](const Progress& progress) { return progress.step < 5; }, ignore);
     ASSERT_TRUE(done.has_value());
     EXPECT_FALSE(*done);
     EXPECT_EQ(state.step, 5u);
@@ -83,7 +83,8 @@ TEST(Frauds, change_the_last_segment_and_nothing_before) {
 }
 
 TEST(Frauds, have_names) {
-    for (const Fraud fraud : {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint, Fraud::silent}) {
+    for (const Fraud fraud :
+         {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint, Fraud::silent}) {
         EXPECT_EQ(parse_fraud(slug(fraud)), fraud);
     }
     EXPECT_EQ(parse_fraud("none"), std::nullopt);

@@ -2,7 +2,7 @@
 // The agents of both folders against each other on a chain of one task.
 #include <gtest/gtest.h>
 
-#include "mini_chain.hpp"
+#include "tests/unit/verifier/mini_chain.hpp"
 
 namespace retrace::test {
 namespace {
@@ -62,7 +62,8 @@ TEST_P(EveryFraud, is_convicted_by_an_honest_verifier) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Solver, EveryFraud,
-                         ::testing::Values(Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint),
+                         ::testing::Values(Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data,
+                                           Fraud::stale_checkpoint),
                          [](const auto& info) { return std::string(solver::slug(info.param)); });
 
 TEST(Agents, a_false_accuser_loses_every_dispute_and_others_are_untouched) {
@@ -130,7 +131,8 @@ TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
         scene.solver.desk.reset();
         solver::SolverConfig config;
         config.secret.bytes[0] = 100;
-        scene.solver.agent = std::make_unique<solver::SolverAgent>(config, *scene.solver.workshop, *scene.solver.store);
+        scene.solver.agent =
+            std::make_unique<solver::SolverAgent>(config, *scene.solver.workshop, *scene.solver.store);
         scene.solver.desk = std::make_unique<Desk>(*scene.solver.workshop, [](const DisputeView&) {
             return Result<kernels::State>(error("no dispute is expected"));
         });

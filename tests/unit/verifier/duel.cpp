@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "duel.hpp"
+#include "tests/unit/verifier/duel.hpp"
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,8 @@ Facts Arena::facts() const {
     return {kernels::contract_hash(), program.root(), program.root(), seed, data_roots};
 }
 
-kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element, std::uint32_t bit) {
+kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64_t element,
+                               std::uint32_t bit) {
     return [=](std::uint64_t at, std::uint32_t which, kernels::Tensor& output) {
         if (at != step || which != op) return;
         const std::uint32_t size = kernels::size_of(output.dtype);
@@ -35,10 +36,11 @@ kernels::Executor::Tamper flip(std::uint64_t step, std::uint32_t op, std::uint64
     };
 }
 
-Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step, kernels::Executor::Tamper tamper)
+Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step,
+             kernels::Executor::Tamper tamper)
     : runner(arena, arena.pool, std::move(tamper)),
-      truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets}, start,
-            last_step) {}
+      truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets},
+            start, last_step) {}
 
 Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar) {
     Outcome outcome;

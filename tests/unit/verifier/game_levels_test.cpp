@@ -2,9 +2,9 @@
 // Lies at every level of the game, and what becomes of them.
 #include <gtest/gtest.h>
 
-#include "duel.hpp"
+#include "tests/unit/verifier/duel.hpp"
 #include "kernels/contract.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/verifier/op_cases.hpp"
 
 namespace retrace::test {
 namespace {
@@ -40,7 +40,8 @@ TEST_F(Levels, the_disputed_step_is_found_wherever_it_is) {
 TEST_F(Levels, the_disputed_op_is_the_first_wrong_one) {
     const std::vector<std::uint32_t> elements = {3, 7, 1000, 77, 1200, 900, 500, 11999, 4000, 0};
     for (std::uint32_t op = 0; op < elements.size(); ++op) {
-        // A high mantissa bit, so that no later rounding hides it; an index stays in range with its lowest bit.
+        // A high mantissa bit, so that no later rounding hides it; an index stays in range with its lowest
+        // bit.
         const std::uint32_t bit = op == 0 || op == 9 ? 0 : 21;
         Party liar(arena, start, 5, flip(2, op, elements[op], bit)), honest(arena, start, 5);
         const Outcome outcome = duel(arena, start, liar, honest);
@@ -58,7 +59,8 @@ TEST_F(Levels, the_disputed_op_is_the_first_wrong_one) {
 
 TEST_F(Levels, a_state_header_that_is_not_the_segments_loses) {
     Party solver(arena, start, 4), honest(arena, start, 4);
-    kernels::StateHeader header = kernels::commit_state(arena.program.root(), solver.truth.end_state(), arena.pool).header;
+    kernels::StateHeader header =
+        kernels::commit_state(arena.program.root(), solver.truth.end_state(), arena.pool).header;
     for (int lie = 0; lie < 3; ++lie) {
         kernels::StateHeader wrong = header;
         if (lie == 0) wrong.step = 3;
@@ -78,11 +80,11 @@ TEST_F(Levels, a_state_header_that_is_not_the_segments_loses) {
 /// A solver whose committed state holds another tensor root than it computed, with a trace made to match.
 struct Forger {
     Arena& arena;
-    std::uint32_t tensor;                 ///< State tensor that is forged,
-    Hash32 root;                          ///< its root,
-    kernels::TensorHeader header;         ///< what that opens to,
-    merkle::TileTree tiles;               ///< and the tiles below.
-    Bytes tile;                           ///< Opened as the disputed tile.
+    std::uint32_t tensor;          ///< State tensor that is forged,
+    Hash32 root;                   ///< its root,
+    kernels::TensorHeader header;  ///< what that opens to,
+    merkle::TileTree tiles;        ///< and the tiles below.
+    Bytes tile;                    ///< Opened as the disputed tile.
 
     kernels::StateCommitment commitment(Replayer& truth) const {
         kernels::StateCommitment own = truth.output_of(0);
@@ -100,29 +102,37 @@ struct Forger {
         const auto children = [&](const merkle::TileTree& tree) {
             const Children at = children_of(game.descent);
             PostHashes post;
-            for (std::uint64_t i = 0; i < at.count; ++i) post.hashes.push_back(tree.node(at.level, at.first + i));
+            for (std::uint64_t i = 0; i < at.count; ++i)
+                post.hashes.push_back(tree.node(at.level, at.first + i));
             return Move(post);
         };
         switch (game.phase) {
-            case Phase::open_state: return Move(OpenState{forged.header, arena.program.header()});
-            case Phase::descend_state: return children(forged.tree());
+            case Phase::open_state:
+                return Move(OpenState{forged.header, arena.program.header()});
+            case Phase::descend_state:
+                return children(forged.tree());
             case Phase::open_trace: {
                 const auto own = solver_move(game, truth);
                 OpenTrace move = std::get<OpenTrace>(*own);
                 move.tensor_root = root;
                 const std::uint64_t at = writer;
-                if (writer != kernels::kNoWriter) move.source = Written{trace_tree.root(), trace_tree.prove({&at, 1})};
+                if (writer != kernels::kNoWriter)
+                    move.source = Written{trace_tree.root(), trace_tree.prove({&at, 1})};
                 return Move(move);
             }
-            case Phase::descend_trace: return children(trace_tree);
+            case Phase::descend_trace:
+                return children(trace_tree);
             case Phase::open_tensor: {
                 OpenTensor move = std::get<OpenTensor>(*solver_move(game, truth));
                 move.header = header;
                 return Move(move);
             }
-            case Phase::descend_tiles: return children(tiles);
-            case Phase::open_tile: return Move(OpenTile{tile});
-            default: return std::nullopt;
+            case Phase::descend_tiles:
+                return children(tiles);
+            case Phase::open_tile:
+                return Move(OpenTile{tile});
+            default:
+                return std::nullopt;
         }
     }
 };
@@ -169,7 +179,8 @@ TEST_F(Forgeries, padding_that_is_not_zero_loses) {
 
 TEST_F(Forgeries, a_tile_of_another_length_loses) {
     EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.pop_back(); })).game.ending, Ending::bad_tile);
-    EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.resize(5000); })).game.ending, Ending::bad_tile);
+    EXPECT_EQ(play_forged(with_tile(0, [](Bytes& tile) { tile.resize(5000); })).game.ending,
+              Ending::bad_tile);
 }
 
 TEST_F(Forgeries, a_frozen_tensor_that_changed_loses_at_once) {
@@ -198,7 +209,8 @@ TEST_F(Forgeries, a_trace_without_the_disputed_tensor_is_refused) {
         return move;
     };
     const Claim claim{false, 0, 1, solver.truth.root_at(0), forger.commitment(solver.truth).root};
-    const Outcome outcome = play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, honest_trace);
+    const Outcome outcome =
+        play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, honest_trace);
     EXPECT_TRUE(outcome.stuck);
     EXPECT_EQ(outcome.game.ending, Ending::timeout_solver);
 }
@@ -222,11 +234,13 @@ TEST_F(Levels, a_challenger_without_a_case_loses_whatever_it_chooses) {
             if (side != Side::challenger) return std::nullopt;
             state = state * 6364136223846793005u + 1442695040888963407u;
             const auto pick = static_cast<std::uint32_t>(state >> 33);
-            if (!game.posted.empty()) return Move(Choose{pick % static_cast<std::uint32_t>(game.posted.size())});
+            if (!game.posted.empty())
+                return Move(Choose{pick % static_cast<std::uint32_t>(game.posted.size())});
             return std::nullopt;
         };
         const Outcome outcome = duel(arena, start, solver, accuser, random);
-        EXPECT_EQ(outcome.game.loser, Side::challenger) << "seed " << seed << " " << slug(outcome.game.ending);
+        EXPECT_EQ(outcome.game.loser, Side::challenger)
+            << "seed " << seed << " " << slug(outcome.game.ending);
     }
 }
 

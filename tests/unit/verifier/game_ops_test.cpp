@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "duel.hpp"
+#include "tests/unit/verifier/duel.hpp"
 #include "kernels/ops/op.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/verifier/op_cases.hpp"
 
 namespace retrace::test {
 namespace {
@@ -19,7 +19,9 @@ constexpr std::uint64_t kEvidenceMax = 96 * 1024;
 class EveryOp : public ::testing::TestWithParam<OpCase> {};
 class EveryChain : public ::testing::TestWithParam<OpCase> {};
 
-std::uint64_t links_of(const OpCase& c) { return kernels::link_count(kernels::facts_of(c.program, 0)); }
+std::uint64_t links_of(const OpCase& c) {
+    return kernels::link_count(kernels::facts_of(c.program, 0));
+}
 
 std::vector<OpCase> chain_cases() {
     std::vector<OpCase> cases;
@@ -51,7 +53,8 @@ TEST_P(EveryOp, one_flipped_bit_convicts_the_solver) {
         Party liar(arena, c.start, 3, flip(1, 0, element)), honest(arena, c.start, 3);
         const Outcome outcome = duel(arena, c.start, liar, honest);
         const Game& game = outcome.game;
-        EXPECT_EQ(game.ending, Ending::referee_solver_wrong) << slug(game.ending) << " in " << slug(game.phase);
+        EXPECT_EQ(game.ending, Ending::referee_solver_wrong)
+            << slug(game.ending) << " in " << slug(game.phase);
         EXPECT_EQ(game.loser, Side::solver);
         EXPECT_EQ(game.found.step, 1u);
         EXPECT_EQ(game.found.op, 0u);
@@ -71,7 +74,8 @@ TEST_P(EveryOp, one_flipped_bit_convicts_a_false_accuser) {
     expect_bounds(outcome);
 }
 
-/// The solver's tile and all its links after `from` carry one wrong bit in `place`: a lie that starts at a link.
+/// The solver's tile and all its links after `from` carry one wrong bit in `place`: a lie that starts at a
+/// link.
 TEST_P(EveryChain, a_lie_that_starts_at_any_link_is_found_there) {
     const OpCase& c = GetParam();
     const std::uint64_t links = links_of(c);

@@ -2,8 +2,8 @@
 // What is refused changes nothing: wrong turns, wrong moves, wrong counts, flipped bytes.
 #include <gtest/gtest.h>
 
-#include "duel.hpp"
-#include "op_cases.hpp"
+#include "tests/unit/verifier/duel.hpp"
+#include "tests/unit/verifier/op_cases.hpp"
 
 namespace retrace::test {
 namespace {
@@ -54,14 +54,16 @@ TEST_F(Refusals, every_phase_is_visited) {
     std::vector<bool> visited(static_cast<std::size_t>(Phase::decided));
     for (const Position& p : seen()) visited[static_cast<std::size_t>(p.game.phase)] = true;
     for (std::size_t phase = 1; phase < visited.size(); ++phase) {
-        if (Phase(phase) == Phase::search_links) continue;  // K = 300 has two links only; the chains' test has more.
+        if (Phase(phase) == Phase::search_links)
+            continue;  // K = 300 has two links only; the chains' test has more.
         EXPECT_TRUE(visited[phase]) << slug(Phase(phase));
     }
 }
 
 TEST_F(Refusals, the_other_side_may_not_move) {
     for (const Position& p : seen()) {
-        expect_refused(p.game, p.game.mover == Side::solver ? Side::challenger : Side::solver, p.move, "other side");
+        expect_refused(p.game, p.game.mover == Side::solver ? Side::challenger : Side::solver, p.move,
+                       "other side");
     }
 }
 
@@ -97,7 +99,8 @@ TEST_F(Refusals, wrong_counts_and_indices) {
 TEST_F(Refusals, children_that_do_not_lead_to_the_node) {
     for (const Position& p : seen()) {
         const auto* post = std::get_if<PostHashes>(&p.move);
-        if (post == nullptr || p.game.phase == Phase::search_steps || p.game.phase == Phase::search_links) continue;
+        if (post == nullptr || p.game.phase == Phase::search_steps || p.game.phase == Phase::search_links)
+            continue;
         PostHashes swapped = *post;
         std::swap(swapped.hashes.front(), swapped.hashes.back());
         expect_refused(p.game, p.game.mover, swapped, "swapped children");
@@ -126,7 +129,8 @@ TEST_F(Refusals, evidence_that_is_left_out_or_surplus) {
     }
 }
 
-/// Moves that carry proofs or openings admit no other spelling: any flipped bit is refused by the codec or the rules.
+/// Moves that carry proofs or openings admit no other spelling: any flipped bit is refused by the codec or
+/// the rules.
 TEST_F(Refusals, flipped_bytes_of_openings_and_proofs) {
     std::uint64_t random = 12345;
     for (const Position& p : seen()) {

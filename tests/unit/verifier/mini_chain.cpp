@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "mini_chain.hpp"
+#include "tests/unit/verifier/mini_chain.hpp"
 
 namespace retrace::test {
 
@@ -29,7 +29,9 @@ bool is_closed(const MiniChain::Audit& audit) {
 
 }  // namespace
 
-SolverParty::SolverParty(TinyTask& task, solver::RunnerFactory runners) { restart(task, std::move(runners)); }
+SolverParty::SolverParty(TinyTask& task, solver::RunnerFactory runners) {
+    restart(task, std::move(runners));
+}
 
 void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
     disputes.reset();
@@ -119,8 +121,10 @@ VerifierView MiniChain::verifier_view(std::size_t index) const {
         for (const auto& [other, taken] : audit.seats) {
             if (other != index && !taken.commitment.is_zero()) seat.others.push_back(taken.commitment);
         }
-        if (own.revealed) view.keep.push_back({task_.terms.id, 0, audit.segment + 1, own.revealed == audit.end});
-        else view.audits.push_back(std::move(seat));
+        if (own.revealed)
+            view.keep.push_back({task_.terms.id, 0, audit.segment + 1, own.revealed == audit.end});
+        else
+            view.audits.push_back(std::move(seat));
     }
     view.disputes = dispute_views(Side::challenger, index);
     return view;
@@ -173,22 +177,26 @@ void MiniChain::take(const solver::SolverMove& move) {
     if (const auto* reveal = std::get_if<solver::RevealSegment>(&move)) {
         audits.at(reveal->opening.index - 1).end = opened(reveal->opening);
     }
-    if (const auto* answer = std::get_if<solver::AnswerReport>(&move)) answers[answer->report] = answer->answer;
+    if (const auto* answer = std::get_if<solver::AnswerReport>(&move))
+        answers[answer->report] = answer->answer;
 }
 
 void MiniChain::take(std::size_t index, const VerifierMove& move) {
-    const auto seat_of = [&](std::uint64_t audit) -> Seat& { return audits.at(audit - 1000).seats.at(index); };
-    if (const auto* commit = std::get_if<CommitVerdict>(&move)) seat_of(commit->audit).commitment = commit->commitment;
+    const auto seat_of = [&](std::uint64_t audit) -> Seat& {
+        return audits.at(audit - 1000).seats.at(index);
+    };
+    if (const auto* commit = std::get_if<CommitVerdict>(&move))
+        seat_of(commit->audit).commitment = commit->commitment;
     if (const auto* reveal = std::get_if<RevealVerdict>(&move)) {
         Seat& seat = seat_of(reveal->audit);
-        const Hash32 commitment = solver::verdict_commitment(reveal->root, reveal->salt, verifiers_[index]->address,
-                                                             reveal->audit);
+        const Hash32 commitment =
+            solver::verdict_commitment(reveal->root, reveal->salt, verifiers_[index]->address, reveal->audit);
         EXPECT_EQ(commitment, seat.commitment);
         seat.revealed = reveal->root;
         Audit& audit = audits.at(reveal->audit - 1000);
         if (*seat.revealed == *audit.end) return;
-        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.program_root, task_.terms.seed,
-                          task_.terms.data_roots};
+        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.program_root,
+                          task_.terms.seed, task_.terms.data_roots};
         const Claim claim{false, task_.terms.schedule.step_of(audit.segment),
                           task_.terms.schedule.step_of(audit.segment + 1), *audit.start, *audit.end};
         disputes.push_back({index, audit.segment, start(facts, claim)});
@@ -196,8 +204,8 @@ void MiniChain::take(std::size_t index, const VerifierMove& move) {
     if (const auto* report = std::get_if<ReportUnavailable>(&move)) reports.push_back(*report);
     if (const auto* challenge = std::get_if<ChallengeInitial>(&move)) {
         initial_challenges.push_back(*challenge);
-        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root, task_.terms.seed,
-                          task_.terms.data_roots};
+        const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root,
+                          task_.terms.seed, task_.terms.data_roots};
         disputes.push_back({index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start})});
     }
     if (const auto* attest = std::get_if<AttestRetention>(&move)) attested.push_back(attest->index);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// A chain of one task for the agents: every segment is audited by everybody, deadlines do not exist. Solver and
-// verifiers talk through views and moves only, as on the real chain.
+// A chain of one task for the agents: every segment is audited by everybody, deadlines do not exist. Solver
+// and verifiers talk through views and moves only, as on the real chain.
 #pragma once
 
 #include <map>
 
-#include "../solver/tiny_task.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "solver/commitments.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
 #include "verifier/adversary/frauds.hpp"
 #include "verifier/agent/agent.hpp"
 
@@ -20,7 +20,9 @@ class StoreSource final : public solver::ArtifactSource {
 public:
     StoreSource(MemorySource& task, solver::CheckpointStore& store, kernels::ThreadPool& pool)
         : task_(task), store_(store), pool_(pool) {}
-    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return task_.program(root, limit); }
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
+        return task_.program(root, limit);
+    }
     Result<solver::StateRoots> state(const Hash32& root) override {
         const auto found = withhold ? std::nullopt : store_.state(root);
         return found ? Result<solver::StateRoots>(*found) : task_.state(root);
@@ -75,7 +77,7 @@ public:
         std::uint64_t id = 0;
         std::uint64_t segment = 0;
         std::optional<Hash32> start, end;
-        std::map<std::size_t, Seat> seats;         ///< By verifier.
+        std::map<std::size_t, Seat> seats;  ///< By verifier.
     };
     struct Dispute {
         std::size_t verifier = 0;
@@ -92,7 +94,7 @@ public:
     }
 
     bool accepted = false, declined = false;
-    std::map<std::uint64_t, Hash32> commitments;   ///< By checkpoint.
+    std::map<std::uint64_t, Hash32> commitments;  ///< By checkpoint.
     std::vector<Audit> audits;
     std::vector<Dispute> disputes;
     std::vector<verifier::ReportUnavailable> reports;

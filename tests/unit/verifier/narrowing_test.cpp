@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <gtest/gtest.h>
-
 #include "verifier/game/narrowing.hpp"
+
+#include <gtest/gtest.h>
 
 namespace retrace::verifier {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One small program for each op kind: the op's inputs are state tensors that never change, its output is the next
-// value of one more. So a dispute about that state goes straight to the op.
+// One small program for each op kind: the op's inputs are state tensors that never change, its output is the
+// next value of one more. So a dispute about that state goes straight to the op.
 #pragma once
 
 #include <string>
@@ -20,7 +20,8 @@ struct OpCase {
 /// Every op code of the kernel library at least once; several shapes for chains.
 std::vector<OpCase> op_cases();
 
-/// y = x·w (f32 and i8x2 by case), bias, relu and a second product, updating both weights: several ops and tensors.
+/// y = x·w (f32 and i8x2 by case), bias, relu and a second product, updating both weights: several ops and
+/// tensors.
 OpCase small_training();
 
 }  // namespace retrace::test
