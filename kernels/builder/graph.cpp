@@ -26,9 +26,8 @@ Dims broadcast_dims(const std::vector<OpFacts::Operand>& operands) {
     return best != nullptr ? *best : Dims{whole.rows, whole.cols};
 }
 
-[[noreturn]] void misuse(const OpRule& rule, const Error& why,
-                         std::source_location where = std::source_location::current()) {
-    fail_invariant((std::string(rule.name) + ": " + why.message).c_str(), where);
+void misuse(const OpRule& rule, const Error& why) {
+    ensure(false, (std::string(rule.name) + ": " + why.message).c_str());
 }
 
 }  // namespace
