@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 
 namespace retrace::test {
 
@@ -42,6 +42,26 @@ Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step,
       truth({&arena.program, &arena.program, &runner, &arena.pool, arena.seed, arena.inputs().datasets},
             start, last_step) {}
 
+namespace {
+
+/// Processor time of the move, the least of three, so that other processes do not count.
+double referee_ms(const Game& game, Side side, const Move& move) {
+    double least = 1e9;
+    for (int i = 0; i < 3; ++i) {
+        Game copy = game;
+        timespec began{}, ended{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+        (void)apply(copy, side, move);
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+        const double ms = static_cast<double>(ended.tv_sec - began.tv_sec) * 1e3 +
+                          static_cast<double>(ended.tv_nsec - began.tv_nsec) / 1e6;
+        least = std::min(least, ms);
+    }
+    return least;
+}
+
+}  // namespace
+
 Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar) {
     Outcome outcome;
     while (game.phase != Phase::decided && !outcome.stuck) {
@@ -60,10 +80,8 @@ Outcome play(Game game, Replayer& solver, Replayer& challenger, const Liar& liar
         auto decoded = decode_move(wire);
         EXPECT_TRUE(decoded.has_value());
         EXPECT_EQ(encode(*decoded), wire);
-        const auto began = std::chrono::steady_clock::now();
+        if (std::holds_alternative<ProveElement>(*move)) outcome.referee_ms = referee_ms(game, side, *decoded);
         const auto applied = apply(game, side, *decoded);
-        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - began;
-        if (std::holds_alternative<ProveElement>(*move)) outcome.referee_ms = took.count();
         outcome.stuck = !applied.has_value();
         const Bytes stored = encode(game);
         auto reloaded = decode_game(stored);
