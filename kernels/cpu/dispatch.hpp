@@ -22,9 +22,9 @@ std::string_view name_of(CpuLevel level) noexcept;
 /// Every level that this machine and its operating system support, ascending; at least `scalar`.
 std::vector<CpuLevel> cpu_levels();
 
-/// The level in use: the highest, or the one that the environment variable RETRACE_CPU names (scalar, avx2, avx512,
-/// vnni, amx). An unknown or missing level ends the process with status 2, because a silent substitute would make a
-/// test of that level worthless. Read once.
+/// The level in use: the highest, or the one that the environment variable RETRACE_CPU names (scalar, avx2,
+/// avx512, vnni, amx). An unknown or missing level ends the process with status 2, because a silent
+/// substitute would make a test of that level worthless. Read once.
 CpuLevel cpu_level();
 
 }  // namespace retrace::kernels

@@ -10,9 +10,9 @@
 
 namespace retrace::kernels {
 
-// One job at a time: its indices are cut into pieces that the threads take from a counter, so a thread that the
-// system delays does not hold up the others. A worker enters a job and leaves it under the mutex; the caller returns
-// only when all that entered have left, so the job's fields outlive their readers.
+// One job at a time: its indices are cut into pieces that the threads take from a counter, so a thread that
+// the system delays does not hold up the others. A worker enters a job and leaves it under the mutex; the
+// caller returns only when all that entered have left, so the job's fields outlive their readers.
 struct ThreadPool::Impl {
     using Body = std::function<void(std::uint64_t, std::uint64_t)>;
 
@@ -26,7 +26,8 @@ struct ThreadPool::Impl {
     std::uint64_t n = 0, piece = 1;
     std::atomic<std::uint64_t> next{0};
 
-    /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last pieces.
+    /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last
+    /// pieces.
     void take_pieces(const Body& work) {
         for (;;) {
             const std::uint64_t begin = next.fetch_add(piece);
@@ -54,7 +55,8 @@ struct ThreadPool::Impl {
 
 ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-    for (unsigned i = 1; i < threads; ++i) impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
+    for (unsigned i = 1; i < threads; ++i)
+        impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
 }
 
 ThreadPool::~ThreadPool() {
@@ -66,7 +68,9 @@ ThreadPool::~ThreadPool() {
     for (std::thread& worker : impl_->workers) worker.join();
 }
 
-unsigned ThreadPool::threads() const noexcept { return static_cast<unsigned>(impl_->workers.size()) + 1; }
+unsigned ThreadPool::threads() const noexcept {
+    return static_cast<unsigned>(impl_->workers.size()) + 1;
+}
 
 void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::Body& body) {
     if (n == 0) return;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The AMX kernel over a type of tiles: the unit itself (kernel_amx.cpp), or a loop that does the same (a unit test,
-// so that the kernel is checked on machines without the unit). Included by files compiled for AVX-512 alone.
+// The AMX kernel over a type of tiles: the unit itself (kernel_amx.cpp), or a loop that does the same (a unit
+// test, so that the kernel is checked on machines without the unit). Included by files compiled for AVX-512
+// alone.
 //
-// Tiles are 16 rows of 64 bytes: A has 16 rows of 64 k, B 16 groups of four k by 16 columns, a sum 16×16 int32.
+// Tiles are 16 rows of 64 bytes: A has 16 rows of 64 k, B 16 groups of four k by 16 columns, a sum 16×16
+// int32.
 #pragma once
 
 #include "kernels/matmul/bytes.hpp"
@@ -10,13 +12,14 @@
 namespace retrace::kernels {
 namespace {
 
-/// `Tiles` has enter(), leave() and, by tile number, zero<t>(), load<t>(from, stride), store<t>(to, stride) with strides
-/// in bytes, and dot<sum, a, b>(), which multiplies signed bytes.
+/// `Tiles` has enter(), leave() and, by tile number, zero<t>(), load<t>(from, stride), store<t>(to, stride)
+/// with strides in bytes, and dot<sum, a, b>(), which multiplies signed bytes.
 template <class Tiles, int S>
 struct AmxKernel {
     using L = LanesAvx512;
     using Packing = Bytes<S, false>;
-    static constexpr int kA = 6, kB = 7;  ///< Tiles 0 .. 2·S-1 are the sums: S_g of columns 16p .. at 2·g + p.
+    static constexpr int kA = 6,
+                         kB = 7;  ///< Tiles 0 .. 2·S-1 are the sums: S_g of columns 16p .. at 2·g + p.
     static constexpr std::uint32_t kRows = 16;
 
     template <int digit_a, int digit_b, int part>
@@ -28,7 +31,8 @@ struct AmxKernel {
     /// All products of one digit of A. A sum is touched again after three other steps at the earliest.
     template <int digit_a, int digit_b = 0>
     static void digit(const std::uint32_t* a, const std::uint32_t* b) {
-        if constexpr (digit_b == 0) Tiles::template load<kA>(a + digit_a * Packing::kGroups, Packing::kRowWords * 4);
+        if constexpr (digit_b == 0)
+            Tiles::template load<kA>(a + digit_a * Packing::kGroups, Packing::kRowWords * 4);
         step<digit_a, digit_b, 0>(b);
         step<digit_a, digit_b, 1>(b);
         if constexpr (digit_a + digit_b + 1 < S) digit<digit_a, digit_b + 1>(a, b);
@@ -101,10 +105,14 @@ const MatmulKernel* amx_kernel(Precision precision) {
     static constexpr MatmulKernel i8x2 = AmxKernel<Tiles, 2>::kernel();
     static constexpr MatmulKernel i8x3 = AmxKernel<Tiles, 3>::kernel();
     switch (precision) {
-        case Precision::f32: return nullptr;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
+        case Precision::f32:
+            return nullptr;
+        case Precision::i8x1:
+            return &i8x1;
+        case Precision::i8x2:
+            return &i8x2;
+        case Precision::i8x3:
+            return &i8x3;
     }
     return nullptr;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included by *_vnni.cpp and
+// Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included by *_vnni.cpp
+// and
 // *_amx.cpp alone.
 //
-// With S digits, q + 128 + 128·256 + … has as its bytes the digits of q, each plus 128; so one addition slices, and an
-// exclusive or with 0x80 makes such a byte signed.
+// With S digits, q + 128 + 128·256 + … has as its bytes the digits of q, each plus 128; so one addition
+// slices, and an exclusive or with 0x80 makes such a byte signed.
 #pragma once
 
 #include "kernels/matmul/lanes_avx512.hpp"
@@ -29,10 +30,12 @@ struct Bytes {
     /// Four packed digits a lane, each plus 128: as they are, or signed.
     template <bool with_offset>
     static I sign(I packed) {
-        return with_offset ? packed : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
+        return with_offset ? packed
+                           : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
     }
 
-    /// One vector along K into its row, 64 values at a time, `n` of them with zeros up to the next multiple of 64.
+    /// One vector along K into its row, 64 values at a time, `n` of them with zeros up to the next multiple
+    /// of 64.
     template <bool with_offset>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
         const std::uint32_t count = (n + 63) / 64 * 64;
@@ -44,20 +47,25 @@ struct Bytes {
         }
     }
 
-    /// `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups up to the next multiple of 16.
+    /// `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups up to the next
+    /// multiple of 16.
     template <bool with_offset>
-    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
-                       std::uint32_t cols, float* scale) {
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
+                       std::uint32_t* out, std::uint32_t cols, float* scale) {
         Factors<L, S> factors;
         factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t g = 0; g < (n + 63) / 64 * 16; ++g) {
-            const std::uint32_t here = g * kGroup >= n ? 0 : n - g * kGroup < kGroup ? n - g * kGroup : kGroup;
+            const std::uint32_t here = g * kGroup >= n           ? 0
+                                       : n - g * kGroup < kGroup ? n - g * kGroup
+                                                                 : kGroup;
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 I d[kGroup];
                 for (std::uint32_t i = 0; i < kGroup; ++i) {
-                    d[i] = digits(i < here ? factors.quantise(x + (g * kGroup + i) * k_stride + v, v) : L::zero_words());
+                    d[i] = digits(i < here ? factors.quantise(x + (g * kGroup + i) * k_stride + v, v)
+                                           : L::zero_words());
                 }
-                gather_digits<with_offset>(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols, cols);
+                gather_digits<with_offset>(d, out + v / cols * (kRowWords * cols) + g * S * cols + v % cols,
+                                           cols);
             }
         }
     }
@@ -70,8 +78,8 @@ struct Bytes {
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
             copy_across(source, v, L::width, copy);
-            across<with_offset>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
-                                cols, scale + v);
+            across<with_offset>(copy, L::width, source.n, L::width,
+                                out + v / cols * (kRowWords * cols) + v % cols, cols, scale + v);
         }
     }
 
@@ -98,8 +106,8 @@ struct Bytes {
         }
     }
 
-    /// sum + the four products of unsigned and signed bytes in each lane. As assembly, because GCC 12 spills around
-    /// its intrinsic.
+    /// sum + the four products of unsigned and signed bytes in each lane. As assembly, because GCC 12 spills
+    /// around its intrinsic.
     static I add_dot8(I sum, I unsigned_bytes, I signed_bytes) {
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
         return sum;
@@ -121,7 +129,8 @@ private:
     }
 
     /// Sixteen columns of B whose values are adjacent along K.
-    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
+                             float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
@@ -146,7 +155,9 @@ private:
         // The packing instructions work within 128-bit lanes; this puts their words in order.
         const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         const I low = L::broadcast(0x00ff00ff), half = L::broadcast(0xffff);
-        const auto words = [&](I x, I y) { return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half)); };
+        const auto words = [&](I x, I y) {
+            return _mm512_packus_epi32(L::bit_and(x, half), L::bit_and(y, half));
+        };
         const I w0 = words(d[0], d[1]), w1 = words(d[2], d[3]);
         const auto store = [&](std::uint32_t digit, I x, I y) {
             const I packed = _mm512_permutexvar_epi32(order, _mm512_packus_epi16(x, y));
@@ -172,11 +183,13 @@ private:
         // Each pair: low half = lowest digit of both k, high half = the digit above.
         L::store(out + (S - 1) * stride, sign<with_offset>(L::halves(pair0, L::shift_left<16>(pair1))));
         if constexpr (S > 1) {
-            L::store(out + (S - 2) * stride, sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
+            L::store(out + (S - 2) * stride,
+                     sign<with_offset>(L::halves(_mm512_srli_epi32(pair0, 16), pair1)));
         }
         if constexpr (S > 2) {
             const I low = L::broadcast(0xff);
-            const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low), byte_two(d[3], low)};
+            const I third[4] = {byte_two(d[0], low), byte_two(d[1], low), byte_two(d[2], low),
+                                byte_two(d[3], low)};
             const I lower = L::bit_or(third[0], L::shift_left<8>(third[1]));
             const I upper = L::bit_or(third[2], L::shift_left<8>(third[3]));
             L::store(out, sign<with_offset>(L::bit_or(lower, L::shift_left<16>(upper))));
@@ -184,7 +197,8 @@ private:
     }
     static I byte_two(I d, I low) { return L::bit_and(_mm512_srli_epi32(d, 16), low); }
 
-    /// Where the sums of one row start, so that the offsets of B cancel: S_g starts at -128 · Σ (digits 0..g of A).
+    /// Where the sums of one row start, so that the offsets of B cancel: S_g starts at -128 · Σ (digits 0..g
+    /// of A).
     static void offsets(const std::uint32_t* row, std::uint32_t groups, std::int32_t* start) {
         std::int32_t sum = 0;
         for (std::uint32_t t = 0; t < S; ++t) {

@@ -11,12 +11,16 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Both operands: blocks packed ahead, while they stay in the cache.
+constexpr std::uint64_t kPackedBytesMax =
+    2 << 20;  ///< Both operands: blocks packed ahead, while they stay in the cache.
 constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
 constexpr std::uint64_t kChunkRows = 192;         ///< Rows of C that stay there with them.
-constexpr std::uint64_t kSerialWork = std::uint64_t{1} << 18;  ///< Multiply-adds below which waking threads costs more.
+constexpr std::uint64_t kSerialWork = std::uint64_t{1}
+                                      << 18;  ///< Multiply-adds below which waking threads costs more.
 
-std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) { return (n + unit - 1) / unit * unit; }
+std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
+    return (n + unit - 1) / unit * unit;
+}
 
 /// Scratch memory that a thread keeps between products: fresh pages cost more than packing into them does.
 class Workspace {
@@ -42,10 +46,16 @@ private:
 /// One product: sizes, packed operands of the blocks at hand, and the two loops over them.
 class Product {
 public:
-    Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c, std::uint64_t c_stride,
-            ThreadPool& pool)
-        : kernel_(kernel), a_(a), b_(b), c_(c), c_stride_(c_stride), pool_(pool),
-          rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax), panels_((b.cols + kernel.cols - 1) / kernel.cols),
+    Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
+            std::uint64_t c_stride, ThreadPool& pool)
+        : kernel_(kernel),
+          a_(a),
+          b_(b),
+          c_(c),
+          c_stride_(c_stride),
+          pool_(pool),
+          rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax),
+          panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)) {}
 
     void run(Workspace& workspace) {
@@ -93,7 +103,8 @@ private:
     float* scale_b_of(std::uint64_t block) const { return scale_b_ + block * (scale_b_bytes() / 4); }
     std::int32_t* start_of(std::uint64_t block) const { return start_ + block * (start_bytes() / 4); }
     std::uint32_t terms(std::uint64_t block) const {
-        return static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
+        return static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
     }
     std::uint64_t grain(std::uint64_t tasks) const {
         return a_.rows * b_.cols * a_.cols < kSerialWork ? tasks : 1;
@@ -106,8 +117,10 @@ private:
         pool_.parallel_for(units, grain(units), [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; ++i) {
                 const std::uint64_t block = i / (units_a + units_b), unit = i % (units_a + units_b);
-                if (unit < units_a) pack_rows(block, unit * kPackRows);
-                else pack_columns(block, (unit - units_a) * kPackColumns);
+                if (unit < units_a)
+                    pack_rows(block, unit * kPackRows);
+                else
+                    pack_columns(block, (unit - units_a) * kPackColumns);
             }
         });
     }
@@ -119,7 +132,8 @@ private:
         source.k_stride = a_.col_stride;
         source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackRows, a_.rows - row));
         source.n = terms(block);
-        kernel_.pack_a(source, row_of(block, row), scale_a_of(block) + row, start_of(block) + row * kSlicesMax);
+        kernel_.pack_a(source, row_of(block, row), scale_a_of(block) + row,
+                       start_of(block) + row * kSlicesMax);
     }
 
     void pack_columns(std::uint64_t block, std::uint64_t column) {
@@ -160,15 +174,16 @@ private:
         });
     }
 
-    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream from the
-    /// second, and C is walked along its rows.
+    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream
+    /// from the second, and C is walked along its rows.
     void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
         // Tiles of nearly equal height are faster than full ones and a small rest.
         const std::uint64_t tiles = (rows + kernel_.rows - 1) / kernel_.rows;
         if (kernel_.enter != nullptr) kernel_.enter();
         for (std::uint64_t block = 0; block < here_; ++block) {
             for (std::uint64_t t = 0; t < tiles; ++t) {
-                const std::uint64_t row = first_row + rows * t / tiles, end = first_row + rows * (t + 1) / tiles;
+                const std::uint64_t row = first_row + rows * t / tiles,
+                                    end = first_row + rows * (t + 1) / tiles;
                 for (std::uint64_t p = 0; p < panels; ++p) tile(block, row, end - row, first_panel + p);
             }
         }

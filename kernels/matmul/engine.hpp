@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The fast matrix products: what an instruction set supplies (packing and a micro kernel) and the driver that is the
-// same for all (engine.cpp). Files compiled for one instruction set include this header and no standard container or
-// algorithm: a template instantiated there could be linked into code that must run on any machine.
+// The fast matrix products: what an instruction set supplies (packing and a micro kernel) and the driver that
+// is the same for all (engine.cpp). Files compiled for one instruction set include this header and no
+// standard container or algorithm: a template instantiated there could be linked into code that must run on
+// any machine.
 //
 // Both operands are packed block by block of 256 in K, as 32-bit words of `group` consecutive k:
 //   A: row after row, each a_words · 256/group words: word w of group g at [w · 256/group + g];
 //   B: panels of `cols` columns, each 256/group · b_words · cols words: [group][word][column].
-// The words are the fp32 values themselves (f32), pairs of int16 (vpmaddwd) or quadruples of int8 (VNNI, AMX).
+// The words are the fp32 values themselves (f32), pairs of int16 (vpmaddwd) or quadruples of int8 (VNNI,
+// AMX).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,8 @@ namespace retrace::kernels {
 
 inline constexpr std::uint32_t kLanesMax = 16;  ///< Widest vector, in 32-bit lanes.
 inline constexpr std::uint32_t kTileRowsMax = 32;
-/// What one call packs. Long runs along the rows of memory, because a column alone would touch a page for every k.
+/// What one call packs. Long runs along the rows of memory, because a column alone would touch a page for
+/// every k.
 inline constexpr std::uint32_t kPackRows = 64, kPackColumns = 256;
 
 /// Vectors along K of one operand within one block: at most kPackRows rows of A or kPackColumns columns of B.
@@ -30,20 +33,20 @@ struct PackSource {
 
 /// One tile of C, at most MatmulKernel::rows × cols, and one block of K.
 struct Tile {
-    const std::uint32_t* a = nullptr;   ///< First row.
-    const std::uint32_t* b = nullptr;   ///< Panel.
-    const float* scale_a = nullptr;     ///< One a row; null for f32, like the next two.
-    const float* scale_b = nullptr;     ///< One a column, `cols` of them.
+    const std::uint32_t* a = nullptr;     ///< First row.
+    const std::uint32_t* b = nullptr;     ///< Panel.
+    const float* scale_a = nullptr;       ///< One a row; null for f32, like the next two.
+    const float* scale_b = nullptr;       ///< One a column, `cols` of them.
     const std::int32_t* start = nullptr;  ///< kSlicesMax a row: where the integer sums S_g start.
-    float* c = nullptr;                 ///< Carried values; every column of the panel is read and written.
+    float* c = nullptr;                   ///< Carried values; every column of the panel is read and written.
     std::uint64_t c_stride = 0;
     std::uint32_t rows = 0, groups = 0;
-    bool narrow = false;                ///< Only the panel's first half of columns matters.
-    bool first = false, last = false;   ///< First block of K: c is not read. Last: the epilogue is applied.
+    bool narrow = false;               ///< Only the panel's first half of columns matters.
+    bool first = false, last = false;  ///< First block of K: c is not read. Last: the epilogue is applied.
 };
 
 struct MatmulKernel {
-    std::uint32_t rows = 0, cols = 0;   ///< Largest tile; cols = 2 · lanes.
+    std::uint32_t rows = 0, cols = 0;  ///< Largest tile; cols = 2 · lanes.
     std::uint32_t lanes = 0;
     std::uint32_t group = 0, a_words = 0, b_words = 0;
     /// `out` is the first vector's row. `scale` and `start` (kSlicesMax a row) are not touched for f32.
@@ -51,7 +54,8 @@ struct MatmulKernel {
     /// `out` is the first vector's panel. Whole panels are written, missing columns with zeros.
     void (*pack_b)(const PackSource& source, std::uint32_t* out, float* scale) = nullptr;
     void (*multiply)(const Tile& tile) = nullptr;
-    /// Called by a thread before and after a run of tiles, where not null: state of the unit that other code may use.
+    /// Called by a thread before and after a run of tiles, where not null: state of the unit that other code
+    /// may use.
     void (*enter)() = nullptr;
     void (*leave)() = nullptr;
 

@@ -26,7 +26,9 @@ struct AmxUnit {
 
     // Assembly, because the compiler's intrinsics want literal tile numbers.
     template <int t>
-    static void zero() { asm volatile("tilezero %%tmm%c0" ::"i"(t)); }
+    static void zero() {
+        asm volatile("tilezero %%tmm%c0" ::"i"(t));
+    }
     template <int t>
     static void load(const void* from, long stride) {
         asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(from), "r"(stride), "i"(t) : "memory");
@@ -36,12 +38,16 @@ struct AmxUnit {
         asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(to), "r"(stride), "i"(t) : "memory");
     }
     template <int sum, int a, int b>
-    static void dot() { asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sum), "i"(a), "i"(b)); }
+    static void dot() {
+        asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(sum), "i"(a), "i"(b));
+    }
 };
 
 }  // namespace
 
-const MatmulKernel* matmul_kernel_amx(Precision precision) { return amx_kernel<AmxUnit>(precision); }
+const MatmulKernel* matmul_kernel_amx(Precision precision) {
+    return amx_kernel<AmxUnit>(precision);
+}
 
 }  // namespace retrace::kernels
 
@@ -49,7 +55,9 @@ const MatmulKernel* matmul_kernel_amx(Precision precision) { return amx_kernel<A
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_amx(Precision) { return nullptr; }
+const MatmulKernel* matmul_kernel_amx(Precision) {
+    return nullptr;
+}
 
 }  // namespace retrace::kernels
 

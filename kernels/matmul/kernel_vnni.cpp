@@ -21,7 +21,8 @@ struct Vnni {
         L::I sum[R][P][S];
         for (int r = 0; r < R; ++r) {
             for (int p = 0; p < P; ++p) {
-                for (int g = 0; g < S; ++g) sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
+                for (int g = 0; g < S; ++g)
+                    sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
             }
         }
         fetch_c(t, R);
@@ -30,14 +31,17 @@ struct Vnni {
         for (std::uint32_t group = 0; group < t.groups; ++group, ++a, b += S * Packing::kCols) {
             L::I y[S][P];
             for (int u = 0; u < S; ++u) {
-                for (int p = 0; p < P; ++p) y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
+                for (int p = 0; p < P; ++p)
+                    y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
             }
             for (int r = 0; r < R; ++r) {
                 for (int d = 0; d < S; ++d) {
-                    const int at = r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
+                    const int at =
+                        r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
                     const L::I x = L::broadcast(static_cast<std::int32_t>(a[at]));
                     for (int u = 0; u + d < S; ++u) {
-                        for (int p = 0; p < P; ++p) sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
+                        for (int p = 0; p < P; ++p)
+                            sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
                     }
                 }
             }
@@ -64,8 +68,10 @@ struct Vnni {
 
     template <int R>
     static void multiply(const Tile& t) {
-        if (t.narrow) multiply_rows<R, 1>(t);
-        else multiply_rows<R, 2>(t);
+        if (t.narrow)
+            multiply_rows<R, 1>(t);
+        else
+            multiply_rows<R, 2>(t);
     }
 
     template <int R>
@@ -91,10 +97,14 @@ const MatmulKernel* matmul_kernel_vnni(Precision precision) {
     static constexpr MatmulKernel i8x2 = Vnni<2>::kernel<6>();
     static constexpr MatmulKernel i8x3 = Vnni<3>::kernel<4>();
     switch (precision) {
-        case Precision::f32: return nullptr;
-        case Precision::i8x1: return &i8x1;
-        case Precision::i8x2: return &i8x2;
-        case Precision::i8x3: return &i8x3;
+        case Precision::f32:
+            return nullptr;
+        case Precision::i8x1:
+            return &i8x1;
+        case Precision::i8x2:
+            return &i8x2;
+        case Precision::i8x3:
+            return &i8x3;
     }
     return nullptr;
 }
@@ -105,7 +115,9 @@ const MatmulKernel* matmul_kernel_vnni(Precision precision) {
 
 namespace retrace::kernels {
 
-const MatmulKernel* matmul_kernel_vnni(Precision) { return nullptr; }
+const MatmulKernel* matmul_kernel_vnni(Precision) {
+    return nullptr;
+}
 
 }  // namespace retrace::kernels
 

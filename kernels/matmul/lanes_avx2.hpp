@@ -34,13 +34,17 @@ struct LanesAvx2 {
     static I max(I a, I b) { return _mm256_max_epi32(a, b); }
     static I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
     template <int n>
-    static I shift_left(I x) { return _mm256_slli_epi32(x, n); }
+    static I shift_left(I x) {
+        return _mm256_slli_epi32(x, n);
+    }
     template <int n>
-    static I shift_right(I x) { return _mm256_srai_epi32(x, n); }
+    static I shift_right(I x) {
+        return _mm256_srai_epi32(x, n);
+    }
     /// Low halves of `low`, high halves of `high`.
     static I halves(I low, I high) { return _mm256_blend_epi16(low, high, 0xaa); }
-    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products early and
-    /// spills the sums.
+    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products
+    /// early and spills the sums.
     static I add_dot16(I sum, I a, I b) {
         I product;
         asm("vpmaddwd %2, %3, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(a), "x"(b));
@@ -86,7 +90,8 @@ struct LanesAvx2 {
             r[i + 3] = _mm256_unpackhi_epi64(t[i + 1], t[i + 3]);
         }
         for (int i = 0; i < 4; ++i) {
-            store(dst + static_cast<std::uint64_t>(i) * dst_stride, _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
+            store(dst + static_cast<std::uint64_t>(i) * dst_stride,
+                  _mm256_permute2x128_si256(r[i], r[i + 4], 0x20));
             store(dst + static_cast<std::uint64_t>(i + 4) * dst_stride,
                   _mm256_permute2x128_si256(r[i], r[i + 4], 0x31));
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Sixteen 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included by files compiled for AVX-512 alone.
+// Sixteen 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included by files compiled for AVX-512
+// alone.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -39,13 +40,17 @@ struct LanesAvx512 {
     static I max(I a, I b) { return _mm512_max_epi32(a, b); }
     static I sub(I a, I b) { return _mm512_sub_epi32(a, b); }
     template <int n>
-    static I shift_left(I x) { return _mm512_slli_epi32(x, n); }
+    static I shift_left(I x) {
+        return _mm512_slli_epi32(x, n);
+    }
     template <int n>
-    static I shift_right(I x) { return _mm512_srai_epi32(x, n); }
+    static I shift_right(I x) {
+        return _mm512_srai_epi32(x, n);
+    }
     /// Low halves of `low`, high halves of `high`.
     static I halves(I low, I high) { return _mm512_mask_blend_epi16(0xaaaaaaaau, low, high); }
-    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products early and
-    /// spills the sums.
+    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products
+    /// early and spills the sums.
     static I add_dot16(I sum, I a, I b) {
         I product;
         asm("vpmaddwd %2, %3, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(product) : "v"(a), "v"(b));
@@ -63,14 +68,16 @@ struct LanesAvx512 {
     /// All bits set where a < b, signed.
     static I less(I a, I b) { return _mm512_movm_epi32(_mm512_cmplt_epi32_mask(a, b)); }
     static std::uint32_t reduce_max(I x) {
-        const __m256i half = _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        const __m256i half =
+            _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
         __m128i m = _mm_max_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
         return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
     }
     static std::int32_t reduce_add(I x) {
-        const __m256i half = _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
+        const __m256i half =
+            _mm256_add_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));
         __m128i sum = _mm_add_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
         sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
         return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
@@ -101,8 +108,8 @@ struct LanesAvx512 {
         }
         // r[4g + c] holds, in 128-bit lane l, column 4l + c of rows 4g .. 4g+3.
         for (int c = 0; c < 4; ++c) {
-            const I low0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);         // lanes 0, 2 of both
-            const I high0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0xdd);        // lanes 1, 3 of both
+            const I low0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0x88);   // lanes 0, 2 of both
+            const I high0 = _mm512_shuffle_i32x4(r[c], r[4 + c], 0xdd);  // lanes 1, 3 of both
             const I low1 = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0x88);
             const I high1 = _mm512_shuffle_i32x4(r[8 + c], r[12 + c], 0xdd);
             const std::uint64_t at = static_cast<std::uint64_t>(c);
@@ -115,7 +122,8 @@ struct LanesAvx512 {
 
 private:
     static __m256 wide_half(__m256i high, __m256i low) {
-        const I sum = _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(high), 8), _mm512_cvtepi32_epi64(low));
+        const I sum =
+            _mm512_add_epi64(_mm512_slli_epi64(_mm512_cvtepi32_epi64(high), 8), _mm512_cvtepi32_epi64(low));
         return _mm512_cvtepi64_ps(sum);
     }
 };

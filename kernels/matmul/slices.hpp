@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slicing a vector into int8 digits with a power-of-two scale (NUMERICS 3, lines 3 to 8), one value at a time.
+// Slicing a vector into int8 digits with a power-of-two scale (NUMERICS 3, lines 3 to 8), one value at a
+// time.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace retrace::kernels {
 
 inline constexpr std::uint32_t kSlicesMax = 3;
 inline constexpr std::uint32_t kBlockK = 256;
-inline constexpr std::int32_t kExponentMin = -96;  ///< Keeps every scale and every product of two scales normal.
+inline constexpr std::int32_t kExponentMin =
+    -96;  ///< Keeps every scale and every product of two scales normal.
 
 struct Digits {
     std::int8_t digit[kSlicesMax] = {};
@@ -20,10 +22,14 @@ struct Digits {
 /// 1, 2, 3 for i8x1, i8x2, i8x3; 0 for f32.
 RETRACE_FN std::uint32_t slices_of(Precision precision) {
     switch (precision) {
-        case Precision::i8x1: return 1;
-        case Precision::i8x2: return 2;
-        case Precision::i8x3: return 3;
-        case Precision::f32: break;
+        case Precision::i8x1:
+            return 1;
+        case Precision::i8x2:
+            return 2;
+        case Precision::i8x3:
+            return 3;
+        case Precision::f32:
+            break;
     }
     return 0;
 }
@@ -50,7 +56,8 @@ RETRACE_FN float slice_scale(std::uint32_t slices, std::uint32_t largest) {
     return power_of_two(slice_exponent(largest) - 7 - 4 * (static_cast<std::int32_t>(slices) - 1));
 }
 
-/// Line 6. -122 <= Q-E <= 119, so the factor is a normal number; a product too small to be exact converts to 0.
+/// Line 6. -122 <= Q-E <= 119, so the factor is a normal number; a product too small to be exact converts to
+/// 0.
 RETRACE_FN std::int32_t slice_quantum(std::uint32_t slices, float x, std::int32_t exponent) {
     return to_int32(x * power_of_two(8 * static_cast<std::int32_t>(slices) - 1 - exponent));
 }

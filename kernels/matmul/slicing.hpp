@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lines 2 to 6 and 13 of NUMERICS 3 on vectors: what word and byte kernels share. L is a type of lanes (lanes_*.hpp).
-// Included by files compiled for one instruction set alone.
+// Lines 2 to 6 and 13 of NUMERICS 3 on vectors: what word and byte kernels share. L is a type of lanes
+// (lanes_*.hpp). Included by files compiled for one instruction set alone.
 #pragma once
 
 #include "kernels/matmul/engine.hpp"
@@ -19,19 +19,22 @@ inline void copy_vector(const PackSource& source, std::uint32_t v, float* out) {
 inline void copy_across(const PackSource& source, std::uint32_t first, std::uint32_t lanes, float* out) {
     for (std::uint32_t k = 0; k < source.n; ++k) {
         const float* const x = source.data + k * source.k_stride + first;
-        for (std::uint32_t v = 0; v < lanes; ++v) out[k * lanes + v] = first + v < source.vectors ? x[v] : 0.0f;
+        for (std::uint32_t v = 0; v < lanes; ++v)
+            out[k * lanes + v] = first + v < source.vectors ? x[v] : 0.0f;
     }
 }
 
-/// Where to read one vector: in place where its values are adjacent and fill whole registers, else from `copy`.
-inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple, float* copy) {
+/// Where to read one vector: in place where its values are adjacent and fill whole registers, else from
+/// `copy`.
+inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple,
+                              float* copy) {
     if (source.k_stride == 1 && source.n % multiple == 0) return source.data + v * source.vector_stride;
     copy_vector(source, v, copy);
     return copy;
 }
 
-// A vector with a NaN or an Inf gets some digits or other instead of the zeros of line 4: its scale is NaN, and so is
-// every product with it.
+// A vector with a NaN or an Inf gets some digits or other instead of the zeros of line 4: its scale is NaN,
+// and so is every product with it.
 
 /// Lines 3 to 8 for one vector along K, `count` values, a multiple of the lanes: 2^(Q-E) in all lanes.
 template <class L, int S>
@@ -48,7 +51,8 @@ typename L::F factor_along(const float* x, std::uint32_t count, float* scale) {
 
 /// Line 3 for adjacent vectors, a lane each: `lanes` of them, a multiple of the width.
 template <class L>
-void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out) {
+void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
+                    std::uint32_t* out) {
     const typename L::I magnitude = L::broadcast(INT32_MAX);
     for (std::uint32_t v = 0; v < lanes; v += L::width) L::store(out + v, L::zero_words());
     for (std::uint32_t k = 0; k < n; k += 4) {
@@ -105,7 +109,8 @@ inline void fetch_c(const Tile& t, int rows) {
     }
 }
 
-/// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for f32.
+/// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for
+/// f32.
 template <class L, int S>
 void carry(const Tile& t, int row, int part, typename L::F value) {
     float* const c = t.c + static_cast<std::uint64_t>(row) * t.c_stride + part * L::width;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Kernels whose packed word belongs to one k: fp32 chains (S = 0) and digit slices by vpmaddwd (S = 1, 2, 3), which
-// adds two products of int16 exactly. With d and e the digits of A and B, Q1 = 256·e0 + e1 and Q = 256·e0 + e1 for S=2:
+// Kernels whose packed word belongs to one k: fp32 chains (S = 0) and digit slices by vpmaddwd (S = 1, 2, 3),
+// which adds two products of int16 exactly. With d and e the digits of A and B and Q = 256·e0 + e1:
 //   S=1: (d0, 0)·(e0, 0)
 //   S=2: (d0, d1)·(Q, e0)                           = 256·d0e0 + d0e1 + d1e0
-//   S=3: (d0, d1)·(Q1, e0), (d0, d1)·(e2, e1) + (0, d2)·(Q1, e0);   T = 256·first + second
+//   S=3: (d0, d1)·(Q, e0), (d0, d1)·(e2, e1) + (0, d2)·(Q, e0);   T = 256·first + second
 // Included by files compiled for one instruction set alone.
 #pragma once
 
@@ -59,18 +59,20 @@ struct Words {
         }
     }
 
-    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, `panel_words` words apart.
+    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, one behind the other.
     template <void (*words)(I, I*)>
-    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes, std::uint32_t* out,
-                       std::uint32_t cols, float* scale) {
+    static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
+                       std::uint32_t* out, std::uint32_t cols, float* scale) {
         Factors<L, S> factors;
         if constexpr (S != 0) factors.prepare(x, k_stride, n, lanes, scale);
         for (std::uint32_t k = 0; k < n; ++k) {
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 const float* const from = x + k * k_stride + v;
                 I w[2];
-                if constexpr (S == 0) words(L::bits(L::load(from)), w);
-                else words(factors.quantise(from, v), w);
+                if constexpr (S == 0)
+                    words(L::bits(L::load(from)), w);
+                else
+                    words(factors.quantise(from, v), w);
                 std::uint32_t* const to = out + v / cols * (kRowWords * cols) + k * kWords * cols + v % cols;
                 for (std::uint32_t i = 0; i < kWords; ++i) L::store(to + i * cols, w[i]);
             }
@@ -85,7 +87,8 @@ struct Words {
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
             copy_across(source, v, L::width, copy);
-            across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols, cols, scale + v);
+            across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
+                          cols, scale + v);
         }
     }
 
@@ -93,7 +96,8 @@ struct Words {
         if (source.vector_stride != 1 || source.k_stride == 1) {
             alignas(64) float copy[kBlockK];
             for (std::uint32_t v = 0; v < source.vectors; ++v) {
-                along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords, scale + v);
+                along<words_a>(vector_of(source, v, L::width, copy), source.n, out + v * kRowWords,
+                               scale + v);
             }
             return;
         }
@@ -117,7 +121,8 @@ struct Words {
     }
 
     /// A register of columns whose values are adjacent along K.
-    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out, float* scale) {
+    static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
+                             float* scale) {
         alignas(64) float copy[kBlockK];
         alignas(64) std::uint32_t rows[kRowWords * L::width];
         for (std::uint32_t v = 0; v < L::width; ++v) {
@@ -131,7 +136,8 @@ struct Words {
         }
         for (std::uint32_t i = 0; i < kWords; ++i) {
             for (std::uint32_t k = 0; k < source.n; k += L::width) {
-                L::transpose(rows + i * kBlockK + k, kRowWords, out + (k * kWords + i) * kCols, kWords * kCols);
+                L::transpose(rows + i * kBlockK + k, kRowWords, out + (k * kWords + i) * kCols,
+                             kWords * kCols);
             }
         }
     }
@@ -150,7 +156,8 @@ struct Words {
             F y[P];
             for (int p = 0; p < P; ++p) y[p] = L::floats(L::load(b + p * L::width));
             for (int r = 0; r < R; ++r) {
-                const F x = L::floats(L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords])));
+                const F x = L::floats(
+                    L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords])));
                 for (int p = 0; p < P; ++p) sum[r][p] = L::fma(x, y[p], sum[r][p]);
             }
         }
@@ -178,10 +185,12 @@ struct Words {
                 for (int p = 0; p < P; ++p) z[p] = L::load(b + kCols + p * L::width);
             }
             for (int r = 0; r < R; ++r) {
-                const I x = L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords]));
+                const I x =
+                    L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords]));
                 for (int p = 0; p < P; ++p) sum[r][p] = L::add_dot16(sum[r][p], x, y[p]);
                 if constexpr (S == 3) {
-                    const I x2 = L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords + kBlockK]));
+                    const I x2 = L::broadcast(
+                        static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords + kBlockK]));
                     for (int p = 0; p < P; ++p) {
                         low[r][p] = L::add_dot16(L::add_dot16(low[r][p], x, z[p]), x2, y[p]);
                     }
@@ -190,7 +199,8 @@ struct Words {
         }
         for (int r = 0; r < R; ++r) {
             for (int p = 0; p < P; ++p) {
-                carry<L, S>(t, r, p, S == 3 ? L::wide_to_float(sum[r][p], low[r][p % kLow]) : L::to_float(sum[r][p]));
+                carry<L, S>(t, r, p,
+                            S == 3 ? L::wide_to_float(sum[r][p], low[r][p % kLow]) : L::to_float(sum[r][p]));
             }
         }
     }
@@ -200,8 +210,10 @@ struct Words {
         if constexpr (R > 1) {
             if (t.rows != R) return multiply_rows<R - 1, P>(t);
         }
-        if constexpr (S == 0) chains<R, P>(t);
-        else sums<R, P>(t);
+        if constexpr (S == 0)
+            chains<R, P>(t);
+        else
+            sums<R, P>(t);
     }
 
     /// Tiles of at most R rows, P registers at a time.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random numbers of the contract (NUMERICS 1): Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
-// 1, 2, 3", SC 2011), uniform and normal values, and the order of samples in an epoch.
+// Random numbers of the contract (NUMERICS 1): Philox4x32-10 (Salmon et al., "Parallel random numbers: as
+// easy as 1, 2, 3", SC 2011), uniform and normal values, and the order of samples in an epoch.
 #pragma once
 
 #include <cstdint>
@@ -62,8 +62,8 @@ RETRACE_FN float uniform_of(std::uint32_t word) {
     return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-/// Normal value before the epilogue from the words of elements 2p (`word0`) and 2p+1 (`word1`): the cosine for element
-/// 2p, the sine for 2p+1 (`odd`).
+/// Normal value before the epilogue from the words of elements 2p (`word0`) and 2p+1 (`word1`): the cosine
+/// for element 2p, the sine for 2p+1 (`odd`).
 RETRACE_FN float normal_of(std::uint32_t word0, std::uint32_t word1, bool odd) {
     const float u1 = static_cast<float>((word0 >> 8) + 1u) * 0x1p-24f;
     const float u2 = static_cast<float>(word1 >> 8) * 0x1p-24f;
@@ -83,8 +83,9 @@ RETRACE_FN float philox_normal(PhiloxKey key, std::uint64_t element, std::uint64
     return finish(normal_of(block.word[pair], block.word[pair + 1], (element & 1) != 0));
 }
 
-/// Order of samples: where place `position` of epoch `epoch` is found, a permutation of [0, n) (a Feistel network of
-/// six rounds, walked until it falls below n). `key` is the key of stream "order". 1 <= n <= 2^62, position < n.
+/// Order of samples: where place `position` of epoch `epoch` is found, a permutation of [0, n) (a Feistel
+/// network of six rounds, walked until it falls below n). `key` is the key of stream "order". 1 <= n <= 2^62,
+/// position < n.
 std::uint64_t sample_at(PhiloxKey key, std::uint64_t n, std::uint64_t epoch, std::uint64_t position);
 
 }  // namespace retrace::kernels

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The elementary functions of the contract (NUMERICS 1), defined by these very operations of binary32. Each returns its
-// value before the epilogue, at most 1 ulp from the exact one (fn_powi apart, which is defined by its multiplications);
-// an op stores finish(fn_…(x)). Special values: kernels/SPEC.md 2. Coefficients are minimax fits, given by their bits.
+// The elementary functions of the contract (NUMERICS 1), defined by these very operations of binary32. Each
+// returns its value before the epilogue, at most 1 ulp from the exact one (fn_powi apart, which is defined by
+// its multiplications); an op stores finish(fn_…(x)). Special values: kernels/SPEC.md 2. Coefficients are
+// minimax fits, given by their bits.
 //
-// Sums that need more than 24 bits are carried as an unevaluated pair hi + lo (Dekker 1971; Knuth TAOCP 2, 4.2.2).
+// Sums that need more than 24 bits are carried as an unevaluated pair hi + lo (Dekker 1971; Knuth TAOCP
+// 2, 4.2.2).
 #pragma once
 
 #include "kernels/scalar/scalar.hpp"
@@ -32,7 +34,9 @@ RETRACE_FN Pair multiply(Pair a, Pair b) {
     return Pair{p.hi, fma32(a.lo, b.hi, fma32(a.hi, b.lo, p.lo))};
 }
 
-RETRACE_FN float magnitude32(float x) { return from_bits(to_bits(x) & 0x7fffffffu); }
+RETRACE_FN float magnitude32(float x) {
+    return from_bits(to_bits(x) & 0x7fffffffu);
+}
 
 /// The magnitude of `x` with the sign of `sign`.
 RETRACE_FN float with_sign(float x, float sign) {
@@ -180,9 +184,13 @@ RETRACE_FN float fn_erf(float x) {
     return a < 0.9277f ? near : far;
 }
 
-RETRACE_FN float fn_sqrt(float x) { return sqrt32(x); }
+RETRACE_FN float fn_sqrt(float x) {
+    return sqrt32(x);
+}
 
-RETRACE_FN float fn_reciprocal(float x) { return divide32(1.0f, x); }
+RETRACE_FN float fn_reciprocal(float x) {
+    return divide32(1.0f, x);
+}
 
 /// 1 / sqrt(x): the rounded quotient and one Newton step with the exact residual.
 RETRACE_FN float fn_rsqrt(float x) {
@@ -258,7 +266,8 @@ RETRACE_FN Pair log2_pair(float x) {
     const Pair r = multiply(z, w);
     Pair one = fast_two_sum(1.0f, r.hi);
     one.lo += r.lo;
-    const Pair l = multiply(multiply(s, one), Pair{from_bits(0x4038aa3bu), from_bits(0x33257060u)});  // 2 / ln 2
+    const Pair l =
+        multiply(multiply(s, one), Pair{from_bits(0x4038aa3bu), from_bits(0x33257060u)});  // 2 / ln 2
     const Pair sum = fast_two_sum(e, l.hi);
     return fast_two_sum(sum.hi, sum.lo + l.lo);
 }
@@ -294,9 +303,11 @@ RETRACE_FN float fn_pow(float x, float y) {
     return with_sign(pow_positive(a, y), sign);
 }
 
-/// x^n by square and multiply from the most significant bit of |n|, each product rounded once; 1 / that for n < 0.
+/// x^n by square and multiply from the most significant bit of |n|, each product rounded once; 1 / that for n
+/// < 0.
 RETRACE_FN float fn_powi(float x, std::int32_t n) {
-    const std::uint32_t magnitude = n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);
+    const std::uint32_t magnitude =
+        n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);
     if (magnitude == 0) return 1.0f;
     std::uint32_t bit = 0x80000000u;
     while ((magnitude & bit) == 0) bit >>= 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The scalar rules of the contract (NUMERICS 1): bits, the epilogue, maximum, conversion. Host and CUDA device.
+// The scalar rules of the contract (NUMERICS 1): bits, the epilogue, maximum, conversion. Host and CUDA
+// device.
 //
-// Every function here has internal linkage on purpose: this header is compiled for several instruction sets, and a
-// shared inline function could be linked from the AVX-512 copy into code that must run on any machine.
+// Every function here has internal linkage on purpose: this header is compiled for several instruction sets,
+// and a shared inline function could be linked from the AVX-512 copy into code that must run on any machine.
 #pragma once
 
 #include <cmath>
@@ -66,10 +67,14 @@ RETRACE_FN float divide32(float a, float b) {
 #endif
 }
 
-RETRACE_FN bool is_nan(float x) { return (to_bits(x) & 0x7fffffffu) > kInfinityBits; }
+RETRACE_FN bool is_nan(float x) {
+    return (to_bits(x) & 0x7fffffffu) > kInfinityBits;
+}
 
 /// NaN becomes 0x7FC00000, everything else stays, subnormals included: the form of committed links.
-RETRACE_FN float canonical_nan(float x) { return is_nan(x) ? from_bits(kNanBits) : x; }
+RETRACE_FN float canonical_nan(float x) {
+    return is_nan(x) ? from_bits(kNanBits) : x;
+}
 
 /// The epilogue of every primitive: NaN becomes 0x7FC00000, an exponent field of 0 a zero of the same sign.
 RETRACE_FN float finish(float x) {
@@ -87,8 +92,8 @@ RETRACE_FN float max32(float a, float b) {
     return a > b ? a : b;
 }
 
-/// Whether `candidate` replaces `best` in an argmax that runs in ascending order: the first greatest wins, a NaN counts
-/// as greatest, and -0 is not greater than +0 but +0 is greater than -0.
+/// Whether `candidate` replaces `best` in an argmax that runs in ascending order: the first greatest wins, a
+/// NaN counts as greatest, and -0 is not greater than +0 but +0 is greater than -0.
 RETRACE_FN bool argmax_replaces(float candidate, float best) {
     if (is_nan(best)) return false;
     if (is_nan(candidate)) return true;

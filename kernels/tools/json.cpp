@@ -27,7 +27,8 @@ private:
     }
 
     void skip_space() {
-        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos) ++at_;
+        while (at_ < text_.size() && std::string_view(" \t\r\n").find(text_[at_]) != std::string_view::npos)
+            ++at_;
     }
 
     bool take(std::string_view token) {
@@ -69,7 +70,8 @@ private:
             skip_space();
             if (!take(":")) return fail("a colon is missing");
             RETRACE_TRY(value, any(depth + 1));
-            if (!object.members.emplace(std::move(key), std::move(value)).second) return fail("a key occurs twice");
+            if (!object.members.emplace(std::move(key), std::move(value)).second)
+                return fail("a key occurs twice");
             skip_space();
         } while (take(","));
         if (!take("}")) return fail("an object is not closed");
@@ -141,6 +143,8 @@ const Json* Json::find(std::string_view key) const {
     return found == members.end() ? nullptr : &found->second;
 }
 
-Result<Json> parse_json(std::string_view text) { return Parser(text).document(); }
+Result<Json> parse_json(std::string_view text) {
+    return Parser(text).document();
+}
 
 }  // namespace retrace::kernels::tools

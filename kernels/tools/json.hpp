@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A strict reader of JSON (RFC 8259) for files of known answers. kernels may use no library for it. Refused: trailing
-// text, duplicate keys, escapes beyond \" \\ \/ \b \f \n \r \t, and numbers that are no 64-bit integers.
+// A strict reader of JSON (RFC 8259) for files of known answers. kernels may use no library for it. Refused:
+// trailing text, duplicate keys, escapes beyond \" \\ \/ \b \f \n \r \t, and numbers that are no 64-bit
+// integers.
 #pragma once
 
 #include <cstddef>

@@ -17,7 +17,9 @@ namespace retrace::kernels::tools {
 
 namespace {
 
-Unexpected<Error> missing(std::string_view what) { return error("member \"" + std::string(what) + "\" is missing or wrong"); }
+Unexpected<Error> missing(std::string_view what) {
+    return error("member \"" + std::string(what) + "\" is missing or wrong");
+}
 
 Result<std::string> text_of(const Json& json, std::string_view key) {
     const Json* member = json.find(key);
@@ -69,7 +71,8 @@ std::uint64_t split_mix(std::uint64_t seed, std::uint64_t n) {
 }
 
 float bell(std::uint64_t w) {
-    const std::int64_t sum = static_cast<std::int64_t>((w & 0xffff) + (w >> 16 & 0xffff) + (w >> 32 & 0xffff) + (w >> 48));
+    const std::int64_t sum =
+        static_cast<std::int64_t>((w & 0xffff) + (w >> 16 & 0xffff) + (w >> 32 & 0xffff) + (w >> 48));
     return static_cast<float>(sum - 131070) * 0x1p-16f;
 }
 
@@ -84,7 +87,8 @@ struct Generator {
     }
     float heavy(std::uint64_t w) const { return std::ldexp(bell(w), static_cast<int>(w % 41) - 20); }
     float integer(std::uint64_t w) const {
-        const std::int64_t n = static_cast<std::int64_t>((w >> 32) % (2 * radius + 1)) - static_cast<std::int64_t>(radius);
+        const std::int64_t n =
+            static_cast<std::int64_t>((w >> 32) % (2 * radius + 1)) - static_cast<std::int64_t>(radius);
         return std::ldexp(static_cast<float>(n), static_cast<int>(exponent));
     }
     float wide(std::uint64_t w) const {
@@ -123,14 +127,22 @@ Result<std::vector<float>> generate(const Json& json, std::string_view kind, std
     std::vector<float> out(count);
     for (std::uint64_t n = 0; n < count; ++n) {
         const std::uint64_t w = split_mix(g.seed, n);
-        if (kind == "uniform") out[n] = g.uniform(w);
-        else if (kind == "bell") out[n] = bell(w);
-        else if (kind == "heavy") out[n] = g.heavy(w);
-        else if (kind == "int") out[n] = g.integer(w);
-        else if (kind == "wide") out[n] = g.wide(w);
-        else if (kind == "raw") out[n] = from_bits(static_cast<std::uint32_t>(w));
-        else if (kind == "list") out[n] = from_bits(g.list[w % g.list.size()]);
-        else return error("unknown kind \"" + std::string(kind) + "\"");
+        if (kind == "uniform")
+            out[n] = g.uniform(w);
+        else if (kind == "bell")
+            out[n] = bell(w);
+        else if (kind == "heavy")
+            out[n] = g.heavy(w);
+        else if (kind == "int")
+            out[n] = g.integer(w);
+        else if (kind == "wide")
+            out[n] = g.wide(w);
+        else if (kind == "raw")
+            out[n] = from_bits(static_cast<std::uint32_t>(w));
+        else if (kind == "list")
+            out[n] = from_bits(g.list[w % g.list.size()]);
+        else
+            return error("unknown kind \"" + std::string(kind) + "\"");
     }
     return out;
 }
@@ -153,7 +165,8 @@ Result<std::vector<float>> operand(const Json* json, std::uint64_t count) {
     if (json == nullptr) return error("an operand is missing");
     if (count > kCaseElementsMax) return error("an operand is too large");
     RETRACE_TRY(kind, text_of(*json, "kind"));
-    RETRACE_TRY(out, kind == "const" || kind == "explicit" ? fixed(*json, kind, count) : generate(*json, kind, count));
+    RETRACE_TRY(out, kind == "const" || kind == "explicit" ? fixed(*json, kind, count)
+                                                           : generate(*json, kind, count));
     const Json* patches = json->find("patch");
     if (patches == nullptr) return out;
     if (patches->array() == nullptr) return missing("patch");
@@ -253,8 +266,10 @@ Words bits_of(const std::vector<float>& values) {
 }
 
 Result<Words> run_matmul(const KnownAnswer& known, CpuLevel level, ThreadPool& pool) {
-    static constexpr std::pair<std::string_view, Precision> kPrecisions[] = {
-        {"f32", Precision::f32}, {"i8x1", Precision::i8x1}, {"i8x2", Precision::i8x2}, {"i8x3", Precision::i8x3}};
+    static constexpr std::pair<std::string_view, Precision> kPrecisions[] = {{"f32", Precision::f32},
+                                                                             {"i8x1", Precision::i8x1},
+                                                                             {"i8x2", Precision::i8x2},
+                                                                             {"i8x3", Precision::i8x3}};
     for (const auto& [name, precision] : kPrecisions) {
         if (name != known.precision) continue;
         const MatrixView a{known.inputs[0].data(), known.rows, known.depth, known.depth, 1};
@@ -297,8 +312,10 @@ Result<Words> run_reduction(const KnownAnswer& known) {
     const float* x = known.inputs[0].data();
     std::vector<float> out(by_rows ? known.rows : known.cols);
     const Reduction kind = known.op.ends_with("_max") ? Reduction::max : Reduction::sum;
-    if (by_rows) reduce_rows(kind, x, known.rows, known.cols, out.data());
-    else reduce_cols(kind, x, known.rows, known.cols, out.data());
+    if (by_rows)
+        reduce_rows(kind, x, known.rows, known.cols, out.data());
+    else
+        reduce_cols(kind, x, known.rows, known.cols, out.data());
     if (known.op.ends_with("_mean")) {
         const float n = static_cast<float>(by_rows ? known.cols : known.rows);
         for (float& value : out) value = finish(divide32(value, n));
@@ -307,7 +324,8 @@ Result<Words> run_reduction(const KnownAnswer& known) {
 }
 
 bool is_reduction(std::string_view op) {
-    static constexpr std::string_view kOps[] = {"row_sum", "col_sum", "row_mean", "col_mean", "row_max", "col_max"};
+    static constexpr std::string_view kOps[] = {"row_sum",  "col_sum", "row_mean",
+                                                "col_mean", "row_max", "col_max"};
     return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
 }
 

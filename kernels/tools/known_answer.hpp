@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One known-answer case of a file (format: tests/vectors/numerics/README.md): inputs from seeds, output by its hash.
+// One known-answer case of a file (format: tests/vectors/numerics/README.md): inputs from seeds, output by
+// its hash.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,10 @@ inline constexpr std::uint64_t kCaseElementsMax = std::uint64_t{1} << 28;  ///< 
 struct KnownAnswer {
     std::string name, op, precision, function;
     std::vector<std::vector<float>> inputs;
-    std::uint64_t rows = 0, cols = 0, depth = 0;  ///< M, N, K of a product; rows and cols of a reduction; 1 and n.
-    std::vector<std::uint32_t> counter, key;      ///< Philox only, word 0 first.
-    std::string sha256;                           ///< Over the output words, little endian.
+    std::uint64_t rows = 0, cols = 0,
+                  depth = 0;  ///< M, N, K of a product; rows and cols of a reduction; 1 and n.
+    std::vector<std::uint32_t> counter, key;  ///< Philox only, word 0 first.
+    std::string sha256;                       ///< Over the output words, little endian.
     std::uint64_t words = 0;
 
     bool is_matmul() const { return op == "matmul"; }

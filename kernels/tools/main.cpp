@@ -40,10 +40,14 @@ void check_case(const Json& json, const std::string& file, Tally& tally) {
             const std::string where = file + ": " + known->name + " (" + std::string(name_of(level)) + ", " +
                                       std::to_string(threads) + (threads == 1 ? " thread)" : " threads)");
             const auto words = run_case(*known, level, pool);
-            if (!words) fail(tally, where, words.error().message);
-            else if (words->size() != known->words) fail(tally, where, "another number of words");
-            else if (digest_of(*words) != known->sha256) fail(tally, where, "other bits");
-            else tally.count(true);
+            if (!words)
+                fail(tally, where, words.error().message);
+            else if (words->size() != known->words)
+                fail(tally, where, "another number of words");
+            else if (digest_of(*words) != known->sha256)
+                fail(tally, where, "other bits");
+            else
+                tally.count(true);
         }
     }
 }
@@ -89,7 +93,8 @@ int usage() {
 }  // namespace
 
 int run(const std::vector<std::string>& arguments) {
-    if (arguments.size() >= 2 && arguments[0] == "check") return check({arguments.begin() + 1, arguments.end()});
+    if (arguments.size() >= 2 && arguments[0] == "check")
+        return check({arguments.begin() + 1, arguments.end()});
     if (arguments.size() == 1 && arguments[0] == "cpu") return list_levels();
     return usage();
 }

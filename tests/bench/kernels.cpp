@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_kernels [--json] [--rounds N]`: products against the best ordinary sgemm held to the same instruction set, on
-// one core, interleaved, medians of thread time, geometric means over the 13 shapes of the design; tile-tree hashing
-// against plain SHA-256.
+// `bench_kernels [--json] [--rounds N]`: products against the best ordinary sgemm held to the same
+// instruction set, on one core, interleaved, medians of thread time, geometric means over the 13 shapes of
+// the design; tile-tree hashing against plain SHA-256.
 //
 // The peers choose their instruction set when they are loaded, so every set is measured by a child process
 // (`bench_kernels --group NAME`) with its environment.
@@ -96,14 +96,24 @@ struct Group {
 
 std::vector<Group> groups() {
     return {
-        {"avx2", CpuLevel::avx2, "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
-         {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2}, {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
-        {"avx512", CpuLevel::avx512, "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
+        {"avx2",
+         CpuLevel::avx2,
+         "OPENBLAS_CORETYPE=Haswell ONEDNN_MAX_CPU_ISA=AVX2",
+         {{"matmul_i8x2_avx2", CpuLevel::avx2, Precision::i8x2},
+          {"matmul_f32_avx2", CpuLevel::avx2, Precision::f32}}},
+        {"avx512",
+         CpuLevel::avx512,
+         "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
          {{"matmul_f32_avx512", CpuLevel::avx512, Precision::f32}}},
-        {"vnni", CpuLevel::vnni, "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
+        {"vnni",
+         CpuLevel::vnni,
+         "OPENBLAS_CORETYPE=SkylakeX ONEDNN_MAX_CPU_ISA=AVX512_CORE",
          {{"matmul_i8x2_vnni", CpuLevel::vnni, Precision::i8x2}}},
-        {"amx", CpuLevel::amx, "",
-         {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2}, {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
+        {"amx",
+         CpuLevel::amx,
+         "",
+         {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2},
+          {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };
 }
 
@@ -134,7 +144,8 @@ std::vector<double> measure_shape(const Shape& s, const std::vector<SgemmPeer>& 
     }
     for (const Candidate& candidate : ours) {
         bodies.push_back([&, level = candidate.level, precision = candidate.precision] {
-            matmul_at(level, precision, {a.data(), s.m, s.k, s.k, 1}, {b.data(), s.k, s.n, s.n, 1}, c.data(), s.n, pool);
+            matmul_at(level, precision, {a.data(), s.m, s.k, s.k, 1}, {b.data(), s.k, s.n, s.n, 1}, c.data(),
+                      s.n, pool);
         });
     }
     return interleaved(bodies, rounds);
@@ -149,20 +160,22 @@ void measure_group(const Group& group, int rounds) {
     for (const Shape& s : kShapes) {
         const std::vector<double> seconds = measure_shape(s, peers, ours, pool, rounds);
         const double work = 2e-9 * static_cast<double>(s.m * s.n * s.k);
-        const double best = *std::min_element(seconds.begin(), seconds.begin() + static_cast<long>(peers.size()));
+        const double best =
+            *std::min_element(seconds.begin(), seconds.begin() + static_cast<long>(peers.size()));
         log_best += std::log(work / best) / std::size(kShapes);
         std::fprintf(stderr, "%4llu x %4llu x %4llu  best sgemm %7.1f", static_cast<unsigned long long>(s.m),
                      static_cast<unsigned long long>(s.n), static_cast<unsigned long long>(s.k), work / best);
         for (std::size_t i = 0; i < ours.size(); ++i) {
             const double rate = work / seconds[peers.size() + i];
             log_ours[i] += std::log(rate) / std::size(kShapes);
-            std::fprintf(stderr, "  %s %7.1f (%.3f)", ours[i].name.c_str(), rate, best / seconds[peers.size() + i]);
+            std::fprintf(stderr, "  %s %7.1f (%.3f)", ours[i].name.c_str(), rate,
+                         best / seconds[peers.size() + i]);
         }
         std::fputc('\n', stderr);
     }
     for (std::size_t i = 0; i < ours.size(); ++i) {
-        print_row({ours[i].name, "GFLOP/s", "best of " + peers[0].name + ", " + peers[1].name, std::exp(log_ours[i]),
-                   std::exp(log_best)});
+        print_row({ours[i].name, "GFLOP/s", "best of " + peers[0].name + ", " + peers[1].name,
+                   std::exp(log_ours[i]), std::exp(log_best)});
     }
 }
 
@@ -173,11 +186,13 @@ void measure_hash(int rounds) {
     const auto tree = [&] { kernels::tensor_root(data.data(), kernels::DType::f32, {kRows, kCols}, pool); };
     const auto plain = [&] {
         merkle::Sha256 hash;
-        for (std::size_t at = 0; at < data.size(); at += 4096) hash.update(View(data.data() + at, 4096)).finish();
+        for (std::size_t at = 0; at < data.size(); at += 4096)
+            hash.update(View(data.data() + at, 4096)).finish();
     };
     const std::vector<double> seconds = interleaved({plain, tree}, rounds);
     const double gigabytes = 1e-9 * static_cast<double>(data.size());
-    print_row({"hash_tile_tree", "GB/s", "OpenSSL SHA-256 of 4 KiB messages", gigabytes / seconds[1], gigabytes / seconds[0]});
+    print_row({"hash_tile_tree", "GB/s", "OpenSSL SHA-256 of 4 KiB messages", gigabytes / seconds[1],
+               gigabytes / seconds[0]});
 }
 
 /// The rows that a child prints.
@@ -189,8 +204,10 @@ std::vector<Row> child_rows(const std::string& command) {
         std::array<std::string, 5> field;
         std::size_t at = 0;
         for (const char* p = line.data(); *p != '\0' && *p != '\n' && at < field.size(); ++p) {
-            if (*p == '\t') ++at;
-            else field[at].push_back(*p);
+            if (*p == '\t')
+                ++at;
+            else
+                field[at].push_back(*p);
         }
         rows.push_back({field[0], field[1], field[2], std::strtod(field[3].c_str(), nullptr),
                         std::strtod(field[4].c_str(), nullptr)});
@@ -219,8 +236,11 @@ void report(const std::vector<Row>& rows, bool json) {
         const Row& r = rows[i];
         const double ratio = r.value / r.peer_value;
         if (json) {
-            std::printf("%s{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\",\"peer_value\":%.4g,\"ratio\":%.4g}",
-                        i == 0 ? "" : ",", r.name.c_str(), r.value, r.unit.c_str(), r.peer.c_str(), r.peer_value, ratio);
+            std::printf(
+                "%s{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\",\"peer_value\":%.4g,"
+                "\"ratio\":%.4g}",
+                i == 0 ? "" : ",", r.name.c_str(), r.value, r.unit.c_str(), r.peer.c_str(), r.peer_value,
+                ratio);
         } else {
             std::printf("%-20s %8.2f %-8s %8.2f  ratio %.3f  (%s)\n", r.name.c_str(), r.value, r.unit.c_str(),
                         r.peer_value, ratio, r.peer.c_str());
@@ -234,16 +254,18 @@ int measure_all(bool json, int rounds) {
     for (const Group& group : groups()) {
         if (kernels::cpu_levels().back() < group.needs) {
             for (const Candidate& c : group.candidates) {
-                std::fprintf(stderr, "skipped: %s: this machine has no %s\n", c.name.c_str(), group.name.data());
+                std::fprintf(stderr, "skipped: %s: this machine has no %s\n", c.name.c_str(),
+                             group.name.data());
             }
             continue;
         }
         const std::vector<Row> measured =
-            child_rows("OMP_NUM_THREADS=1 " + std::string(group.environment) + " '" + own_path() + "' --group " +
-                       std::string(group.name) + " --rounds " + std::to_string(rounds));
+            child_rows("OMP_NUM_THREADS=1 " + std::string(group.environment) + " '" + own_path() +
+                       "' --group " + std::string(group.name) + " --rounds " + std::to_string(rounds));
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
-    const std::vector<Row> hashing = child_rows("'" + own_path() + "' --group hash --rounds " + std::to_string(rounds));
+    const std::vector<Row> hashing =
+        child_rows("'" + own_path() + "' --group hash --rounds " + std::to_string(rounds));
     rows.insert(rows.end(), hashing.begin(), hashing.end());
     report(rows, json);
     return rows.empty() ? 1 : 0;
@@ -257,10 +279,14 @@ int run(const std::vector<std::string>& arguments) {
     std::string wanted;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const bool more = i + 1 < arguments.size();
-        if (arguments[i] == "--json") json = true;
-        else if (arguments[i] == "--rounds" && more) rounds = std::max(1, std::atoi(arguments[++i].c_str()));
-        else if (arguments[i] == "--group" && more) wanted = arguments[++i];
-        else return std::fputs("usage: bench_kernels [--json] [--rounds N]\n", stderr), 2;
+        if (arguments[i] == "--json")
+            json = true;
+        else if (arguments[i] == "--rounds" && more)
+            rounds = std::max(1, std::atoi(arguments[++i].c_str()));
+        else if (arguments[i] == "--group" && more)
+            wanted = arguments[++i];
+        else
+            return std::fputs("usage: bench_kernels [--json] [--rounds N]\n", stderr), 2;
     }
     if (wanted.empty()) return measure_all(json, rounds);
     if (wanted == "hash") return measure_hash(rounds), 0;
@@ -272,4 +298,6 @@ int run(const std::vector<std::string>& arguments) {
 
 }  // namespace retrace::bench
 
-int main(int argc, char** argv) { return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc)); }
+int main(int argc, char** argv) {
+    return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The AMX kernel with its tiles emulated by plain loops. Compiled for AVX-512 and entered only where that exists.
+// The AMX kernel with its tiles emulated by plain loops. Compiled for AVX-512 and entered only where that
+// exists.
 #include <cstring>
 
 #include "kernels/matmul/amx_tiles.hpp"
@@ -18,10 +19,13 @@ struct EmulatedTiles {
         std::memset(tiles, 0xee, sizeof tiles);
     }
     template <int t>
-    static void zero() { std::memset(tiles[t], configured ? 0 : 0xee, sizeof tiles[t]); }
+    static void zero() {
+        std::memset(tiles[t], configured ? 0 : 0xee, sizeof tiles[t]);
+    }
     template <int t>
     static void load(const void* from, long stride) {
-        for (long r = 0; r < 16; ++r) std::memcpy(tiles[t][r], static_cast<const char*>(from) + r * stride, 64);
+        for (long r = 0; r < 16; ++r)
+            std::memcpy(tiles[t][r], static_cast<const char*>(from) + r * stride, 64);
     }
     template <int t>
     static void store(void* to, long stride) {
@@ -45,6 +49,8 @@ struct EmulatedTiles {
 
 }  // namespace
 
-const MatmulKernel* matmul_kernel_emulated_amx(Precision precision) { return amx_kernel<EmulatedTiles>(precision); }
+const MatmulKernel* matmul_kernel_emulated_amx(Precision precision) {
+    return amx_kernel<EmulatedTiles>(precision);
+}
 
 }  // namespace retrace::kernels

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seeded faults: the mistakes that a port is likely to make. Each must change at least one bit on the data that the
-// back ends are compared with, or the comparison proves little.
+// Seeded faults: the mistakes that a port is likely to make. Each must change at least one bit on the data
+// that the back ends are compared with, or the comparison proves little.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,8 @@ private:
     std::uint64_t state_ = 42;
 };
 
-/// Vectors of 256 values: plain, with ties of the digits, tiny enough that sums are subnormal, and with odd values.
+/// Vectors of 256 values: plain, with ties of the digits, tiny enough that sums are subnormal, and with odd
+/// values.
 std::vector<std::vector<float>> samples() {
     Random random;
     std::vector<std::vector<float>> out;
@@ -49,7 +50,8 @@ std::vector<std::vector<float>> samples() {
 
 using Link = std::function<float(const std::vector<float>& a, const std::vector<float>& b, float before)>;
 
-/// Whether `faulty` differs from the contract's link somewhere; before = 0.75 and, for small sums, a subnormal.
+/// Whether `faulty` differs from the contract's link somewhere; before = 0.75 and, for small sums, a
+/// subnormal.
 bool caught(Precision precision, const Link& faulty) {
     const auto data = samples();
     for (std::size_t i = 0; i + 4 < data.size(); ++i) {
@@ -65,10 +67,12 @@ bool caught(Precision precision, const Link& faulty) {
 struct SlicedFault {
     std::uint32_t slices = 2;
     std::int32_t exponent_min = kExponentMin;
-    bool keep_dropped_products = false, scales_first = false, no_fma = false, truncate = false, ignore_nan = false;
+    bool keep_dropped_products = false, scales_first = false, no_fma = false, truncate = false,
+         ignore_nan = false;
     bool flush_carried = false;
 
-    std::int64_t total(const std::vector<float>& a, const std::vector<float>& b, std::int32_t ea, std::int32_t eb) const {
+    std::int64_t total(const std::vector<float>& a, const std::vector<float>& b, std::int32_t ea,
+                       std::int32_t eb) const {
         std::int64_t sum = 0;
         for (std::size_t k = 0; k < a.size(); ++k) {
             const Digits x = digits(a[k], ea), y = digits(b[k], eb);
@@ -94,7 +98,8 @@ struct SlicedFault {
         const std::uint32_t ma = slice_max(a.data(), 256, 1), mb = slice_max(b.data(), 256, 1);
         float sa = slice_scale(slices, ma), sb = slice_scale(slices, mb);
         if (is_nan(sa) || is_nan(sb)) return ignore_nan ? before : from_bits(kNanBits);
-        const std::int32_t ea = std::max(exponent_min, slice_exponent(ma)), eb = std::max(exponent_min, slice_exponent(mb));
+        const std::int32_t ea = std::max(exponent_min, slice_exponent(ma)),
+                           eb = std::max(exponent_min, slice_exponent(mb));
         sa = power_of_two(ea - 7 - 4 * (static_cast<std::int32_t>(slices) - 1));
         sb = power_of_two(eb - 7 - 4 * (static_cast<std::int32_t>(slices) - 1));
         const float u = static_cast<float>(total(a, b, ea, eb));
@@ -138,9 +143,11 @@ TEST(NumericsFaults, SubnormalScalesTellTheOrderOfLine13) {
     std::vector<float> a(256, 0x1p-65f), b(256, 0x1.8p-65f);
     for (std::size_t k = 0; k < 256; k += 3) a[k] = 0x1.2345p-66f;
     SlicedFault fault;
-    EXPECT_EQ(to_bits(fault(a, b, 0.0f)), to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
+    EXPECT_EQ(to_bits(fault(a, b, 0.0f)),
+              to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
     fault.scales_first = true;
-    EXPECT_NE(to_bits(fault(a, b, 0.0f)), to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
+    EXPECT_NE(to_bits(fault(a, b, 0.0f)),
+              to_bits(matmul_link(Precision::i8x2, a.data(), b.data(), 256, 0.0f)));
 }
 
 float chain(const std::vector<float>& a, const std::vector<float>& b, bool fused, bool backwards, int parts) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Accuracy (at most 1 ulp before the flush) and frozen bits of the contract functions. The default run samples; with
-// RETRACE_EXHAUSTIVE=1 (ctest label `slow`) every one of the 2^32 inputs is tried.
-#include "kernels/scalar/functions.hpp"
-
+// Accuracy (at most 1 ulp before the flush) and frozen bits of the contract functions. The default run
+// samples; with RETRACE_EXHAUSTIVE=1 (ctest label `slow`) every one of the 2^32 inputs is tried.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/scalar/functions.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::kernels {
@@ -21,10 +20,13 @@ struct Function {
     const char* name;
     float (*value)(float);
     double (*exact)(double);
-    const char* digest;  ///< SHA-256 of the epilogued results for the inputs i · 4099, i < 2^20 (fp32, little endian).
+    const char* digest;  ///< SHA-256 of the epilogued results for the inputs i · 4099, i < 2^20 (fp32, little
+                         ///< endian).
 };
 
-void PrintTo(const Function& function, std::ostream* out) { *out << function.name; }
+void PrintTo(const Function& function, std::ostream* out) {
+    *out << function.name;
+}
 
 // Turns are reduced exactly before the library's sine is asked, or 2π's rounding would dominate.
 double exact_sin_turns(double x) {
@@ -33,10 +35,14 @@ double exact_sin_turns(double x) {
     const double quarters = std::nearbyint(4 * turn);
     const double angle = 6.283185307179586476925 * (turn - quarters / 4);
     switch (static_cast<int>(quarters) & 3) {
-        case 0: return std::sin(angle);
-        case 1: return std::cos(angle);
-        case 2: return -std::sin(angle);
-        default: return -std::cos(angle);
+        case 0:
+            return std::sin(angle);
+        case 1:
+            return std::cos(angle);
+        case 2:
+            return -std::sin(angle);
+        default:
+            return -std::cos(angle);
     }
 }
 
@@ -80,7 +86,9 @@ double error_in_ulps(float got, double exact) {
     return std::abs(value - target) / std::ldexp(1.0, std::max(exponent - 24, -149));
 }
 
-bool exhaustive() { return std::getenv("RETRACE_EXHAUSTIVE") != nullptr; }
+bool exhaustive() {
+    return std::getenv("RETRACE_EXHAUSTIVE") != nullptr;
+}
 
 class NumericsFunctions : public ::testing::TestWithParam<Function> {};
 
@@ -121,32 +129,65 @@ TEST(NumericsFunctionValues, SpecialValues) {
         std::uint32_t want;
     };
     const Case cases[] = {
-        {fn_exp(0.0f), 0x3f800000}, {fn_exp(-0.0f), 0x3f800000}, {fn_exp(inf), 0x7f800000},
-        {fn_exp(-inf), 0}, {fn_exp(nan), kNanBits}, {fn_exp(89.0f), 0x7f800000}, {fn_exp(-104.0f), 0},
-        {fn_log(0.0f), 0xff800000}, {fn_log(-0.0f), 0xff800000}, {fn_log(1.0f), 0},
-        {fn_log(-1.0f), kNanBits}, {fn_log(inf), 0x7f800000}, {fn_log(-inf), kNanBits}, {fn_log(nan), kNanBits},
-        {fn_tanh(-0.0f), kSignBit}, {fn_tanh(inf), 0x3f800000}, {fn_tanh(-inf), 0xbf800000}, {fn_tanh(nan), kNanBits},
-        {fn_sigmoid(0.0f), 0x3f000000}, {fn_sigmoid(-0.0f), 0x3f000000}, {fn_sigmoid(inf), 0x3f800000},
-        {fn_sigmoid(-inf), 0}, {fn_sigmoid(nan), kNanBits},
-        {fn_erf(-0.0f), kSignBit}, {fn_erf(inf), 0x3f800000}, {fn_erf(-inf), 0xbf800000}, {fn_erf(nan), kNanBits},
-        {fn_rsqrt(0.0f), 0x7f800000}, {fn_rsqrt(-0.0f), 0xff800000}, {fn_rsqrt(inf), 0}, {fn_rsqrt(4.0f), 0x3f000000},
-        {finish(fn_rsqrt(-1.0f)), kNanBits}, {finish(fn_sqrt(-1.0f)), kNanBits}, {fn_sqrt(-0.0f), kSignBit},
-        {fn_sin_turns(-0.0f), kSignBit}, {fn_sin_turns(0.5f), 0}, {fn_sin_turns(-3.0f), kSignBit},
-        {fn_sin_turns(0.25f), 0x3f800000}, {fn_sin_turns(inf), kNanBits}, {fn_sin_turns(nan), kNanBits},
-        {fn_cos_turns(0.0f), 0x3f800000}, {fn_cos_turns(0.25f), 0}, {fn_cos_turns(-0.5f), 0xbf800000},
-        {fn_cos_turns(3e38f), 0x3f800000}, {fn_cos_turns(-inf), kNanBits},
+        {fn_exp(0.0f), 0x3f800000},
+        {fn_exp(-0.0f), 0x3f800000},
+        {fn_exp(inf), 0x7f800000},
+        {fn_exp(-inf), 0},
+        {fn_exp(nan), kNanBits},
+        {fn_exp(89.0f), 0x7f800000},
+        {fn_exp(-104.0f), 0},
+        {fn_log(0.0f), 0xff800000},
+        {fn_log(-0.0f), 0xff800000},
+        {fn_log(1.0f), 0},
+        {fn_log(-1.0f), kNanBits},
+        {fn_log(inf), 0x7f800000},
+        {fn_log(-inf), kNanBits},
+        {fn_log(nan), kNanBits},
+        {fn_tanh(-0.0f), kSignBit},
+        {fn_tanh(inf), 0x3f800000},
+        {fn_tanh(-inf), 0xbf800000},
+        {fn_tanh(nan), kNanBits},
+        {fn_sigmoid(0.0f), 0x3f000000},
+        {fn_sigmoid(-0.0f), 0x3f000000},
+        {fn_sigmoid(inf), 0x3f800000},
+        {fn_sigmoid(-inf), 0},
+        {fn_sigmoid(nan), kNanBits},
+        {fn_erf(-0.0f), kSignBit},
+        {fn_erf(inf), 0x3f800000},
+        {fn_erf(-inf), 0xbf800000},
+        {fn_erf(nan), kNanBits},
+        {fn_rsqrt(0.0f), 0x7f800000},
+        {fn_rsqrt(-0.0f), 0xff800000},
+        {fn_rsqrt(inf), 0},
+        {fn_rsqrt(4.0f), 0x3f000000},
+        {finish(fn_rsqrt(-1.0f)), kNanBits},
+        {finish(fn_sqrt(-1.0f)), kNanBits},
+        {fn_sqrt(-0.0f), kSignBit},
+        {fn_sin_turns(-0.0f), kSignBit},
+        {fn_sin_turns(0.5f), 0},
+        {fn_sin_turns(-3.0f), kSignBit},
+        {fn_sin_turns(0.25f), 0x3f800000},
+        {fn_sin_turns(inf), kNanBits},
+        {fn_sin_turns(nan), kNanBits},
+        {fn_cos_turns(0.0f), 0x3f800000},
+        {fn_cos_turns(0.25f), 0},
+        {fn_cos_turns(-0.5f), 0xbf800000},
+        {fn_cos_turns(3e38f), 0x3f800000},
+        {fn_cos_turns(-inf), kNanBits},
     };
-    for (std::size_t i = 0; i < std::size(cases); ++i) EXPECT_EQ(to_bits(cases[i].got), cases[i].want) << "case " << i;
+    for (std::size_t i = 0; i < std::size(cases); ++i)
+        EXPECT_EQ(to_bits(cases[i].got), cases[i].want) << "case " << i;
 }
 
 TEST(NumericsFunctionValues, PowerHasTheSpecialValuesOfIeee) {
     const float inf = std::numeric_limits<float>::infinity();
     const float nan = std::numeric_limits<float>::quiet_NaN();
-    const float values[] = {0.0f, -0.0f, 0.5f, -0.5f, 1.0f, -1.0f, 2.0f, -2.0f,
-                            3.0f, -3.0f, 1e30f, inf,  -inf, nan,   16777217.0f};
+    const float values[] = {0.0f, -0.0f, 0.5f,  -0.5f, 1.0f, -1.0f, 2.0f,       -2.0f,
+                            3.0f, -3.0f, 1e30f, inf,   -inf, nan,   16777217.0f};
     for (const float x : values) {
         for (const float y : values) {
-            const float want = finish(static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y))));
+            const float want =
+                finish(static_cast<float>(std::pow(static_cast<double>(x), static_cast<double>(y))));
             EXPECT_EQ(to_bits(finish(fn_pow(x, y))), to_bits(want)) << x << " ^ " << y;
         }
     }
@@ -163,13 +204,15 @@ TEST(NumericsFunctionValues, PowerStaysWithinOneUlp) {
         float x = from_bits(next() & 0x7fffffffu), y = from_bits(next());
         if (i % 3 == 1) {  // results over the whole range
             y = (static_cast<float>(next() % 200001) - 100000.0f) / 1000.0f;
-            x = std::exp2((static_cast<float>(next()) * 0x1p-32f - 0.5f) * 200.0f / std::max(1.0f, std::abs(y)));
+            x = std::exp2((static_cast<float>(next()) * 0x1p-32f - 0.5f) * 200.0f /
+                          std::max(1.0f, std::abs(y)));
         } else if (i % 3 == 2) {  // bases next to 1 with large exponents
             x = 1.0f + static_cast<float>(static_cast<std::int32_t>(next())) * 0x1p-40f;
             y = static_cast<float>(static_cast<std::int32_t>(next())) * 0x1p-13f;
         }
         // Long double, because x^y carries the relative error of y·log(x) times its size.
-        const double exact = static_cast<double>(std::pow(static_cast<long double>(x), static_cast<long double>(y)));
+        const double exact =
+            static_cast<double>(std::pow(static_cast<long double>(x), static_cast<long double>(y)));
         ASSERT_LE(error_in_ulps(fn_pow(x, y), exact), 1.0) << std::hexfloat << x << " ^ " << y;
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/random/philox.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
+
+#include "kernels/random/philox.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -62,7 +62,8 @@ TEST(NumericsRandom, OrderIsAPermutation) {
         }
     }
     int moved = 0;
-    for (std::uint64_t i = 0; i < 1000; ++i) moved += sample_at(key, 1000, 0, i) != sample_at(key, 1000, 1, i);
+    for (std::uint64_t i = 0; i < 1000; ++i)
+        moved += sample_at(key, 1000, 0, i) != sample_at(key, 1000, 1, i);
     EXPECT_GT(moved, 900) << "another epoch, another order";
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/reduce/reduce.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
+
+#include "kernels/reduce/reduce.hpp"
 
 namespace retrace::kernels {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/scalar/scalar.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels {
 namespace {
