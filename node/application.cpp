@@ -33,7 +33,8 @@ engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
 std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::size_t max_bytes) {
     const auto view = chain_.view();
     std::vector<Bytes> txs;
-    for (const TxPtr& tx : pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
+    for (const TxPtr& tx :
+         pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
         txs.push_back(tx->raw);
     }
     return txs;
@@ -63,8 +64,8 @@ Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView&
     engine::BlockResult result;
     result.app_hash = outcome_->block->header.state_root;
     for (const ledger::Receipt& receipt : outcome_->block->receipts) {
-        result.txs.push_back({receipt.success ? 0U : 1U, receipt.output, 0,
-                              static_cast<std::int64_t>(receipt.gas_used)});
+        result.txs.push_back(
+            {receipt.success ? 0U : 1U, receipt.output, 0, static_cast<std::int64_t>(receipt.gas_used)});
     }
     return result;
 }

@@ -14,8 +14,8 @@
 
 namespace retrace::node {
 
-/// What the node tells its own parts, after the fact. Listeners run on the thread where it happened (the engine's for
-/// blocks, the caller's for transactions): they hand over and return.
+/// What the node tells its own parts, after the fact. Listeners run on the thread where it happened (the
+/// engine's for blocks, the caller's for transactions): they hand over and return.
 struct Listener {
     std::function<void(const std::shared_ptr<const ledger::Block>&)> on_block;
     std::function<void(const ledger::TxPtr&)> on_pending;  ///< Became executable in the mempool.

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "node/data_dir.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace retrace::node {
 namespace {
@@ -43,12 +43,15 @@ Result<std::unique_ptr<DataDir>> DataDir::open(const std::string& path) {
     if (lock < 0) return io_error(name, "cannot open the lock");
     if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
         ::close(lock);
-        return error(path + ": the data directory is in use by another process; stop it or choose another --data-dir");
+        return error(
+            path + ": the data directory is in use by another process; stop it or choose another --data-dir");
     }
     return std::unique_ptr<DataDir>(new DataDir(path, lock));
 }
 
-DataDir::~DataDir() { ::close(lock_); }
+DataDir::~DataDir() {
+    ::close(lock_);
+}
 
 Result<std::optional<ledger::Genesis>> DataDir::genesis() const {
     if (!std::filesystem::exists(file("genesis"))) return std::optional<ledger::Genesis>();

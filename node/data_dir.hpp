@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The folder of one node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last run).
+// The folder of one node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last
+// run).
 #pragma once
 
 #include <memory>
@@ -32,7 +33,8 @@ private:
 
 /// Whole file; nullopt when it cannot be read or holds more than `limit` bytes.
 std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
-/// Writes beside and renames, so that readers see the old or the new file and nothing between. `mode` as in chmod.
+/// Writes beside and renames, so that readers see the old or the new file and nothing between. `mode` as in
+/// chmod.
 Status<> write_file(const std::string& path, View bytes, unsigned mode);
 
 }  // namespace retrace::node

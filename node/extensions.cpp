@@ -12,12 +12,13 @@ namespace {
 
 namespace views = contracts::views;
 
-/// The artifacts that live tasks name, served and taken on the node's own port. Uploads of anything else are refused, so
-/// that the disk of a node is open only to those who have paid an escrow.
+/// The artifacts that live tasks name, served and taken on the node's own port. Uploads of anything else are
+/// refused, so that the disk of a node is open only to those who have paid an escrow.
 class ArtifactExtension final : public Extension {
 public:
     ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain)
-        : store_(std::move(store)), chain_(chain),
+        : store_(std::move(store)),
+          chain_(chain),
           server_(*store_, [this](const Hash32& root) { return wanted(root); }) {}
 
     ArtifactServer& server() noexcept { return server_; }

@@ -17,24 +17,30 @@ struct Metrics::Impl {
     prometheus::Registry registry;
     prometheus::Family<prometheus::Counter>& calls =
         BuildCounter().Name("retrace_rpc_calls_total").Help("JSON-RPC calls").Register(registry);
-    prometheus::Histogram& seconds = BuildHistogram()
-                                         .Name("retrace_rpc_seconds")
-                                         .Help("Time in JSON-RPC handlers")
-                                         .Register(registry)
-                                         .Add({}, prometheus::Histogram::BucketBoundaries{1e-5, 1e-4, 1e-3, 1e-2,
-                                                                                          1e-1, 1.0});
+    prometheus::Histogram& seconds =
+        BuildHistogram()
+            .Name("retrace_rpc_seconds")
+            .Help("Time in JSON-RPC handlers")
+            .Register(registry)
+            .Add({}, prometheus::Histogram::BucketBoundaries{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0});
     prometheus::Gauge& height =
         BuildGauge().Name("retrace_height").Help("Height of the last block").Register(registry).Add({});
-    prometheus::Counter& txs =
-        BuildCounter().Name("retrace_transactions_total").Help("Transactions in blocks").Register(registry).Add({});
+    prometheus::Counter& txs = BuildCounter()
+                                   .Name("retrace_transactions_total")
+                                   .Help("Transactions in blocks")
+                                   .Register(registry)
+                                   .Add({});
     prometheus::Counter& gas =
         BuildCounter().Name("retrace_gas_total").Help("Gas used in blocks").Register(registry).Add({});
     prometheus::Family<prometheus::Gauge>& pool =
         BuildGauge().Name("retrace_pool").Help("Transactions that wait").Register(registry);
     prometheus::Family<prometheus::Gauge>& connections =
         BuildGauge().Name("retrace_connections").Help("Open connections").Register(registry);
-    prometheus::Gauge& refused =
-        BuildGauge().Name("retrace_refused").Help("Connections cut off by a limit").Register(registry).Add({});
+    prometheus::Gauge& refused = BuildGauge()
+                                     .Name("retrace_refused")
+                                     .Help("Connections cut off by a limit")
+                                     .Register(registry)
+                                     .Add({});
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}

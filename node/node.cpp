@@ -30,7 +30,8 @@ Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules,
     RETRACE_TRY(wanted, wanted_genesis(config, rules));
     RETRACE_TRY(kept, data.genesis());
     if (!kept && !wanted) {
-        return error(config.data_dir + ": a new data directory needs --genesis FILE, or --dev for a developer chain");
+        return error(config.data_dir +
+                     ": a new data directory needs --genesis FILE, or --dev for a developer chain");
     }
     if (!kept) {
         RETRACE_CHECK(data.keep_genesis(*wanted));
@@ -142,7 +143,8 @@ struct Node::Impl {
         return response;
     }
 
-    /// What waited for a block when the node was stopped. A broken file costs these transactions and nothing else.
+    /// What waited for a block when the node was stopped. A broken file costs these transactions and nothing
+    /// else.
     void load_pool() {
         const auto saved = read_file(data->file("pool"), kSavedPoolMax);
         if (saved) spdlog::info("event=pool_restored txs={}", application->load_pool(*saved));
@@ -150,7 +152,9 @@ struct Node::Impl {
 };
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
-Node::~Node() { stop(); }
+Node::~Node() {
+    stop();
+}
 
 Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     RETRACE_CHECK(check(config));
@@ -168,13 +172,14 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
 }
 
 Result<std::uint16_t> Node::start() {
-    // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its tip.
+    // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its
+    // tip.
     RETRACE_TRY(port, impl_->server->bind());
     RETRACE_CHECK(impl_->engine->start(*impl_->application));
     impl_->load_pool();
     impl_->server->serve();
-    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id, chain().height(),
-                 impl_->config.rpc.host, port, impl_->engine->name());
+    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id,
+                 chain().height(), impl_->config.rpc.host, port, impl_->engine->name());
     return port;
 }
 
@@ -187,14 +192,30 @@ void Node::stop() noexcept {
     if (!saved) spdlog::warn("event=pool_not_saved why=\"{}\"", saved.error().message);
 }
 
-rpc::Router& Node::router() noexcept { return impl_->router; }
-const rpc::Backend& Node::backend() const noexcept { return *impl_->backend; }
-void Node::route(rpc::HttpRoute route) { impl_->server->route(std::move(route)); }
-LedgerApplication& Node::application() noexcept { return *impl_->application; }
-ledger::Chain& Node::chain() noexcept { return *impl_->chain; }
-const ledger::Genesis& Node::genesis() const noexcept { return impl_->chain->genesis(); }
-engine::EngineStatus Node::status() const { return impl_->engine->status(); }
-const Config& Node::config() const noexcept { return impl_->config; }
+rpc::Router& Node::router() noexcept {
+    return impl_->router;
+}
+const rpc::Backend& Node::backend() const noexcept {
+    return *impl_->backend;
+}
+void Node::route(rpc::HttpRoute route) {
+    impl_->server->route(std::move(route));
+}
+LedgerApplication& Node::application() noexcept {
+    return *impl_->application;
+}
+ledger::Chain& Node::chain() noexcept {
+    return *impl_->chain;
+}
+const ledger::Genesis& Node::genesis() const noexcept {
+    return impl_->chain->genesis();
+}
+engine::EngineStatus Node::status() const {
+    return impl_->engine->status();
+}
+const Config& Node::config() const noexcept {
+    return impl_->config;
+}
 
 Status<> verify_data(const Config& config, const Rules& rules,
                      const std::function<void(std::uint64_t height)>& progress) {

@@ -24,8 +24,8 @@ inline constexpr const char* kVersion = "0.1.0";
 struct Rules {
     std::unique_ptr<ledger::TxExecutor> executor;
     std::vector<rpc::ContractInfo> contracts;
-    Bytes dev_genesis;                 ///< The contracts' genesis section of a developer chain.
-    EncodeContracts encode_genesis;    ///< Of a genesis file.
+    Bytes dev_genesis;               ///< The contracts' genesis section of a developer chain.
+    EncodeContracts encode_genesis;  ///< Of a genesis file.
 };
 
 class Node {

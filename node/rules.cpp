@@ -13,8 +13,8 @@ Rules native_rules() {
     Rules rules;
     rules.executor = std::make_unique<contracts::Executor>();
     for (const contracts::Contract contract : contracts::kContracts) {
-        rules.contracts.push_back({std::string(contracts::interface_name(contract)),
-                                   contracts::address_of(contract), "[]"});
+        rules.contracts.push_back(
+            {std::string(contracts::interface_name(contract)), contracts::address_of(contract), "[]"});
     }
     market::Params developer = default_params();
     developer.developer_chain = true;

@@ -68,8 +68,10 @@ void add_solver(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("solver", "Earn by training: bid for tasks, train, answer audits");
     auto flags = std::make_shared<SolverFlags>();
     add_agent_options(*command, flags->agent);
-    command->add_option("--price", flags->price, "Coins asked for a segment (four fifths of a task's ceiling)");
-    command->add_option("--hardware-class", flags->hardware_class, "Class of this machine, for tasks that ask for one");
+    command->add_option("--price", flags->price,
+                        "Coins asked for a segment (four fifths of a task's ceiling)");
+    command->add_option("--hardware-class", flags->hardware_class,
+                        "Class of this machine, for tasks that ask for one");
     command->add_option("--only", flags->only, "Bid for these tasks alone");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
@@ -79,7 +81,8 @@ void add_solver(CLI::App& app, Program& program) {
 }
 
 void add_verifier(CLI::App& app, Program& program) {
-    CLI::App* command = app.add_subcommand("verifier", "Earn by checking: replay what is drawn, dispute what is wrong");
+    CLI::App* command =
+        app.add_subcommand("verifier", "Earn by checking: replay what is drawn, dispute what is wrong");
     auto flags = std::make_shared<AgentFlags>();
     add_agent_options(*command, *flags);
     command->callback([&program, flags] {

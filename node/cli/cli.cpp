@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "node/cli/cli.hpp"
 
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-
 #include <termios.h>
 #include <unistd.h>
 
@@ -13,6 +9,9 @@
 #include <CLI/Formatter.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
 
 #include "node/cli/commands.hpp"
 

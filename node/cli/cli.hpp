@@ -21,14 +21,16 @@ inline constexpr int kWrongUsage = 2;
 
 /// What the parsed command line asks for.
 struct Program {
-    bool json = false;            ///< --json was given: standard output carries one JSON value and nothing else.
-    std::function<int()> run;     ///< Set by the callback of the subcommand that was named; returns the exit code.
+    bool json = false;  ///< --json was given: standard output carries one JSON value and nothing else.
+    std::function<int()>
+        run;  ///< Set by the callback of the subcommand that was named; returns the exit code.
 };
 
 /// Adds --json to a subcommand.
 CLI::Option* add_json(CLI::App& command, Program& program);
 
-/// Prints the error (on standard error, and as {"error": …} on standard output with --json) and returns kFailed.
+/// Prints the error (on standard error, and as {"error": …} on standard output with --json) and returns
+/// kFailed.
 int fail(const Program& program, const std::string& message);
 
 using AddCommand = void (*)(CLI::App& app, Program& program);

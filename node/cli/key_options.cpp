@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "node/cli/key_options.hpp"
 
-#include <filesystem>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <filesystem>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cli/cli.hpp"
@@ -29,7 +28,9 @@ void KeyOptions::add_to(CLI::App& command) {
     command.add_option("--key", key, "Keystore file, or an address of the folder of keys");
     add_keys_option(command, keys);
     command.add_option("--passphrase-file", passphrase_file, "File whose first line unlocks the key");
-    command.add_option("--dev-account", dev_account, "Use account N (0-9) of the developer chain's published mnemonic")
+    command
+        .add_option("--dev-account", dev_account,
+                    "Use account N (0-9) of the developer chain's published mnemonic")
         ->check(CLI::Range(0U, kDevAccounts - 1));
 }
 
@@ -40,7 +41,8 @@ Result<ledger::SecretKey> KeyOptions::load() const {
     if (ledger::parse_address(key)) {
         RETRACE_TRY(address, typed_address(key));
         const auto found = wallet::KeyFolder(keys).find(address);
-        if (!found) return error("the folder " + keys + " has no key of " + key + "; see retrace wallet list");
+        if (!found)
+            return error("the folder " + keys + " has no key of " + key + "; see retrace wallet list");
         path = *found;
     } else if (!std::filesystem::exists(path)) {
         return error("no such keystore file: " + path);
@@ -52,7 +54,8 @@ Result<ledger::SecretKey> KeyOptions::load() const {
 Result<ledger::Address> typed_address(const std::string& text) {
     const auto address = ledger::parse_address(text);
     if (!address) return error("not an address (\"0x\" and 40 hex digits): " + text);
-    if (!ledger::checksum_holds(text)) return error("the address is mistyped, its EIP-55 checksum fails: " + text);
+    if (!ledger::checksum_holds(text))
+        return error("the address is mistyped, its EIP-55 checksum fails: " + text);
     return *address;
 }
 

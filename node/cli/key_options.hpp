@@ -15,9 +15,9 @@ class App;
 namespace retrace::node::cli {
 
 struct KeyOptions {
-    std::string key;                           ///< --key: a keystore file, or an address of the folder of keys.
-    std::string keys;                          ///< --keys: that folder.
-    std::string passphrase_file;               ///< --passphrase-file; empty: prompt.
+    std::string key;              ///< --key: a keystore file, or an address of the folder of keys.
+    std::string keys;             ///< --keys: that folder.
+    std::string passphrase_file;  ///< --passphrase-file; empty: prompt.
     std::optional<std::uint32_t> dev_account;  ///< --dev-account: 0–9 of the developers' mnemonic.
 
     /// The options outlive the parsing.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 // retrace node
-#include <csignal>
-#include <iostream>
-
+#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 
 #include <CLI/App.hpp>
@@ -11,7 +9,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
-#include <spdlog/spdlog.h>
+#include <csignal>
+#include <iostream>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cli/cli.hpp"
@@ -93,7 +92,8 @@ void print_started(const Program& program, const Node& node, const std::string& 
     if (program.json) {
         boost::json::array accounts;
         if (node.config().dev) {
-            for (const auto& [address, coins] : node.genesis().alloc) accounts.emplace_back(ledger::to_0x(address));
+            for (const auto& [address, coins] : node.genesis().alloc)
+                accounts.emplace_back(ledger::to_0x(address));
         }
         std::cout << boost::json::serialize(boost::json::object{{"rpc", url},
                                                                 {"chain_id", chain_id},
@@ -127,8 +127,9 @@ int run_node(const Program& program, const Config& config) {
         return fail(program, port.error().message);
     }
     const bool ipv6 = config.rpc.host.find(':') != std::string::npos;
-    print_started(program, **node,
-                  "http://" + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
+    print_started(
+        program, **node,
+        "http://" + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
     const int code = wait_for_end(**node, signals);
     (*node)->stop();
     if (code != kDone) return fail(program, "the engine halted: " + (*node)->status().reason);
@@ -143,7 +144,8 @@ int verify_db(const Program& program, const Config& config) {
     });
     if (!verified) return fail(program, verified.error().message);
     if (program.json) {
-        std::cout << boost::json::serialize(boost::json::object{{"verified", true}, {"height", last}}) << '\n';
+        std::cout << boost::json::serialize(boost::json::object{{"verified", true}, {"height", last}})
+                  << '\n';
     } else {
         std::cout << "all blocks up to height " << last << " agree with their replay\n";
     }
@@ -156,14 +158,16 @@ void add_node(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("node", "Run a node of the ledger");
     auto flags = std::make_shared<Flags>();
     command->add_option("--config", flags->config_file, "TOML file; flags win over it");
-    command->add_flag("--dev", flags->dev, "Developer chain: loopback only, ten funded accounts with published keys");
+    command->add_flag("--dev", flags->dev,
+                      "Developer chain: loopback only, ten funded accounts with published keys");
     command->add_option("--data-dir", flags->data_dir, "Folder of the chain");
     command->add_option("--genesis", flags->genesis, "Genesis file, for a new data directory");
     command->add_option("--rpc-host", flags->rpc_host, "Address to listen on (127.0.0.1)");
     command->add_option("--rpc-port", flags->rpc_port, "Port of HTTP and WebSocket (8545); 0: any free one");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
-    command->add_flag("--no-empty-blocks", flags->no_empty_blocks, "Make blocks only when there is a transaction");
+    command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
+                      "Make blocks only when there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the tips");
     command->add_option("--cors", flags->cors, "Origins that browsers may call from");
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")

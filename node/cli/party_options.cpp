@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "node/cli/party_options.hpp"
 
-#include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <thread>
-
 #include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "node/units.hpp"
 #include "node/wallet/keystore.hpp"
@@ -30,14 +29,20 @@ extern "C" void on_signal(int) {
     if (g_stop.exchange(true)) ::_exit(kFailed);
     ::alarm(kPatienceSeconds);
 }
-extern "C" void on_alarm(int) { ::_exit(kDone); }
+extern "C" void on_alarm(int) {
+    ::_exit(kDone);
+}
 
 }  // namespace
 
 void add_key_options(CLI::App& command, KeyOptions& options) {
     command.add_option("--node", options.node_url, "JSON-RPC address of a node (http://127.0.0.1:8545)");
-    command.add_option("--key", options.key_file, "Keystore file of the account (`retrace wallet new` makes one)")->required();
-    command.add_option("--passphrase-file", options.passphrase_file, "File with the keystore's passphrase; asked for otherwise");
+    command
+        .add_option("--key", options.key_file,
+                    "Keystore file of the account (`retrace wallet new` makes one)")
+        ->required();
+    command.add_option("--passphrase-file", options.passphrase_file,
+                       "File with the keystore's passphrase; asked for otherwise");
 }
 
 Result<ledger::SecretKey> unlock(const KeyOptions& options) {

@@ -25,12 +25,13 @@ struct AgentFlags {
     unsigned threads = 0;
     std::uint64_t poll_ms = 50;
 };
-/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --log-level, --cheat and the key's.
+/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --log-level, --cheat and the
+/// key's.
 void add_agent_options(CLI::App& command, AgentFlags& flags);
 Result<PartyOptions> party_options(const AgentFlags& flags);
 
-/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. Everything that an agent must remember is
-/// on the chain and in files that appear whole, so stopping in the middle loses nothing.
+/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. Everything that an agent
+/// must remember is on the chain and in files that appear whole, so stopping in the middle loses nothing.
 int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& body);
 
 }  // namespace retrace::node::cli

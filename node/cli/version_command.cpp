@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 // retrace version
-#include <iostream>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <iostream>
 
 #include "node/cli/cli.hpp"
 #include "node/node.hpp"

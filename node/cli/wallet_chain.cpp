@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 // retrace wallet send | balance | history
-#include <chrono>
-#include <iostream>
-#include <memory>
-#include <thread>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <thread>
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
@@ -34,7 +33,9 @@ struct SendOptions {
     std::uint64_t timeout_s = 60;
 };
 
-Unexpected<Error> failed(const RpcFailure& failure) { return error(failure.message); }
+Unexpected<Error> failed(const RpcFailure& failure) {
+    return error(failure.message);
+}
 
 Result<ledger::TxPtr> make_tx(const SendOptions& options, const ledger::SecretKey& key, RpcClient& client) {
     ledger::Transaction tx;
@@ -54,7 +55,8 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, const ledger::SecretKe
     tx.chain_id = *chain_id;
     tx.nonce = *nonce;
     tx.tip_cap = kTip;
-    tx.fee_cap = *base_fee * ledger::U256{2} + tx.tip_cap;  // holds while the base fee rises for six full blocks
+    tx.fee_cap =
+        *base_fee * ledger::U256{2} + tx.tip_cap;  // holds while the base fee rises for six full blocks
     tx.gas_limit = *gas;
     tx.to = to;
     tx.value = *value;
@@ -95,7 +97,8 @@ int run_send(const Program& program, const SendOptions& options) {
         std::cout << json::serialize(out) << '\n';
     } else {
         std::cout << "sent " << rpc::data(*sent);
-        if (!options.no_wait) std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
+        if (!options.no_wait)
+            std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
         std::cout << '\n';
     }
     return kDone;
@@ -158,7 +161,8 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
         const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
         if (txs == nullptr || !txs->is_array()) return error("the node's block is not one");
         for (const json::value& tx : txs->get_array()) {
-            if (tx.is_object() && concerns(tx.get_object(), wanted)) out.push_back(history_line(tx.get_object()));
+            if (tx.is_object() && concerns(tx.get_object(), wanted))
+                out.push_back(history_line(tx.get_object()));
         }
     }
     return out;
@@ -196,8 +200,9 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
     send->add_option("--timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
     add_json(*send, program);
-    send->callback(
-        [&program, send_options] { program.run = [&, send_options] { return run_send(program, *send_options); }; });
+    send->callback([&program, send_options] {
+        program.run = [&, send_options] { return run_send(program, *send_options); };
+    });
 
     CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
     auto balance_options = std::make_shared<AccountOptions>();

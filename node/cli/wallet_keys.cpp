@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // retrace wallet new | import | export | list
-#include <iostream>
-#include <memory>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <iostream>
+#include <memory>
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/secret.hpp"
@@ -40,11 +39,13 @@ void add_new_options(CLI::App& command, NewOptions& options) {
 }
 
 /// Stores the key and reports it. `words` is printed once and never stored.
-int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key, const std::string& words) {
+int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key,
+          const std::string& words) {
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase for the new keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
-    const auto path = wallet::KeyFolder(options.keys)
-                          .add(key, *passphrase, options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
+    const auto path =
+        wallet::KeyFolder(options.keys)
+            .add(key, *passphrase, options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
     if (!path) return fail(program, path.error().message);
     const std::string address = ledger::to_checksum(key.address());
     if (program.json) {
@@ -73,7 +74,8 @@ Result<std::string> read_secret(const std::string& path) {
     const auto bytes = read_file(path, 64 * 1024);
     if (!bytes) return error("cannot read " + path);
     std::string text(bytes->begin(), bytes->end());
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+        text.pop_back();
     return text;
 }
 
@@ -108,12 +110,14 @@ int run_export(const Program& program, const KeyOptions& options, bool private_k
     const std::string address = ledger::to_checksum(key->address());
     if (private_key) {
         const std::string secret = to_0x(key->bytes());
-        std::cout << (program.json ? json::serialize(json::object{{"address", address}, {"private_key", secret}})
-                                   : secret)
+        std::cout << (program.json
+                          ? json::serialize(json::object{{"address", address}, {"private_key", secret}})
+                          : secret)
                   << '\n';
         return kDone;
     }
-    const auto passphrase = read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
+    const auto passphrase =
+        read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
     std::cout << wallet::encrypt_keystore(*key, *passphrase);
     return kDone;
@@ -139,9 +143,12 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     CLI::App* fresh = wallet.add_subcommand("new", "Make a key");
     auto new_options = std::make_shared<NewOptions>();
     add_new_options(*fresh, *new_options);
-    fresh->add_flag("--mnemonic", new_options->mnemonic, "From twelve new words (BIP-39), which are printed once");
+    fresh->add_flag("--mnemonic", new_options->mnemonic,
+                    "From twelve new words (BIP-39), which are printed once");
     add_json(*fresh, program);
-    fresh->callback([&program, new_options] { program.run = [&, new_options] { return run_new(program, *new_options); }; });
+    fresh->callback([&program, new_options] {
+        program.run = [&, new_options] { return run_new(program, *new_options); };
+    });
 
     CLI::App* import = wallet.add_subcommand("import", "Take over a key from elsewhere");
     auto import_options = std::make_shared<NewOptions>();
@@ -152,23 +159,28 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     import->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
     add_json(*import, program);
     import->callback(
-        [&program, import_options] { program.run = [&, import_options] { return run_import(program, *import_options); }; });
+        [&program, import_options] { program.run = [&, import_options] { return run_import(program, *import_options);
+};
+}  // namespace retrace::node::cli
+);
 
-    CLI::App* out = wallet.add_subcommand("export", "Print a key as keystore file, or in the clear");
-    auto export_options = std::make_shared<KeyOptions>();
-    auto private_key = std::make_shared<bool>(false);
-    export_options->add_to(*out);
-    out->add_flag("--private-key", *private_key, "Print the private key itself");
-    add_json(*out, program);
-    out->callback([&program, export_options, private_key] {
-        program.run = [&, export_options, private_key] { return run_export(program, *export_options, *private_key); };
-    });
+CLI::App* out = wallet.add_subcommand("export", "Print a key as keystore file, or in the clear");
+auto export_options = std::make_shared<KeyOptions>();
+auto private_key = std::make_shared<bool>(false);
+export_options->add_to(*out);
+out->add_flag("--private-key", *private_key, "Print the private key itself");
+add_json(*out, program);
+out->callback([&program, export_options, private_key] {
+    program.run = [&, export_options, private_key] {
+        return run_export(program, *export_options, *private_key);
+    };
+});
 
-    CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");
-    auto keys = std::make_shared<std::string>();
-    add_keys_option(*list, *keys);
-    add_json(*list, program);
-    list->callback([&program, keys] { program.run = [&, keys] { return run_list(program, *keys); }; });
+CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");
+auto keys = std::make_shared<std::string>();
+add_keys_option(*list, *keys);
+add_json(*list, program);
+list->callback([&program, keys] { program.run = [&, keys] { return run_list(program, *keys); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -122,8 +122,8 @@ Status<> parse_config(std::string_view source, const std::string& name, Config& 
     const toml::parse_result parsed = toml::parse(source, name);
     if (!parsed) {
         const toml::parse_error& failure = parsed.error();
-        return error(name + ":" + std::to_string(failure.source().begin.line) + ": not TOML: " +
-                     std::string(failure.description()));
+        return error(name + ":" + std::to_string(failure.source().begin.line) +
+                     ": not TOML: " + std::string(failure.description()));
     }
     for (const auto& [section, node] : parsed.table()) {
         const std::string prefix(section.str());

@@ -16,7 +16,7 @@ namespace retrace::node {
 struct RpcConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8545;
-    std::vector<std::string> cors;         ///< Origins, or "*". A developer chain takes "*" when none is named.
+    std::vector<std::string> cors;  ///< Origins, or "*". A developer chain takes "*" when none is named.
     std::uint64_t connections = 2048;
 };
 
@@ -27,20 +27,20 @@ struct EngineConfig {
 };
 
 struct LogConfig {
-    std::string level = "info";            ///< trace, debug, info, warn, error, off.
+    std::string level = "info";  ///< trace, debug, info, warn, error, off.
 };
 
 struct Config {
-    bool dev = false;                      ///< A throw-away chain on loopback with funded, published keys.
+    bool dev = false;  ///< A throw-away chain on loopback with funded, published keys.
     std::string data_dir;
-    std::string genesis;                   ///< JSON file; needed once, when the data directory is new.
+    std::string genesis;  ///< JSON file; needed once, when the data directory is new.
     RpcConfig rpc;
     EngineConfig engine;
     LogConfig log;
 };
 
-/// Reads a TOML file into `config`. Unknown keys and wrong values are Errors that name the file, the key, what is
-/// there and what may be there.
+/// Reads a TOML file into `config`. Unknown keys and wrong values are Errors that name the file, the key,
+/// what is there and what may be there.
 Status<> load_config(const std::string& path, Config& config);
 /// The same for text; `name` stands for the file in errors.
 Status<> parse_config(std::string_view text, const std::string& name, Config& config);

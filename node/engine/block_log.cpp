@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "node/engine/block_log.hpp"
 
-#include <cerrno>
-#include <cstring>
-
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/crc.hpp>
+#include <cerrno>
+#include <cstring>
 
 #include "merkle/base/codec.hpp"
 
@@ -55,7 +54,10 @@ bool read_all(int fd, std::span<std::uint8_t> out, std::uint64_t offset) {
 
 Bytes encode(const StoredBlock& block) {
     Writer out;
-    out.u64(block.height).u64(block.time).raw(block.proposer).u32(static_cast<std::uint32_t>(block.txs.size()));
+    out.u64(block.height)
+        .u64(block.time)
+        .raw(block.proposer)
+        .u32(static_cast<std::uint32_t>(block.txs.size()));
     for (const Bytes& tx : block.txs) out.bytes(tx);
     return std::move(out).take();
 }
@@ -106,7 +108,9 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     return log;
 }
 
-BlockLog::~BlockLog() { ::close(fd_); }
+BlockLog::~BlockLog() {
+    ::close(fd_);
+}
 
 Status<> BlockLog::write_head(const Hash32& genesis_hash) {
     Writer head;
@@ -125,7 +129,8 @@ Status<> BlockLog::check_head(const Hash32& genesis_hash) {
         return error(path_ + ": not a block log of this version");
     }
     if (!equal(View(head).subspan(sizeof kMagic), view(genesis_hash))) {
-        return error(path_ + ": the block log belongs to another chain (another genesis); use another --data-dir");
+        return error(path_ +
+                     ": the block log belongs to another chain (another genesis); use another --data-dir");
     }
     return Unit{};
 }
@@ -147,8 +152,9 @@ Status<> BlockLog::scan(Height committed) {
         offsets_.pop_back();
     }
     if (offsets_.size() < committed) {
-        return error(path_ + ": damaged at byte " + std::to_string(at) + ": " + std::to_string(offsets_.size()) +
-                     " blocks are intact, " + std::to_string(committed) + " were executed; restore the file");
+        return error(path_ + ": damaged at byte " + std::to_string(at) + ": " +
+                     std::to_string(offsets_.size()) + " blocks are intact, " + std::to_string(committed) +
+                     " were executed; restore the file");
     }
     torn_bytes_ = size - at;
     end_ = at;
@@ -165,7 +171,8 @@ Result<Bytes> BlockLog::read_record(std::uint64_t offset) const {
     if (length > kRecordMax) return error(path_ + ": a record is damaged");
     Bytes payload(length);
     if (!read_all(fd_, payload, offset + kRecordHead)) return io_error(path_, "cannot read the block log");
-    if (crc32(payload) != load_u32(head.data() + 4)) return error(path_ + ": a record's checksum does not match");
+    if (crc32(payload) != load_u32(head.data() + 4))
+        return error(path_ + ": a record's checksum does not match");
     return payload;
 }
 

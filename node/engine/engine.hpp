@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One application, two engines: `solo` (embedded, one process) and later `comet` (an adapter to CometBFT over ABCI).
-// An engine decides the order of transactions and the time of blocks; the application executes them.
+// One application, two engines: `solo` (embedded, one process) and later `comet` (an adapter to CometBFT over
+// ABCI). An engine decides the order of transactions and the time of blocks; the application executes them.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ using TimeNs = std::uint64_t;
 enum class KeyType : std::uint8_t { ed25519 = 1, secp256k1 = 2 };
 struct ValidatorPower {
     KeyType type{};
-    Bytes key;                    ///< 32 or 33 bytes.
-    std::int64_t power = 0;       ///< 0 removes.
+    Bytes key;               ///< 32 or 33 bytes.
+    std::int64_t power = 0;  ///< 0 removes.
 };
 
 enum class VoteFlag : std::uint8_t { absent = 1, commit = 2, nil = 3 };
@@ -57,25 +57,25 @@ struct BlockView {
 };
 
 struct TxResult {
-    std::uint32_t code = 0;       ///< 0: executed with success.
+    std::uint32_t code = 0;  ///< 0: executed with success.
     Bytes data;
     std::int64_t gas_wanted = 0;
     std::int64_t gas_used = 0;
 };
 struct BlockResult {
-    std::vector<TxResult> txs;    ///< One for each transaction.
+    std::vector<TxResult> txs;  ///< One for each transaction.
     std::vector<ValidatorPower> validator_updates;
     Hash32 app_hash;
 };
 struct CheckResult {
-    std::uint32_t code = 0;       ///< 0: accepted; otherwise the number of a ledger::TxError.
-    std::string log;              ///< Why it was refused, in Ethereum's words.
+    std::uint32_t code = 0;  ///< 0: accepted; otherwise the number of a ledger::TxError.
+    std::string log;         ///< Why it was refused, in Ethereum's words.
 };
 struct AppInfo {
-    Height height = 0;            ///< Last committed block; 0: genesis only.
+    Height height = 0;  ///< Last committed block; 0: genesis only.
     TimeNs time = 0;
     Hash32 app_hash;
-    Hash32 genesis_hash;          ///< Which chain this is.
+    Hash32 genesis_hash;  ///< Which chain this is.
 };
 
 /// The ledger as an engine sees it. An engine calls it; it never calls the engine back from inside a call.
@@ -97,13 +97,13 @@ public:
 };
 
 struct Submitted {
-    std::uint32_t code = 0;       ///< As CheckResult.
+    std::uint32_t code = 0;  ///< As CheckResult.
     std::string log;
 };
 struct EngineStatus {
-    Height height = 0;            ///< Of the last block that the engine decided and the application committed.
+    Height height = 0;  ///< Of the last block that the engine decided and the application committed.
     bool catching_up = false;
-    bool halted = false;          ///< The process lives but no block will come any more; `reason` says why.
+    bool halted = false;  ///< The process lives but no block will come any more; `reason` says why.
     std::string reason;
 };
 struct StoredBlock {

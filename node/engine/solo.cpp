@@ -44,7 +44,8 @@ struct SoloEngine::Impl {
     Status<> execute(const StoredBlock& block) {
         const TxViews txs(block.txs);
         RETRACE_TRY(result, application->finalize(view_of(block, txs)));
-        if (result.txs.size() != block.txs.size()) return error("the application lost results of transactions");
+        if (result.txs.size() != block.txs.size())
+            return error("the application lost results of transactions");
         RETRACE_CHECK(application->commit());
         last_time = block.time;
         const std::lock_guard lock(mutex);
@@ -72,7 +73,8 @@ struct SoloEngine::Impl {
         block.txs = application->propose(view_of(block, TxViews({})), options.block_bytes);
         if (block.txs.empty() && !options.empty_blocks) return false;
         const TxViews txs(block.txs);
-        if (!application->process(view_of(block, txs))) return error("the application refuses its own proposal");
+        if (!application->process(view_of(block, txs)))
+            return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
         return true;
@@ -86,8 +88,8 @@ struct SoloEngine::Impl {
             if (wake.wait_until(lock, next, [this] { return stopping; })) return;
             lock.unlock();
             const Result<bool> made = produce();
-            // A late block does not make the following ones hurry: intervals count from when a block was due at
-            // the earliest, never from the past.
+            // A late block does not make the following ones hurry: intervals count from when a block was due
+            // at the earliest, never from the past.
             next = std::max(next + options.block_interval, Clock::now());
             lock.lock();
             if (!made) {
@@ -106,7 +108,9 @@ SoloEngine::SoloEngine(SoloOptions options) : impl_(std::make_unique<Impl>()) {
     if (!impl_->options.clock) impl_->options.clock = system_clock_ns;
 }
 
-SoloEngine::~SoloEngine() { stop(); }
+SoloEngine::~SoloEngine() {
+    stop();
+}
 
 Status<> SoloEngine::start(Application& application) {
     ensure(impl_->application == nullptr, "an engine is started once");

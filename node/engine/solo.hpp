@@ -12,12 +12,12 @@
 namespace retrace::node::engine {
 
 struct SoloOptions {
-    std::string log_path;                             ///< File of decided blocks.
-    std::chrono::milliseconds block_interval{1000};   ///< 0: no thread, blocks come by `produce` alone.
-    bool empty_blocks = true;                         ///< Deadlines count heights, so time must pass without traffic.
-    std::size_t block_bytes = 4U << 20;               ///< Transactions of one block together.
-    Address20 proposer{};                             ///< Account that receives the tips.
-    std::function<TimeNs()> clock;                    ///< Wall clock; block time is max(clock, last + 1 ms).
+    std::string log_path;                            ///< File of decided blocks.
+    std::chrono::milliseconds block_interval{1000};  ///< 0: no thread, blocks come by `produce` alone.
+    bool empty_blocks = true;            ///< Deadlines count heights, so time must pass without traffic.
+    std::size_t block_bytes = 4U << 20;  ///< Transactions of one block together.
+    Address20 proposer{};                ///< Account that receives the tips.
+    std::function<TimeNs()> clock;       ///< Wall clock; block time is max(clock, last + 1 ms).
     std::function<void(const std::string&)> on_halt;  ///< Called once, from the engine's thread.
 };
 

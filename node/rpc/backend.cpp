@@ -7,10 +7,14 @@ std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& r
     const std::uint64_t tip = backend.chain.height();
     switch (ref.kind) {
         case BlockRef::Kind::latest:
-        case BlockRef::Kind::pending: return tip;
-        case BlockRef::Kind::earliest: return 0;
-        case BlockRef::Kind::height: break;
-        case BlockRef::Kind::hash: return backend.chain.height_of(ref.hash);
+        case BlockRef::Kind::pending:
+            return tip;
+        case BlockRef::Kind::earliest:
+            return 0;
+        case BlockRef::Kind::height:
+            break;
+        case BlockRef::Kind::hash:
+            return backend.chain.height_of(ref.hash);
     }
     if (ref.height > tip) return std::nullopt;
     return ref.height;
@@ -25,7 +29,9 @@ Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref)
 Checked<StateAt> state_at(const Backend& backend, const BlockRef& ref) {
     RETRACE_TRY(height, known_height(backend, ref));
     auto view = backend.chain.view_at(height);
-    if (!view) return server_error("state of block " + std::to_string(height) + " is not kept: " + view.error().message);
+    if (!view)
+        return server_error("state of block " + std::to_string(height) +
+                            " is not kept: " + view.error().message);
     return StateAt{height, std::move(view).value()};
 }
 

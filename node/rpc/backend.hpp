@@ -24,7 +24,7 @@ inline constexpr std::uint64_t kSuggestedTip = 100'000'000;
 struct ContractInfo {
     std::string name;
     ledger::Address address;
-    std::string abi;               ///< JSON array.
+    std::string abi;  ///< JSON array.
 };
 
 /// All references outlive the server.
@@ -34,7 +34,7 @@ struct Backend {
     LedgerApplication& application;
     const engine::Engine& engine;
     FilterStore& filters;
-    std::string version;           ///< "0.1.0"
+    std::string version;  ///< "0.1.0"
     std::vector<ContractInfo> contracts;
     ledger::U256 suggested_tip{kSuggestedTip};
 
@@ -42,8 +42,8 @@ struct Backend {
     std::uint64_t gas_limit() const { return chain.genesis().gas_limit; }
 };
 
-/// Height of the block; nullopt when there is none. `pending` is the last committed block: finality is instant, and
-/// what will be in the next block nobody knows before it is decided.
+/// Height of the block; nullopt when there is none. `pending` is the last committed block: finality is
+/// instant, and what will be in the next block nobody knows before it is decided.
 std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& ref);
 
 struct StateAt {

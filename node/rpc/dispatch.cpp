@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/dispatch.hpp"
 
-#include <chrono>
-
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <chrono>
 
 namespace retrace::node::rpc {
 namespace {
@@ -29,7 +28,9 @@ std::string result_text(const json::value& id, const json::value& result) {
     return out;
 }
 
-bool is_id(const json::value& id) { return id.is_string() || id.is_number() || id.is_null(); }
+bool is_id(const json::value& id) {
+    return id.is_string() || id.is_number() || id.is_null();
+}
 
 }  // namespace
 

@@ -11,9 +11,9 @@
 namespace retrace::node::rpc {
 
 struct DispatchLimits {
-    std::size_t depth = 32;                      ///< Of nested JSON.
-    std::size_t batch = 1000;                    ///< Requests in one batch.
-    std::size_t response_bytes = 25'000'000;     ///< Of one batch; the requests after that are refused.
+    std::size_t depth = 32;                   ///< Of nested JSON.
+    std::size_t batch = 1000;                 ///< Requests in one batch.
+    std::size_t response_bytes = 25'000'000;  ///< Of one batch; the requests after that are refused.
 };
 
 /// Told of every call: method (registered names only, otherwise "unknown"), whether it failed, seconds.

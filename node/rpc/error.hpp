@@ -14,7 +14,7 @@ inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
-inline constexpr int kServerError = -32000;     ///< Everything from the pool and the state.
+inline constexpr int kServerError = -32000;  ///< Everything from the pool and the state.
 inline constexpr int kResponseTooLarge = -32003;
 inline constexpr int kReverted = 3;
 
@@ -28,7 +28,9 @@ struct RpcError {
 inline Unexpected<RpcError> rpc_error(int code, std::string message) {
     return {RpcError{code, std::move(message), std::nullopt}};
 }
-inline Unexpected<RpcError> server_error(std::string message) { return rpc_error(kServerError, std::move(message)); }
+inline Unexpected<RpcError> server_error(std::string message) {
+    return rpc_error(kServerError, std::move(message));
+}
 inline Unexpected<RpcError> invalid_params(std::string message) {
     return rpc_error(kInvalidParams, std::move(message));
 }

@@ -64,27 +64,45 @@ Answer get_tx_at(const BlockPtr& block, const Params& params) {
 }  // namespace
 
 void register_eth_blocks(Router& router, const Backend& backend) {
-    router.add({"eth_blockNumber", "Height of the last block.", {}, "Quantity",
+    router.add({"eth_blockNumber",
+                "Height of the last block.",
+                {},
+                "Quantity",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(quantity(backend.chain.height()));
                 }});
     // `false` is what a missing second argument means; some clients leave it out.
     add_twins(router, backend,
-              {"eth_getBlockByNumber", "eth_getBlockByHash", "A block, with transaction hashes or whole transactions.",
-               "Block", {{"full_transactions", "Boolean", false}}},
+              {"eth_getBlockByNumber",
+               "eth_getBlockByHash",
+               "A block, with transaction hashes or whole transactions.",
+               "Block",
+               {{"full_transactions", "Boolean", false}}},
               get_block);
     add_twins(router, backend,
-              {"eth_getBlockTransactionCountByNumber", "eth_getBlockTransactionCountByHash",
-               "Number of transactions in a block.", "Quantity", {}},
-              [](const BlockPtr& block, const Params&) -> Answer { return json::value(quantity(block->txs.size())); });
+              {"eth_getBlockTransactionCountByNumber",
+               "eth_getBlockTransactionCountByHash",
+               "Number of transactions in a block.",
+               "Quantity",
+               {}},
+              [](const BlockPtr& block, const Params&) -> Answer {
+                  return json::value(quantity(block->txs.size()));
+              });
+    add_twins(
+        router, backend,
+        {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity", {}},
+        [](const BlockPtr&, const Params&) -> Answer { return json::value("0x0"); });
     add_twins(router, backend,
-              {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity", {}},
-              [](const BlockPtr&, const Params&) -> Answer { return json::value("0x0"); });
-    add_twins(router, backend,
-              {"eth_getTransactionByBlockNumberAndIndex", "eth_getTransactionByBlockHashAndIndex",
-               "A transaction by its place.", "Transaction", {{"index", "Quantity"}}},
+              {"eth_getTransactionByBlockNumberAndIndex",
+               "eth_getTransactionByBlockHashAndIndex",
+               "A transaction by its place.",
+               "Transaction",
+               {{"index", "Quantity"}}},
               get_tx_at);
-    router.add({"eth_getBlockReceipts", "Receipts of all transactions of a block.", {{"block", "BlockTag"}}, "Array",
+    router.add({"eth_getBlockReceipts",
+                "Receipts of all transactions of a block.",
+                {{"block", "BlockTag"}},
+                "Array",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
                     const BlockPtr block = find_block(backend, ref);

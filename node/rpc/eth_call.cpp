@@ -9,8 +9,8 @@ namespace {
 using ledger::SimulatedCall;
 
 template <class T>
-Checked<T> member(std::size_t arg, const json::object& object, const char* name, Parsed<T> (*parse)(const json::value&),
-                  T absent) {
+Checked<T> member(std::size_t arg, const json::object& object, const char* name,
+                  Parsed<T> (*parse)(const json::value&), T absent) {
     const json::value* value = object.if_contains(name);
     if (value == nullptr || value->is_null()) return absent;
     Parsed<T> parsed = parse(*value);
@@ -18,8 +18,8 @@ Checked<T> member(std::size_t arg, const json::object& object, const char* name,
     return std::move(parsed).value();
 }
 
-/// `data` and `input` are the old and the new name of one thing. Members that matter to a transaction only (nonce,
-/// fees, type, chain id) are not looked at.
+/// `data` and `input` are the old and the new name of one thing. Members that matter to a transaction only
+/// (nonce, fees, type, chain id) are not looked at.
 Checked<SimulatedCall> parse_call(const Params& params) {
     RETRACE_TRY(object, params.object(0));
     SimulatedCall call;
@@ -43,7 +43,8 @@ Checked<SimulatedCall> parse_call(const Params& params) {
 }
 
 /// Balance and nonce of accounts can be overridden; native contracts have no code or words to override.
-Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t index, const ledger::StateView& view) {
+Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t index,
+                                           const ledger::StateView& view) {
     ledger::StateDiff diff;
     if (!params.has(index)) return diff;
     RETRACE_TRY(object, params.object(index));
@@ -53,7 +54,8 @@ Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t ind
         if (fields == nullptr) return invalid_argument(index, "an override is not an object");
         for (const char* refused : {"code", "state", "stateDiff"}) {
             if (fields->contains(refused)) {
-                return invalid_argument(index, std::string("override of ") + refused + " is not supported: no EVM");
+                return invalid_argument(index,
+                                        std::string("override of ") + refused + " is not supported: no EVM");
             }
         }
         ledger::Account account = view.account(address);
@@ -85,7 +87,8 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params) {
 
 Answer eth_call(const Backend& backend, const Params& params) {
     RETRACE_TRY(run, prepare(backend, params));
-    const auto out = ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
+    const auto out =
+        ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.refusal) return server_error(out.refusal->message);
     if (!out.result.ok) return Unexpected{reverted(out.result.output)};
     return json::value(data(View(out.result.output)));

@@ -92,12 +92,20 @@ Answer fee_history(const Backend& backend, const Params& params) {
 }  // namespace
 
 void register_eth_fees(Router& router, const Backend& backend) {
-    router.add({"eth_gasPrice", "Next base fee and the suggested tip.", {}, "Quantity",
+    router.add({"eth_gasPrice",
+                "Next base fee and the suggested tip.",
+                {},
+                "Quantity",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(quantity(backend.chain.next_base_fee() + backend.suggested_tip));
                 }});
-    router.add({"eth_maxPriorityFeePerGas", "The suggested tip.", {}, "Quantity",
-                [&backend](const Params&, Caller&) -> Answer { return json::value(quantity(backend.suggested_tip)); }});
+    router.add({"eth_maxPriorityFeePerGas",
+                "The suggested tip.",
+                {},
+                "Quantity",
+                [&backend](const Params&, Caller&) -> Answer {
+                    return json::value(quantity(backend.suggested_tip));
+                }});
     router.add({"eth_feeHistory",
                 "Base fees, fullness and tips of past blocks.",
                 {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Array", false}},

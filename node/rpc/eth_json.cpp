@@ -107,12 +107,9 @@ json::object block_json(const ledger::Block& block, bool full_txs) {
 }
 
 json::object tx_json(const SignedTx& tx, const TxPlace* place) {
-    json::object out{{"hash", data(tx.hash)},
-                     {"nonce", quantity(tx.tx.nonce)},
-                     {"from", data(tx.sender)},
-                     {"gas", quantity(tx.tx.gas_limit)},
-                     {"value", quantity(tx.tx.value)},
-                     {"input", data(View(tx.tx.data))}};
+    json::object out{{"hash", data(tx.hash)},          {"nonce", quantity(tx.tx.nonce)},
+                     {"from", data(tx.sender)},        {"gas", quantity(tx.tx.gas_limit)},
+                     {"value", quantity(tx.tx.value)}, {"input", data(View(tx.tx.data))}};
     out["to"] = tx.tx.to ? json::value(data(*tx.tx.to)) : json::value(nullptr);
     add_place(out, place);
     add_fees(out, tx.tx, place);
@@ -128,16 +125,11 @@ json::object tx_json(const ledger::BlockTx& tx, const TxPlace* place) {
 }
 
 json::object log_json(const ledger::LogEntry& entry) {
-    return {{"address", data(entry.log.address)},
-            {"topics", topics_json(entry.log)},
-            {"data", data(View(entry.log.data))},
-            {"blockNumber", quantity(entry.height)},
-            {"blockHash", data(entry.block_hash)},
-            {"blockTimestamp", quantity(entry.time_s)},
-            {"transactionHash", data(entry.tx_hash)},
-            {"transactionIndex", quantity(entry.tx_index)},
-            {"logIndex", quantity(entry.log_index)},
-            {"removed", false}};
+    return {{"address", data(entry.log.address)},     {"topics", topics_json(entry.log)},
+            {"data", data(View(entry.log.data))},     {"blockNumber", quantity(entry.height)},
+            {"blockHash", data(entry.block_hash)},    {"blockTimestamp", quantity(entry.time_s)},
+            {"transactionHash", data(entry.tx_hash)}, {"transactionIndex", quantity(entry.tx_index)},
+            {"logIndex", quantity(entry.log_index)},  {"removed", false}};
 }
 
 json::array logs_json(const std::vector<ledger::LogEntry>& entries) {
@@ -147,14 +139,15 @@ json::array logs_json(const std::vector<ledger::LogEntry>& entries) {
     return out;
 }
 
-json::object receipt_json(const ledger::BlockTx& block_tx, const ledger::Receipt& receipt, const ReceiptPlace& place) {
+json::object receipt_json(const ledger::BlockTx& block_tx, const ledger::Receipt& receipt,
+                          const ReceiptPlace& place) {
     const SignedTx& tx = block_tx.tx ? *block_tx.tx : unreadable_tx();
     ledger::Bloom bloom{};
     json::array logs;
     for (std::size_t i = 0; i < receipt.logs.size(); ++i) {
         add_to_bloom(bloom, receipt.logs[i]);
-        logs.emplace_back(log_json({receipt.logs[i], place.height, place.block_hash, place.time_s, block_tx.hash,
-                                    place.index, place.first_log_index + i}));
+        logs.emplace_back(log_json({receipt.logs[i], place.height, place.block_hash, place.time_s,
+                                    block_tx.hash, place.index, place.first_log_index + i}));
     }
     json::object out{{"transactionHash", data(block_tx.hash)},
                      {"transactionIndex", quantity(place.index)},

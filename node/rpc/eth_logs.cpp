@@ -9,7 +9,8 @@
 namespace retrace::node::rpc {
 namespace {
 
-constexpr std::uint64_t kHashesMax = 10'000;  // of one answer of a block filter; the rest follows with the next
+constexpr std::uint64_t kHashesMax =
+    10'000;  // of one answer of a block filter; the rest follows with the next
 
 Checked<std::string> filter_id(const Params& params) {
     const json::string* id = params.at(0).if_string();
@@ -80,27 +81,48 @@ Answer new_log_filter(const Backend& backend, const Params& params) {
 }  // namespace
 
 void register_eth_logs(Router& router, const Backend& backend) {
-    router.add({"eth_getLogs", "Events of a range of blocks.", {{"filter", "Filter"}}, "Array",
+    router.add({"eth_getLogs",
+                "Events of a range of blocks.",
+                {{"filter", "Filter"}},
+                "Array",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(query, parse_log_query(params, 0));
                     RETRACE_TRY(found, find_logs(backend, query));
                     return json::value(logs_json(found));
                 }});
-    router.add({"eth_newFilter", "Watches for events.", {{"filter", "Filter"}}, "Quantity",
+    router.add({"eth_newFilter",
+                "Watches for events.",
+                {{"filter", "Filter"}},
+                "Quantity",
                 [&backend](const Params& params, Caller&) { return new_log_filter(backend, params); }});
-    router.add({"eth_newBlockFilter", "Watches for blocks.", {}, "Quantity",
+    router.add({"eth_newBlockFilter",
+                "Watches for blocks.",
+                {},
+                "Quantity",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(backend.filters.add(BlockFilterState{backend.chain.height() + 1}));
                 }});
-    router.add({"eth_newPendingTransactionFilter", "Watches for transactions.", {}, "Quantity",
+    router.add({"eth_newPendingTransactionFilter",
+                "Watches for transactions.",
+                {},
+                "Quantity",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(backend.filters.add(PendingFilterState{}));
                 }});
-    router.add({"eth_getFilterChanges", "What is new since the last question.", {{"id", "Quantity"}}, "Array",
+    router.add({"eth_getFilterChanges",
+                "What is new since the last question.",
+                {{"id", "Quantity"}},
+                "Array",
                 [&backend](const Params& params, Caller&) { return get_filter_changes(backend, params); }});
-    router.add({"eth_getFilterLogs", "All events of a filter's range.", {{"id", "Quantity"}}, "Array",
+    router.add({"eth_getFilterLogs",
+                "All events of a filter's range.",
+                {{"id", "Quantity"}},
+                "Array",
                 [&backend](const Params& params, Caller&) { return get_filter_logs(backend, params); }});
-    router.add({"eth_uninstallFilter", "Forgets a filter.", {{"id", "Quantity"}}, "Boolean",
+    router.add({"eth_uninstallFilter",
+                "Forgets a filter.",
+                {{"id", "Quantity"}},
+                "Boolean",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(id, filter_id(params));
                     return json::value(backend.filters.remove(id));

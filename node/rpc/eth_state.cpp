@@ -4,7 +4,8 @@
 namespace retrace::node::rpc {
 namespace {
 
-/// PUSH1 0 PUSH1 0 REVERT: non-empty, so that wallets see a contract; a simulator that runs it reverts cleanly.
+/// PUSH1 0 PUSH1 0 REVERT: non-empty, so that wallets see a contract; a simulator that runs it reverts
+/// cleanly.
 constexpr const char* kNativeCode = "0x60006000fd";
 constexpr const char* kZeroWord = "0x0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -47,14 +48,25 @@ Answer get_storage_at(const Backend& backend, const Params& params) {
 void register_eth_state(Router& router, const Backend& backend) {
     const ParamInfo address{"address", "Address"};
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"eth_getBalance", "Balance of an account.", {address, block}, "Quantity",
+    router.add({"eth_getBalance",
+                "Balance of an account.",
+                {address, block},
+                "Quantity",
                 [&backend](const Params& params, Caller&) { return get_balance(backend, params); }});
-    router.add({"eth_getTransactionCount", "Nonce of an account.", {address, block}, "Quantity",
+    router.add({"eth_getTransactionCount",
+                "Nonce of an account.",
+                {address, block},
+                "Quantity",
                 [&backend](const Params& params, Caller&) { return get_tx_count(backend, params); }});
-    router.add({"eth_getCode", "A marker for native contracts, otherwise 0x.", {address, block}, "Data",
+    router.add({"eth_getCode",
+                "A marker for native contracts, otherwise 0x.",
+                {address, block},
+                "Data",
                 [&backend](const Params& params, Caller&) { return get_code(backend, params); }});
-    router.add({"eth_getStorageAt", "Always 32 zero bytes; see retrace_getSlots.",
-                {address, {"position", "Quantity"}, block}, "Data",
+    router.add({"eth_getStorageAt",
+                "Always 32 zero bytes; see retrace_getSlots.",
+                {address, {"position", "Quantity"}, block},
+                "Data",
                 [&backend](const Params& params, Caller&) { return get_storage_at(backend, params); }});
 }
 

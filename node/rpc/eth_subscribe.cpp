@@ -8,7 +8,8 @@ namespace {
 
 /// Over HTTP there is nobody to deliver to: the sentence that makes clients poll instead.
 Unexpected<RpcError> not_here(const char* method) {
-    return rpc_error(kMethodNotFound, std::string("the method ") + method + " does not exist/is not available");
+    return rpc_error(kMethodNotFound,
+                     std::string("the method ") + method + " does not exist/is not available");
 }
 
 Checked<Subscription> parse_subscription(const Params& params) {
@@ -24,7 +25,8 @@ Checked<Subscription> parse_subscription(const Params& params) {
         }
         return out;
     }
-    if (*kind != "logs") return invalid_argument(0, "no such subscription; newHeads, logs, newPendingTransactions");
+    if (*kind != "logs")
+        return invalid_argument(0, "no such subscription; newHeads, logs, newPendingTransactions");
     out.kind = Subscription::Kind::logs;
     if (params.has(1)) {
         RETRACE_TRY(query, parse_log_query(params, 1));

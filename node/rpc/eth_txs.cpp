@@ -16,7 +16,8 @@ Answer send_raw(const Backend& backend, const Params& params) {
 json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
     const auto header = backend.chain.header(record.height);
     ensure(header.has_value(), "a mined transaction has a block");
-    const TxPlace place{ledger::block_hash(*header), record.height, record.index, record.receipt.effective_gas_price};
+    const TxPlace place{ledger::block_hash(*header), record.height, record.index,
+                        record.receipt.effective_gas_price};
     return tx_json(record.tx, &place);
 }
 
@@ -36,18 +37,27 @@ Answer get_receipt(const Backend& backend, const Params& params) {
     const auto header = backend.chain.header(record->height);
     ensure(header.has_value(), "a mined transaction has a block");
     return json::value(receipt_json(record->tx, record->receipt,
-                                    {ledger::block_hash(*header), record->height, header->time_s(), record->index,
-                                     record->first_log_index}));
+                                    {ledger::block_hash(*header), record->height, header->time_s(),
+                                     record->index, record->first_log_index}));
 }
 
 }  // namespace
 
 void register_eth_txs(Router& router, const Backend& backend) {
-    router.add({"eth_sendRawTransaction", "Takes a signed transaction; its hash.", {{"transaction", "Data"}}, "Hash",
+    router.add({"eth_sendRawTransaction",
+                "Takes a signed transaction; its hash.",
+                {{"transaction", "Data"}},
+                "Hash",
                 [&backend](const Params& params, Caller&) { return send_raw(backend, params); }});
-    router.add({"eth_getTransactionByHash", "A transaction, mined or pending.", {{"hash", "Hash"}}, "Transaction",
+    router.add({"eth_getTransactionByHash",
+                "A transaction, mined or pending.",
+                {{"hash", "Hash"}},
+                "Transaction",
                 [&backend](const Params& params, Caller&) { return get_tx(backend, params); }});
-    router.add({"eth_getTransactionReceipt", "What a mined transaction did.", {{"hash", "Hash"}}, "Receipt",
+    router.add({"eth_getTransactionReceipt",
+                "What a mined transaction did.",
+                {{"hash", "Hash"}},
+                "Receipt",
                 [&backend](const Params& params, Caller&) { return get_receipt(backend, params); }});
 }
 

@@ -11,9 +11,9 @@
 namespace retrace::node::rpc {
 
 struct HttpRequest {
-    std::string method;                            ///< "GET", "PUT", …
-    std::string target;                            ///< Path and query as sent, not decoded; starts with '/'.
-    std::map<std::string, std::string> headers;    ///< Names in lower case; of a repeated one the last.
+    std::string method;                          ///< "GET", "PUT", …
+    std::string target;                          ///< Path and query as sent, not decoded; starts with '/'.
+    std::map<std::string, std::string> headers;  ///< Names in lower case; of a repeated one the last.
     std::string body;
 };
 
@@ -28,8 +28,8 @@ struct HttpResponse {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpRoute {
-    std::string prefix;                            ///< Of the target: "/artifact/" or "/health".
-    std::size_t body_max = 0;                      ///< Larger bodies get status 413.
+    std::string prefix;        ///< Of the target: "/artifact/" or "/health".
+    std::size_t body_max = 0;  ///< Larger bodies get status 413.
     HttpHandler handler;
 };
 

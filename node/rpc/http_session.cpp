@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One HTTP connection: requests one after the other, JSON-RPC on POST, routes, upgrade to WebSocket.
-#include <limits>
+#include <spdlog/spdlog.h>
 
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
@@ -11,7 +11,7 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
-#include <spdlog/spdlog.h>
+#include <limits>
 
 #include "node/rpc/server_parts.hpp"
 
@@ -21,9 +21,13 @@ namespace {
 using HttpReply = http::response<http::string_body>;
 using RequestParser = http::request_parser<http::string_body>;
 
-std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+std::int64_t now_ns() {
+    return std::chrono::steady_clock::now().time_since_epoch().count();
+}
 
-std::string_view text(beast::string_view v) { return {v.data(), v.size()}; }
+std::string_view text(beast::string_view v) {
+    return {v.data(), v.size()};
+}
 
 /// The stream of a connection that others may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
@@ -83,7 +87,8 @@ HttpReply answer_rpc(const Shared& shared, const HttpMessage& request) {
     }
     // Only this type makes a browser ask first, so a page cannot post here behind its user's back.
     if (!is_json(request)) {
-        return make_reply(request, 415, "text/plain", "invalid content type, only application/json is supported\n");
+        return make_reply(request, 415, "text/plain",
+                          "invalid content type, only application/json is supported\n");
     }
     Caller caller;
     return make_reply(request, 200, "application/json", shared.dispatcher.handle(request.body(), caller));
@@ -101,7 +106,8 @@ HttpReply answer_route(const HttpRoute& route, const HttpMessage& message) {
     request.body = message.body();
     try {
         HttpResponse response = route.handler(request);
-        HttpReply reply = make_reply(message, response.status, response.content_type, std::move(response.body));
+        HttpReply reply =
+            make_reply(message, response.status, response.content_type, std::move(response.body));
         for (const auto& [name, value] : response.headers) reply.set(name, value);
         return reply;
     } catch (const std::exception& e) {
@@ -115,7 +121,8 @@ std::size_t body_limit(const Shared& shared, std::string_view target) {
     return route != nullptr ? route->body_max : shared.options.body_max;
 }
 
-net::awaitable<void> write_reply(HttpConnection& connection, const Shared& shared, HttpReply& reply, bool head_only) {
+net::awaitable<void> write_reply(HttpConnection& connection, const Shared& shared, HttpReply& reply,
+                                 bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
     connection.stream.expires_after(shared.options.read_timeout);
@@ -127,8 +134,8 @@ net::awaitable<void> write_reply(HttpConnection& connection, const Shared& share
     }
 }
 
-net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request, unsigned status,
-                            std::string why) {
+net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request,
+                            unsigned status, std::string why) {
     shared.count_refused();
     HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
     reply.keep_alive(false);
@@ -148,7 +155,8 @@ net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, con
 }
 
 /// Reads one request. nullopt: refused and answered, or the stream ended; the connection is done.
-net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared, bool first) {
+net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared,
+                                                        bool first) {
     RequestParser parser;
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit follows the head
     const auto& options = shared.options;
@@ -219,7 +227,8 @@ net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
     }
     if (malformed) {
         try {
-            co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400, "not an HTTP request\n");
+            co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400,
+                            "not an HTTP request\n");
         } catch (const boost::system::system_error&) {
             // The client is gone; there is nobody to tell.
         }

@@ -10,8 +10,8 @@ constexpr std::size_t kAlternativesMax = 1000;
 
 /// One value or an array of values; null and absent yield none.
 template <class T>
-Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, std::size_t max, const char* what,
-                                    Parsed<T> (*parse)(const json::value&)) {
+Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, std::size_t max,
+                                    const char* what, Parsed<T> (*parse)(const json::value&)) {
     std::vector<T> out;
     if (value == nullptr || value->is_null()) return out;
     const json::array* many = value->if_array();
@@ -55,7 +55,8 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index) {
     query.to = to;
     if (const json::value* hash = object->if_contains("blockHash"); hash != nullptr && !hash->is_null()) {
         if (object->contains("fromBlock") || object->contains("toBlock")) {
-            return invalid_params("cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other");
+            return invalid_params(
+                "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other");
         }
         RETRACE_TRY(value, argument(index, parse_hash(*hash)));
         query.block_hash = value;

@@ -14,9 +14,12 @@ void register_methods(Router& router, const Backend& backend) {
     register_eth_subscribe(router, backend);
     register_retrace_status(router, backend);
     register_retrace_state(router, backend);
-    router.add({"rpc.discover", "This document.", {}, "Object", [&router, &backend](const Params&, Caller&) -> Answer {
-                    return openrpc(router, backend.version);
-                }});
+    router.add(
+        {"rpc.discover",
+         "This document.",
+         {},
+         "Object",
+         [&router, &backend](const Params&, Caller&) -> Answer { return openrpc(router, backend.version); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -21,21 +21,25 @@ json::object schemas() {
     out["Array"] = json::object{{"title", "array"}, {"type", "array"}};
     out["Any"] = json::object{{"title", "anything"}};
     out["Block"] = json::object{{"title", "block, or null"}, {"type", json::array{"object", "null"}}};
-    out["Transaction"] = json::object{{"title", "transaction, or null"}, {"type", json::array{"object", "null"}}};
+    out["Transaction"] =
+        json::object{{"title", "transaction, or null"}, {"type", json::array{"object", "null"}}};
     out["Receipt"] = json::object{{"title", "receipt, or null"}, {"type", json::array{"object", "null"}}};
     out["Call"] = json::object{{"title", "call object"}, {"type", "object"}};
     out["Filter"] = json::object{{"title", "log filter"}, {"type", "object"}};
-    out["BlockTag"] = json::object{{"title", "latest, pending, safe, finalized, earliest, height, hash or block object"}};
+    out["BlockTag"] =
+        json::object{{"title", "latest, pending, safe, finalized, earliest, height, hash or block object"}};
     return out;
 }
 
-json::object schema_ref(const std::string& type) { return {{"$ref", "#/components/schemas/" + type}}; }
+json::object schema_ref(const std::string& type) {
+    return {{"$ref", "#/components/schemas/" + type}};
+}
 
 json::object describe(const Method& method) {
     json::array params;
     for (const ParamInfo& param : method.params) {
-        params.push_back(
-            json::object{{"name", param.name}, {"required", param.required}, {"schema", schema_ref(param.type)}});
+        params.push_back(json::object{
+            {"name", param.name}, {"required", param.required}, {"schema", schema_ref(param.type)}});
     }
     return {{"name", method.name},
             {"summary", method.summary},

@@ -57,12 +57,9 @@ Answer get_account(const Backend& backend, const Params& params) {
 json::value proof_json(const ledger::StateProof& proof) {
     json::array siblings;
     for (const Hash32& sibling : proof.proof.siblings) siblings.emplace_back(data(sibling));
-    json::object out{{"height", proof.height},
-                     {"state_root", data(proof.state_root)},
-                     {"leaf_key", data(proof.leaf_key)},
-                     {"value", data(View(proof.value))},
-                     {"siblings", std::move(siblings)},
-                     {"other", nullptr}};
+    json::object out{{"height", proof.height},           {"state_root", data(proof.state_root)},
+                     {"leaf_key", data(proof.leaf_key)}, {"value", data(View(proof.value))},
+                     {"siblings", std::move(siblings)},  {"other", nullptr}};
     if (proof.proof.other) {
         out["other"] = json::object{{"key", data(proof.proof.other->key)},
                                     {"value_hash", data(proof.proof.other->value_hash)}};
@@ -93,13 +90,20 @@ Answer get_proof(const Backend& backend, const Params& params) {
 
 void register_retrace_state(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"retrace_getSlots", "Bytes of contracts' slots [{contract, key}…], all at one height.",
-                {{"slots", "Array"}, block}, "Object",
+    router.add({"retrace_getSlots",
+                "Bytes of contracts' slots [{contract, key}…], all at one height.",
+                {{"slots", "Array"}, block},
+                "Object",
                 [&backend](const Params& params, Caller&) { return get_slots(backend, params); }});
-    router.add({"retrace_getAccount", "Nonce and balance at one height.", {{"address", "Address"}, block}, "Object",
+    router.add({"retrace_getAccount",
+                "Nonce and balance at one height.",
+                {{"address", "Address"}, block},
+                "Object",
                 [&backend](const Params& params, Caller&) { return get_account(backend, params); }});
-    router.add({"retrace_getProof", "Presence or absence of an account or a slot under a block's state root.",
-                {{"leaf", "Any"}, block}, "Object",
+    router.add({"retrace_getProof",
+                "Presence or absence of an account or a slot under a block's state root.",
+                {{"leaf", "Any"}, block},
+                "Object",
                 [&backend](const Params& params, Caller&) { return get_proof(backend, params); }});
 }
 

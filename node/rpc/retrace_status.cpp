@@ -11,18 +11,19 @@ json::value status(const Backend& backend) {
     const auto tip = backend.chain.tip();
     const engine::EngineStatus engine = backend.engine.status();
     const ledger::PoolStats pool = backend.pool.stats();
-    json::object out{{"version", backend.version},
-                     {"chain_id", backend.chain_id()},
-                     {"engine", backend.engine.name()},
-                     {"height", tip->header.height},
-                     {"block_hash", data(tip->hash)},
-                     {"block_time", tip->header.time_s()},
-                     {"app_hash", data(tip->header.state_root)},
-                     {"genesis_hash", data(backend.application.info().genesis_hash)},
-                     {"oldest_state", backend.chain.oldest_state()},
-                     {"syncing", engine.catching_up},
-                     {"halted", engine.halted},
-                     {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
+    json::object out{
+        {"version", backend.version},
+        {"chain_id", backend.chain_id()},
+        {"engine", backend.engine.name()},
+        {"height", tip->header.height},
+        {"block_hash", data(tip->hash)},
+        {"block_time", tip->header.time_s()},
+        {"app_hash", data(tip->header.state_root)},
+        {"genesis_hash", data(backend.application.info().genesis_hash)},
+        {"oldest_state", backend.chain.oldest_state()},
+        {"syncing", engine.catching_up},
+        {"halted", engine.halted},
+        {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
     if (engine.halted) out["reason"] = engine.reason;
     return out;
 }
@@ -40,9 +41,15 @@ json::value contracts(const Backend& backend) {
 }  // namespace
 
 void register_retrace_status(Router& router, const Backend& backend) {
-    router.add({"retrace_status", "Height, engine, pool and versions of this node.", {}, "Object",
+    router.add({"retrace_status",
+                "Height, engine, pool and versions of this node.",
+                {},
+                "Object",
                 [&backend](const Params&, Caller&) -> Answer { return status(backend); }});
-    router.add({"retrace_contracts", "Names, addresses and ABI of the native contracts.", {}, "Array",
+    router.add({"retrace_contracts",
+                "Names, addresses and ABI of the native contracts.",
+                {},
+                "Array",
                 [&backend](const Params&, Caller&) -> Answer { return contracts(backend); }});
 }
 

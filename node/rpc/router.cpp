@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/router.hpp"
 
-#include <algorithm>
-
 #include <spdlog/spdlog.h>
+
+#include <algorithm>
 
 namespace retrace::node::rpc {
 namespace {
@@ -18,8 +18,8 @@ std::string_view shortened(std::string_view name) {
 }
 
 std::size_t required_count(const Method& method) {
-    return static_cast<std::size_t>(
-        std::count_if(method.params.begin(), method.params.end(), [](const ParamInfo& p) { return p.required; }));
+    return static_cast<std::size_t>(std::count_if(method.params.begin(), method.params.end(),
+                                                  [](const ParamInfo& p) { return p.required; }));
 }
 
 }  // namespace
@@ -39,8 +39,8 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
     const Method* method = find(name);
     if (method == nullptr) {
         // The exact sentence matters: ethers degrades from filters to polling on it alone.
-        return rpc_error(kMethodNotFound, "the method " + std::string(shortened(name)) +
-                                              " does not exist/is not available");
+        return rpc_error(kMethodNotFound,
+                         "the method " + std::string(shortened(name)) + " does not exist/is not available");
     }
     for (std::size_t i = 0, n = required_count(*method); i < n; ++i) {
         if (i >= params.size() || params[i].is_null()) {

@@ -16,15 +16,16 @@ namespace retrace::node::rpc {
 struct Subscription {
     enum class Kind : std::uint8_t { new_heads, logs, pending_txs };
     Kind kind = Kind::new_heads;
-    ledger::LogFilter filter;      ///< Of logs.
-    bool full_txs = false;         ///< Of pending_txs: objects instead of hashes.
+    ledger::LogFilter filter;  ///< Of logs.
+    bool full_txs = false;     ///< Of pending_txs: objects instead of hashes.
 };
 
 /// The subscriptions of one WebSocket connection.
 class Subscriptions {
 public:
     virtual ~Subscriptions() = default;
-    /// Its id; an empty string when the connection holds too many. Events follow the answer that carries the id.
+    /// Its id; an empty string when the connection holds too many. Events follow the answer that carries the
+    /// id.
     virtual std::string add(Subscription subscription) = 0;
     virtual bool remove(const std::string& id) = 0;
 };
@@ -39,15 +40,15 @@ using Handler = std::function<Answer(const Params&, Caller&)>;
 
 struct ParamInfo {
     std::string name;
-    std::string type;              ///< A name of the schemas in openrpc.cpp.
-    bool required = true;          ///< Optional ones come last.
+    std::string type;      ///< A name of the schemas in openrpc.cpp.
+    bool required = true;  ///< Optional ones come last.
 };
 
 struct Method {
     std::string name;
     std::string summary;
     std::vector<ParamInfo> params;
-    std::string result;            ///< As ParamInfo::type.
+    std::string result;  ///< As ParamInfo::type.
     Handler handler;
 };
 

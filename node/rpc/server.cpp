@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/server.hpp"
 
-#include <algorithm>
-#include <limits>
-#include <thread>
+#include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/json/serialize.hpp>
-#include <spdlog/spdlog.h>
+#include <limits>
+#include <thread>
 
 #include "node/rpc/eth_json.hpp"
 #include "node/rpc/server_parts.hpp"
@@ -77,7 +77,8 @@ struct Server::Impl {
 
     net::awaitable<void> accept() {
         for (;;) {
-            tcp::socket socket = co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
+            tcp::socket socket =
+                co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
             shared->make_room();
             boost::system::error_code ignored;
             socket.set_option(tcp::no_delay(true), ignored);
@@ -86,7 +87,8 @@ struct Server::Impl {
         }
     }
 
-    /// An accept that fails for want of descriptors is tried again; the listener must not die of a full table.
+    /// An accept that fails for want of descriptors is tried again; the listener must not die of a full
+    /// table.
     net::awaitable<void> accept_for_ever() {
         net::steady_timer pause(shared->io);
         while (acceptor->is_open()) {
@@ -106,9 +108,13 @@ Server::Server(ServerOptions options, const Dispatcher& dispatcher) : impl_(std:
     impl_->shared = std::make_unique<Shared>(std::move(options), dispatcher);
 }
 
-Server::~Server() { stop(); }
+Server::~Server() {
+    stop();
+}
 
-void Server::route(HttpRoute route) { impl_->shared->routes.push_back(std::move(route)); }
+void Server::route(HttpRoute route) {
+    impl_->shared->routes.push_back(std::move(route));
+}
 
 Result<std::uint16_t> Server::bind() {
     Shared& shared = *impl_->shared;
@@ -149,7 +155,8 @@ void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
     std::shared_ptr<BlockEvent> event;
     for (const auto& connection : open) {
         if (!connection->is_websocket()) continue;
-        if (!event) event = std::make_shared<BlockEvent>(BlockEvent{block, json::serialize(header_json(*block))});
+        if (!event)
+            event = std::make_shared<BlockEvent>(BlockEvent{block, json::serialize(header_json(*block))});
         connection->on_block(event);
     }
 }

@@ -16,22 +16,22 @@ namespace retrace::node::rpc {
 
 struct ServerOptions {
     std::string host = "127.0.0.1";
-    std::uint16_t port = 8545;                     ///< 0: any free one.
-    unsigned threads = 2;                          ///< For sockets and JSON-RPC.
-    unsigned workers = 2;                          ///< For HTTP routes.
-    std::vector<std::string> cors_origins;         ///< "*" or exact origins.
-    std::size_t body_max = std::size_t{5} << 20;   ///< JSON-RPC over HTTP, and one WebSocket message.
-    std::size_t connections = 2048;                ///< One more pushes out the one that waits longest.
-    std::size_t subscriptions = 128;               ///< Of one connection.
+    std::uint16_t port = 8545;                         ///< 0: any free one.
+    unsigned threads = 2;                              ///< For sockets and JSON-RPC.
+    unsigned workers = 2;                              ///< For HTTP routes.
+    std::vector<std::string> cors_origins;             ///< "*" or exact origins.
+    std::size_t body_max = std::size_t{5} << 20;       ///< JSON-RPC over HTTP, and one WebSocket message.
+    std::size_t connections = 2048;                    ///< One more pushes out the one that waits longest.
+    std::size_t subscriptions = 128;                   ///< Of one connection.
     std::size_t unread_bytes = std::size_t{32} << 20;  ///< A client that reads slower than this is cut off.
-    std::chrono::seconds read_timeout{30};         ///< For a head, and for a body after it; also for a write.
-    std::chrono::seconds idle_timeout{120};        ///< Between requests.
+    std::chrono::seconds read_timeout{30};   ///< For a head, and for a body after it; also for a write.
+    std::chrono::seconds idle_timeout{120};  ///< Between requests.
 };
 
 struct ServerStats {
     std::size_t http_connections = 0;
     std::size_t ws_connections = 0;
-    std::uint64_t refused = 0;                     ///< Cut off because of a limit.
+    std::uint64_t refused = 0;  ///< Cut off because of a limit.
 };
 
 class Server {
@@ -42,8 +42,8 @@ public:
 
     /// Before `serve`. The longest prefix that fits a target wins.
     void route(HttpRoute route);
-    /// Takes the port, whose number it returns; an Error when it is in use or the host is no address of this machine.
-    /// Clients may connect from now on and are answered from `serve` on.
+    /// Takes the port, whose number it returns; an Error when it is in use or the host is no address of this
+    /// machine. Clients may connect from now on and are answered from `serve` on.
     Result<std::uint16_t> bind();
     void serve();
     /// Idempotent. Closes all connections; no handler runs after it returned.

@@ -3,16 +3,15 @@
 #pragma once
 
 #include <atomic>
-#include <map>
-#include <memory>
-#include <mutex>
-
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "node/rpc/server.hpp"
 
@@ -57,7 +56,10 @@ struct Shared {
     net::thread_pool workers;
 
     Shared(ServerOptions o, const Dispatcher& d)
-        : options(std::move(o)), dispatcher(d), io(static_cast<int>(options.threads)), workers(options.workers) {}
+        : options(std::move(o)),
+          dispatcher(d),
+          io(static_cast<int>(options.threads)),
+          workers(options.workers) {}
 
     std::uint64_t add(const std::shared_ptr<Connection>& connection);
     void remove(std::uint64_t id);
@@ -71,7 +73,8 @@ struct Shared {
 
 using HttpMessage = http::request<http::string_body>;
 
-/// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's handlers.
+/// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's
+/// handlers.
 net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream);
 /// Takes over a stream whose upgrade request was read.
 net::awaitable<void> serve_websocket(Shared& shared, beast::tcp_stream stream, HttpMessage request);

@@ -2,13 +2,12 @@
 // Ethereum's spelling of values in JSON: quantities without leading zeros, data in even hex, all lower case.
 #pragma once
 
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/value.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "ledger/types/address.hpp"
 #include "ledger/types/u256.hpp"
@@ -20,10 +19,18 @@ namespace retrace::node::rpc {
 namespace json = boost::json;
 
 std::string quantity(std::uint64_t v);
-inline std::string quantity(const ledger::U256& v) { return v.to_quantity(); }
-inline std::string data(View bytes) { return to_0x(bytes); }
-inline std::string data(const Hash32& hash) { return to_0x(view(hash)); }
-inline std::string data(const ledger::Address& address) { return ledger::to_0x(address); }
+inline std::string quantity(const ledger::U256& v) {
+    return v.to_quantity();
+}
+inline std::string data(View bytes) {
+    return to_0x(bytes);
+}
+inline std::string data(const Hash32& hash) {
+    return to_0x(view(hash));
+}
+inline std::string data(const ledger::Address& address) {
+    return ledger::to_0x(address);
+}
 
 /// The error is what is wrong, for a sentence "invalid argument 0: …".
 template <class T>
@@ -45,8 +52,8 @@ struct BlockRef {
     std::uint64_t height = 0;
     Hash32 hash;
 };
-/// A tag, a height, a hash, {"blockNumber"} or {"blockHash"}. `safe` and `finalized` are `latest`: a block that is
-/// here is final.
+/// A tag, a height, a hash, {"blockNumber"} or {"blockHash"}. `safe` and `finalized` are `latest`: a block
+/// that is here is final.
 Parsed<BlockRef> parse_block(const json::value& v);
 
 }  // namespace retrace::node::rpc

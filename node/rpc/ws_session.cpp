@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One WebSocket connection: JSON-RPC messages in, answers and events out through one bounded queue.
-#include <deque>
-#include <limits>
+#include <spdlog/spdlog.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -13,7 +12,8 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
 #include <boost/json/serialize.hpp>
-#include <spdlog/spdlog.h>
+#include <deque>
+#include <limits>
 
 #include "node/rpc/eth_json.hpp"
 #include "node/rpc/filters.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/wallet/key_folder.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-
-#include <sys/stat.h>
 
 #include "node/data_dir.hpp"
 
@@ -36,7 +36,8 @@ std::vector<KeyFile> KeyFolder::list() const {
         const auto address = text ? keystore_address(*text) : std::nullopt;
         if (address) out.push_back({entry.path().string(), *address});
     }
-    std::sort(out.begin(), out.end(), [](const KeyFile& a, const KeyFile& b) { return a.address < b.address; });
+    std::sort(out.begin(), out.end(),
+              [](const KeyFile& a, const KeyFile& b) { return a.address < b.address; });
     return out;
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -54,7 +53,8 @@ Read<Bytes> bytes_of(const json::object& from, const char* name) {
 
 Read<std::uint64_t> number_of(const json::object& from, const char* name) {
     const json::value* v = from.if_contains(name);
-    if (v == nullptr || !v->is_int64() || v->get_int64() < 0) return malformed(std::string(name) + " is no number");
+    if (v == nullptr || !v->is_int64() || v->get_int64() < 0)
+        return malformed(std::string(name) + " is no number");
     return static_cast<std::uint64_t>(v->get_int64());
 }
 
@@ -84,9 +84,11 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
         RETRACE_TRY(n, number_of(*params, "n"));
         RETRACE_TRY(r, number_of(*params, "r"));
         RETRACE_TRY(p, number_of(*params, "p"));
-        if (r > UINT32_MAX || p > UINT32_MAX) return fail(KeystoreError::unsupported, "scrypt: r or p over the limit");
-        derived = ledger::scrypt(view(passphrase), salt,
-                                 {n, static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(p)}, kDerivedSize);
+        if (r > UINT32_MAX || p > UINT32_MAX)
+            return fail(KeystoreError::unsupported, "scrypt: r or p over the limit");
+        derived =
+            ledger::scrypt(view(passphrase), salt,
+                           {n, static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(p)}, kDerivedSize);
     } else if (kdf == "pbkdf2") {
         RETRACE_TRY(prf, text_of(*params, "prf"));
         RETRACE_TRY(rounds, number_of(*params, "c"));
@@ -100,7 +102,9 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
     return std::move(derived).value();
 }
 
-Hash32 mac_of(View derived, View ciphertext) { return ledger::keccak256({derived.subspan(16, 16), ciphertext}); }
+Hash32 mac_of(View derived, View ciphertext) {
+    return ledger::keccak256({derived.subspan(16, 16), ciphertext});
+}
 
 std::string random_uuid() {
     std::array<std::uint8_t, 16> bytes{};
@@ -108,23 +112,28 @@ std::string random_uuid() {
     bytes[6] = static_cast<std::uint8_t>((bytes[6] & 0x0FU) | 0x40U);  // version 4
     bytes[8] = static_cast<std::uint8_t>((bytes[8] & 0x3FU) | 0x80U);  // RFC 4122
     const std::string hex = to_hex(bytes);
-    return hex.substr(0, 8) + '-' + hex.substr(8, 4) + '-' + hex.substr(12, 4) + '-' + hex.substr(16, 4) + '-' +
-           hex.substr(20);
+    return hex.substr(0, 8) + '-' + hex.substr(8, 4) + '-' + hex.substr(12, 4) + '-' + hex.substr(16, 4) +
+           '-' + hex.substr(20);
 }
 
 }  // namespace
 
 std::string_view slug(KeystoreError error) noexcept {
     switch (error) {
-        case KeystoreError::malformed: return "keystore_malformed";
-        case KeystoreError::unsupported: return "keystore_unsupported";
-        case KeystoreError::wrong_passphrase: return "wrong_passphrase";
-        case KeystoreError::bad_key: return "keystore_bad_key";
+        case KeystoreError::malformed:
+            return "keystore_malformed";
+        case KeystoreError::unsupported:
+            return "keystore_unsupported";
+        case KeystoreError::wrong_passphrase:
+            return "wrong_passphrase";
+        case KeystoreError::bad_key:
+            return "keystore_bad_key";
     }
     return "unknown";
 }
 
-Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text, std::string_view passphrase) {
+Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text,
+                                                            std::string_view passphrase) {
     RETRACE_TRY(crypto, parse_crypto(text));
     RETRACE_TRY(cipher, text_of(crypto, "cipher"));
     if (cipher != "aes-128-ctr") return fail(KeystoreError::unsupported, "cipher " + cipher.substr(0, 32));
@@ -174,14 +183,17 @@ std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view pass
     const Bytes ciphertext = ledger::aes_128_ctr(View(*derived).first(16), iv, key.bytes());
     const Hash32 mac = mac_of(*derived, ciphertext);
     ledger::wipe(*derived);
-    const json::object crypto{
-        {"cipher", "aes-128-ctr"},
-        {"cipherparams", {{"iv", to_hex(iv)}}},
-        {"ciphertext", to_hex(ciphertext)},
-        {"kdf", "scrypt"},
-        {"kdfparams",
-         {{"dklen", kDerivedSize}, {"n", params.n}, {"p", params.p}, {"r", params.r}, {"salt", to_hex(salt)}}},
-        {"mac", to_hex(view(mac))}};
+    const json::object crypto{{"cipher", "aes-128-ctr"},
+                              {"cipherparams", {{"iv", to_hex(iv)}}},
+                              {"ciphertext", to_hex(ciphertext)},
+                              {"kdf", "scrypt"},
+                              {"kdfparams",
+                               {{"dklen", kDerivedSize},
+                                {"n", params.n},
+                                {"p", params.p},
+                                {"r", params.r},
+                                {"salt", to_hex(salt)}}},
+                              {"mac", to_hex(view(mac))}};
     const json::object file{{"address", ledger::to_0x(key.address()).substr(2)},
                             {"crypto", crypto},
                             {"id", random_uuid()},

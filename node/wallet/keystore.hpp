@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keystore V3 files (Web3 Secret Storage): a private key under a passphrase. Reads scrypt and PBKDF2, writes scrypt.
+// Keystore V3 files (Web3 Secret Storage): a private key under a passphrase. Reads scrypt and PBKDF2, writes
+// scrypt.
 #pragma once
 
 #include <string>
@@ -17,10 +18,11 @@ inline constexpr ledger::ScryptParams kStandardScrypt{262'144, 8, 1};
 inline constexpr ledger::ScryptParams kLightScrypt{4'096, 8, 1};
 
 enum class KeystoreError : std::uint8_t {
-    malformed = 1,        ///< Not the JSON of a V3 keystore.
-    unsupported = 2,      ///< Another version, cipher or key derivation, or parameters over the limits.
-    wrong_passphrase = 3, ///< The MAC does not match: a wrong passphrase or damaged bytes; nobody can tell which.
-    bad_key = 4,          ///< Decrypts to no private key, or to another than the file's address.
+    malformed = 1,    ///< Not the JSON of a V3 keystore.
+    unsupported = 2,  ///< Another version, cipher or key derivation, or parameters over the limits.
+    wrong_passphrase =
+        3,        ///< The MAC does not match: a wrong passphrase or damaged bytes; nobody can tell which.
+    bad_key = 4,  ///< Decrypts to no private key, or to another than the file's address.
 };
 std::string_view slug(KeystoreError error) noexcept;
 
@@ -30,7 +32,8 @@ struct KeystoreFailure {
 };
 
 /// `json` of at most 64 KiB.
-Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view json, std::string_view passphrase);
+Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view json,
+                                                            std::string_view passphrase);
 /// The address that the file claims, without decrypting; nullopt when it has none.
 std::optional<ledger::Address> keystore_address(std::string_view json);
 std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view passphrase,

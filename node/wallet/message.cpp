@@ -6,7 +6,10 @@
 namespace retrace::node::wallet {
 
 Hash32 personal_digest(View message) {
-    const std::string head = "\x19" "Ethereum Signed Message:\n" + std::to_string(message.size());
+    const std::string head =
+        "\x19"
+        "Ethereum Signed Message:\n" +
+        std::to_string(message.size());
     return ledger::keccak256({view(head), message});
 }
 

@@ -18,8 +18,8 @@ std::string mnemonic_of(View entropy);
 Result<Bytes> entropy_of(std::string_view mnemonic);
 
 using Seed = std::array<std::uint8_t, 64>;
-/// PBKDF2-HMAC-SHA512 with 2048 rounds. BIP-39 asks for NFKD: ASCII is in that form already, and other characters
-/// are refused rather than hashed in a form that another wallet would not reproduce.
+/// PBKDF2-HMAC-SHA512 with 2048 rounds. BIP-39 asks for NFKD: ASCII is in that form already, and other
+/// characters are refused rather than hashed in a form that another wallet would not reproduce.
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase);
 
 /// A node of the BIP-32 tree.
@@ -37,6 +37,7 @@ Result<std::vector<std::uint32_t>> parse_path(std::string_view path);
 Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path);
 
 /// m/44'/60'/0'/0/index, which is what Ethereum's wallets call account `index`.
-Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase, std::uint32_t index);
+Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
+                                      std::uint32_t index);
 
 }  // namespace retrace::node::wallet

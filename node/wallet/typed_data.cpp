@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // EIP-712: keccak256(0x1901 ‖ domainSeparator ‖ hashStruct(message)).
+#include <boost/json/parse.hpp>
 #include <charconv>
 #include <map>
 #include <set>
 #include <vector>
-
-#include <boost/json/parse.hpp>
 
 #include "ledger/crypto/keccak.hpp"
 #include "ledger/types/u256.hpp"
@@ -28,7 +27,9 @@ struct Member {
 };
 using Types = std::map<std::string, std::vector<Member>>;
 
-std::string_view text_of(const json::string& s) { return {s.data(), s.size()}; }
+std::string_view text_of(const json::string& s) {
+    return {s.data(), s.size()};
+}
 
 Unexpected<Error> misfit(const std::string& name, const std::string& why) {
     return error("typed data: " + name + ": " + why);
@@ -71,7 +72,8 @@ Result<Word> encode_integer(const std::string& name, const json::value& v, unsig
     unsigned used = 256;
     while (used > 0 && (be[(256 - used) / 8] >> ((used - 1) % 8) & 1) == 0) --used;
     bool is_power = used > 0;  // a negative number may be exactly -2^(bits-1)
-    for (unsigned i = 1; i < used; ++i) is_power = is_power && (be[31 - (i - 1) / 8] >> ((i - 1) % 8) & 1) == 0;
+    for (unsigned i = 1; i < used; ++i)
+        is_power = is_power && (be[31 - (i - 1) / 8] >> ((i - 1) % 8) & 1) == 0;
     const bool fits = used <= magnitude_bits || (negative && used == magnitude_bits + 1 && is_power);
     if (!fits) return misfit(name, "the number does not fit its type");
     Word out = be;
@@ -159,7 +161,8 @@ private:
         if (items == nullptr) return misfit(name, "not an array");
         if (depth > kDepthMax) return misfit(name, "nested too deep");
         const std::string size = type.substr(open + 1, type.size() - open - 2);
-        if (!size.empty() && size != std::to_string(items->size())) return misfit(name, "wrong number of items");
+        if (!size.empty() && size != std::to_string(items->size()))
+            return misfit(name, "wrong number of items");
         Bytes encoded;
         for (const json::value& item : *items) {
             RETRACE_TRY(word, encode_value(name, type.substr(0, open), item, depth + 1));

@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rpc_world.hpp"
+#include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
 namespace {
 
-int code_of(const std::string& answer) { return static_cast<int>(json::parse(answer).at("error").at("code").as_int64()); }
+int code_of(const std::string& answer) {
+    return static_cast<int>(json::parse(answer).at("error").at("code").as_int64());
+}
 
 TEST(RpcEnvelope, EchoesTheIdOfAnyKind) {
     RpcWorld world;
@@ -24,7 +26,10 @@ TEST(RpcEnvelope, DoesNotAnswerNotifications) {
     EXPECT_EQ(world.raw(R"({"jsonrpc":"2.0","method":"eth_chainId"})"), "");
     EXPECT_EQ(world.raw(R"([{"jsonrpc":"2.0","method":"eth_chainId"}])"), "");
     EXPECT_EQ(json::parse(world.raw(R"([{"jsonrpc":"2.0","method":"eth_chainId"},
-                                        {"jsonrpc":"2.0","id":7,"method":"eth_chainId"}])")).as_array().size(), 1U);
+                                        {"jsonrpc":"2.0","id":7,"method":"eth_chainId"}])"))
+                  .as_array()
+                  .size(),
+              1U);
 }
 
 TEST(RpcEnvelope, RefusesWhatIsNoRequest) {
@@ -38,16 +43,18 @@ TEST(RpcEnvelope, RefusesWhatIsNoRequest) {
     const json::value batch = json::parse(world.raw("[1]"));
     ASSERT_TRUE(batch.is_array());
     EXPECT_EQ(batch.at(0).at("error").at("code"), -32600);
-    EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{"a":1}})")), -32602);
-    EXPECT_EQ(json::parse(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null})")).at("result"),
+    EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{"a":1}})")),
+              -32602);
+    EXPECT_EQ(json::parse(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null})"))
+                  .at("result"),
               "0x1c82");
 }
 
 TEST(RpcEnvelope, RefusesWhatIsNoJson) {
     RpcWorld world;
-    for (const std::string& bad :
-         {std::string(""), std::string("{"), std::string("{\"a\":}"), std::string("\xff\xfe"), std::string("{}x"),
-          std::string("\"\xc3\x28\""), std::string("[1,]"), std::string(1, '\0'), std::string("nul")}) {
+    for (const std::string& bad : {std::string(""), std::string("{"), std::string("{\"a\":}"),
+                                   std::string("\xff\xfe"), std::string("{}x"), std::string("\"\xc3\x28\""),
+                                   std::string("[1,]"), std::string(1, '\0'), std::string("nul")}) {
         const json::value answer = json::parse(world.raw(bad));
         EXPECT_EQ(answer.at("error").at("code"), -32700) << bad;
         EXPECT_TRUE(answer.at("id").is_null());

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rpc_world.hpp"
+#include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
 namespace {
@@ -12,7 +12,9 @@ const std::string kFirst = "0x11" + std::string(62, '0');
 const std::string kSecond = "0x22" + std::string(62, '0');
 const std::string kOther = "0x33" + std::string(62, '0');
 
-std::string toy() { return ledger::to_0x(ToyExecutor::contract()); }
+std::string toy() {
+    return ledger::to_0x(ToyExecutor::contract());
+}
 
 std::string emit(RpcWorld& world, std::uint8_t what) {
     return world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit, what}));
@@ -59,14 +61,18 @@ TEST(RpcLogs, FilterByAddressAndTopics) {
 
 TEST(RpcLogs, RefuseWhatIsTooMuchOrWrong) {
     RpcWorld world;
-    const auto code = [&world](const json::object& filter) { return world.error("eth_getLogs", {filter}).at("code"); };
+    const auto code = [&world](const json::object& filter) {
+        return world.error("eth_getLogs", {filter}).at("code");
+    };
     EXPECT_EQ(code({{"topics", json::array(5, json::value())}}), -32602);
     EXPECT_EQ(code({{"topics", kFirst}}), -32602);
     EXPECT_EQ(code({{"address", json::array(1001, json::value(toy()))}}), -32602);
     EXPECT_EQ(code({{"blockHash", kFirst}, {"fromBlock", "0x0"}}), -32602);
-    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"blockHash", kFirst}}}).at("message"), "unknown block");
-    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"fromBlock", "0x5"}, {"toBlock", "0x2"}}}).at("message"),
-              "invalid block range params");
+    EXPECT_EQ(world.error("eth_getLogs", {json::object{{"blockHash", kFirst}}}).at("message"),
+              "unknown block");
+    EXPECT_EQ(
+        world.error("eth_getLogs", {json::object{{"fromBlock", "0x5"}, {"toBlock", "0x2"}}}).at("message"),
+        "invalid block range params");
 }
 
 TEST(RpcFilters, TellOnlyWhatIsNew) {
@@ -94,7 +100,8 @@ TEST(RpcFilters, GiveTheirWholeRange) {
     world.mine();
     const json::value logs = world.result("eth_newFilter", {json::object{{"fromBlock", "0x0"}}});
     EXPECT_EQ(world.result("eth_getFilterLogs", {logs}).as_array().size(), 1U);
-    EXPECT_EQ(world.error("eth_getFilterLogs", {world.result("eth_newBlockFilter")}).at("message"), "filter not found");
+    EXPECT_EQ(world.error("eth_getFilterLogs", {world.result("eth_newBlockFilter")}).at("message"),
+              "filter not found");
 }
 
 TEST(RpcFilters, DieWhenNobodyAsks) {

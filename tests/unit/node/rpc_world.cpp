@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "rpc_world.hpp"
-
-#include <map>
+#include "tests/unit/node/rpc_world.hpp"
 
 #include <gtest/gtest.h>
-
 #include <unistd.h>
+
+#include <map>
 
 #include "node/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
@@ -28,14 +27,17 @@ ledger::Address ToyExecutor::contract() {
     return *ledger::parse_address("0x0000000000000000000000000000000000001001");
 }
 
-ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call) const {
+ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockContext&,
+                                     const ledger::Call& call) const {
     ledger::CallResult out;
     out.gas_used = 1000;
     out.ok = true;
     if (!state.transfer(call.sender, call.to, call.value)) out.ok = false;
     const std::uint8_t op = call.data.empty() ? std::uint8_t{echo} : call.data[0];
     switch (op) {
-        case echo: out.output = to_bytes(call.data); break;
+        case echo:
+            out.output = to_bytes(call.data);
+            break;
         case fail_text:
             out.ok = false;
             out.output = *from_hex(
@@ -49,12 +51,17 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
             out.output = *from_hex("deadbeef00");
             out.revert_reason = "custom: a reason";
             break;
-        case fail_empty: out.ok = false; break;
-        case store: state.set_slot(call.to, call.data.subspan(1, 1), to_bytes(call.data.subspan(2))); break;
+        case fail_empty:
+            out.ok = false;
+            break;
+        case store:
+            state.set_slot(call.to, call.data.subspan(1, 1), to_bytes(call.data.subspan(2)));
+            break;
         case emit:
             out.logs.push_back({call.to, {Hash32{{0x11}}, Hash32{{0x22}}}, to_bytes(call.data.subspan(1))});
             break;
-        default: out.ok = false;
+        default:
+            out.ok = false;
     }
     if (!out.ok) out.logs.clear();
     return out;
@@ -85,7 +92,8 @@ RpcWorld::RpcWorld() {
     options.clock = [this] { return clock_ns_ += 1'000'000'000; };
     engine = std::make_unique<engine::SoloEngine>(std::move(options));
     EXPECT_TRUE(engine->start(*application).has_value());
-    backend = std::make_unique<rpc::Backend>(rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
+    backend = std::make_unique<rpc::Backend>(
+        rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
     backend->contracts.push_back({"IToy", ToyExecutor::contract(), "[]"});
     register_methods(router, *backend);
     dispatcher = std::make_unique<rpc::Dispatcher>(router, rpc::DispatchLimits{});
@@ -139,6 +147,8 @@ void RpcWorld::mine() {
     EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
 }
 
-std::string text(const json::value& v) { return v.is_string() ? std::string(v.get_string().c_str()) : json::serialize(v); }
+std::string text(const json::value& v) {
+    return v.is_string() ? std::string(v.get_string().c_str()) : json::serialize(v);
+}
 
 }  // namespace retrace::node::test

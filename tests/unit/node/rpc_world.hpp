@@ -2,11 +2,10 @@
 // A chain in memory with a toy contract, its application, engine and JSON-RPC table, for tests.
 #pragma once
 
+#include <boost/json.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
-
-#include <boost/json.hpp>
 
 #include "ledger/storage/store.hpp"
 #include "node/application.hpp"
@@ -42,7 +41,9 @@ public:
                             const ledger::Call& call) const override;
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                  const ledger::Call& call) const override;
-    std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext&) const override { return {}; }
+    std::vector<ledger::Log> begin_block(ledger::State&, const ledger::BlockContext&) const override {
+        return {};
+    }
     void genesis(ledger::State&, View) const override {}
     void check_invariants(const ledger::StateView&, const ledger::State&) const override {}
 };
@@ -75,7 +76,7 @@ public:
     ledger::Mempool pool;
     std::unique_ptr<LedgerApplication> application;
     std::unique_ptr<engine::SoloEngine> engine;
-    std::chrono::steady_clock::time_point now{};   ///< The filters' clock.
+    std::chrono::steady_clock::time_point now{};  ///< The filters' clock.
     rpc::FilterStore filters{[this] { return now; }};
     std::unique_ptr<rpc::Backend> backend;
     rpc::Router router;

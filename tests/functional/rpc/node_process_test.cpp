@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// `retrace node` as a process: it serves, it refuses what it must, and `kill -9` costs nothing that was
+// confirmed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "node/client/rpc_client.hpp"
+#include "node/demo/process.hpp"
+
+namespace retrace::node {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+const std::string kReceiver = "0x00000000000000000000000000000000000000bb";
+
+class NodeProcess : public testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = std::filesystem::temp_directory_path() /
+                  ("retrace_functional_" + std::to_string(::getpid()) + "_" + std::to_string(counter_++));
+        std::filesystem::create_directories(folder_);
+        const auto port = free_port();
+        ASSERT_TRUE(port.has_value());
+        port_ = std::to_string(*port);
+        url_ = "http://127.0.0.1:" + port_;
+    }
+    void TearDown() override {
+        node_.reset();
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+    std::vector<std::string> node_arguments() const {
+        return {"node",       "--dev", "--data-dir", (folder_ / "data").string(),
+                "--rpc-port", port_,   "--block-ms", "100"};
+    }
+
+    void start_node() {
+        auto started = Process::start(RETRACE_PROGRAM, node_arguments(), folder_ / "node.log");
+        ASSERT_TRUE(started.has_value());
+        node_.emplace(std::move(started).value());
+        const auto end = std::chrono::steady_clock::now() + 30s;
+        while (std::chrono::steady_clock::now() < end) {
+            if (client().height()) return;
+            ASSERT_TRUE(node_->running()) << text("node.log");
+            std::this_thread::sleep_for(20ms);
+        }
+        FAIL() << "the node does not answer: " << text("node.log");
+    }
+
+    RpcClient client() const { return std::move(RpcClient::connect(url_)).value(); }
+
+    ledger::U256 balance() const {
+        auto rpc = client();
+        const auto account = rpc.account(*ledger::parse_address(kReceiver));
+        EXPECT_TRUE(account.has_value());
+        return account ? account->balance : ledger::U256{};
+    }
+
+    /// Runs `retrace ARGUMENTS` to its end; the exit code.
+    int run(const std::vector<std::string>& arguments) {
+        std::filesystem::remove(folder_ / "run.log");
+        auto child = Process::start(RETRACE_PROGRAM, arguments, folder_ / "run.log");
+        EXPECT_TRUE(child.has_value());
+        const auto end = std::chrono::steady_clock::now() + 60s;
+        while (child->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
+        const auto status = child->exit_status();
+        return status.value_or(-1);
+    }
+    int send_one_coin() {
+        return run(
+            {"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--node", url_});
+    }
+
+    std::string text(const std::string& name) const {
+        std::ifstream file(folder_ / name);
+        std::ostringstream out;
+        out << file.rdbuf();
+        return out.str();
+    }
+
+    static inline int counter_ = 0;
+    std::filesystem::path folder_;
+    std::string port_, url_;
+    std::optional<Process> node_;
+};
+
+const ledger::U256 kCoin{1'000'000'000'000'000'000};
+
+TEST_F(NodeProcess, KeepsAConfirmedTransferThroughKill) {
+    start_node();
+    ASSERT_EQ(send_one_coin(), 0) << text("run.log");
+    EXPECT_EQ(balance(), kCoin);
+    node_->kill();
+    start_node();
+    EXPECT_EQ(balance(), kCoin);
+    EXPECT_EQ(send_one_coin(), 0) << text("run.log");
+    EXPECT_EQ(balance(), kCoin * ledger::U256{2});
+}
+
+TEST_F(NodeProcess, LosesNothingThatWasConfirmedWhenItIsKilledAtRandomMoments) {
+    const std::uint32_t seed = std::random_device{}();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    std::uint64_t confirmed = 0;
+    std::uint64_t unknown = 0;  // was under way when the node died
+    for (int round = 0; round < 5; ++round) {
+        start_node();
+        std::thread killer([this, pause = random() % 1500] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(200 + pause));
+            node_->kill();
+        });
+        while (send_one_coin() == 0) ++confirmed;
+        ++unknown;
+        killer.join();
+    }
+    start_node();
+    std::this_thread::sleep_for(500ms);  // what waited in the pool may still come
+    EXPECT_GE(balance(), kCoin * ledger::U256{confirmed});
+    EXPECT_LE(balance(), kCoin * ledger::U256{confirmed + unknown});
+    node_->stop();
+    EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "data").string(), "--verify-db"}), 0)
+        << text("run.log");
+}
+
+TEST_F(NodeProcess, EndsCleanlyOnSigterm) {
+    start_node();
+    node_->send(SIGTERM);
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (node_->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(node_->exit_status(), 0);
+}
+
+TEST_F(NodeProcess, RefusesADirectoryInUseAndAPortInUse) {
+    start_node();
+    EXPECT_EQ(run(node_arguments()), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("in use by another process"));
+    EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "other").string(), "--rpc-port", port_}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("port in use"));
+}
+
+TEST_F(NodeProcess, RefusesAnotherChainsDirectory) {
+    start_node();
+    node_->stop();
+    std::ofstream(folder_ / "genesis.json") << R"({"chainId": 5, "alloc": {}})";
+    EXPECT_EQ(run({"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir",
+                   (folder_ / "data").string(), "--rpc-port", port_}),
+              1);
+    EXPECT_THAT(text("run.log"), HasSubstr("belongs to another chain"));
+}
+
+TEST_F(NodeProcess, RefusesWrongUsageWithTwo) {
+    EXPECT_EQ(run({"node", "--dev", "--data-dir", (folder_ / "data").string(), "--rpc-host", "0.0.0.0"}), 2);
+    EXPECT_THAT(text("run.log"), HasSubstr("loopback only"));
+    EXPECT_EQ(run({"node", "--dev"}), 2);
+    EXPECT_EQ(run({"node", "--no-such-flag"}), 2);
+    EXPECT_EQ(run({}), 2);
+    EXPECT_EQ(run({"version"}), 0);
+}
+
+TEST_F(NodeProcess, TheWalletReportsWhatWentWrong) {
+    EXPECT_EQ(send_one_coin(), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("no answer from the node"));
+    start_node();
+    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "99000000", "--node",
+                   url_}),
+              1);
+    EXPECT_THAT(text("run.log"), HasSubstr("insufficient funds"));
+    EXPECT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", "0x1", "--value", "1", "--node", url_}),
+              1);
+    EXPECT_THAT(text("run.log"), HasSubstr("not an address"));
+}
+
+TEST_F(NodeProcess, KeysAreMadeListedAndUsed) {
+    std::ofstream(folder_ / "pass") << "secret\n";
+    const std::string keys = (folder_ / "keys").string();
+    const std::string pass = (folder_ / "pass").string();
+    ASSERT_EQ(run({"wallet", "new", "--keys", keys, "--passphrase-file", pass, "--light", "--json"}), 0);
+    const std::string made = text("run.log");
+    const std::size_t at = made.find("0x");
+    ASSERT_NE(at, std::string::npos) << made;
+    const std::string address = made.substr(at, 42);
+    ASSERT_EQ(run({"wallet", "list", "--keys", keys}), 0);
+    EXPECT_THAT(text("run.log"), HasSubstr(address));
+    ASSERT_EQ(run({"wallet", "sign", "--keys", keys, "--key", address, "--passphrase-file", pass, "hello"}),
+              0);
+    std::string signature = text("run.log");
+    signature.pop_back();
+    EXPECT_EQ(run({"wallet", "verify", "--address", address, "--signature", signature, "hello"}), 0);
+    EXPECT_EQ(run({"wallet", "verify", "--address", address, "--signature", signature, "hullo"}), 1);
+    std::ofstream(folder_ / "wrong") << "guess\n";
+    EXPECT_EQ(run({"wallet", "sign", "--keys", keys, "--key", address, "--passphrase-file",
+                   (folder_ / "wrong").string(), "hello"}),
+              1);
+    EXPECT_THAT(text("run.log"), HasSubstr("wrong passphrase"));
+}
+
+}  // namespace
+}  // namespace retrace::node

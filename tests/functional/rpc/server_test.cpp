@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+// The server over real loopback sockets: HTTP, WebSocket, limits, and clients that mean no good.
+#include "node/rpc/server.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
+#include <thread>
+
+#include "tests/unit/node/rpc_world.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using tcp = net::ip::tcp;
+using testing::HasSubstr;
+
+const std::string kChainId = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId"})";
+
+struct Served {
+    explicit Served(rpc::ServerOptions options = {}) {
+        options.port = 0;
+        if (options.cors_origins.empty()) options.cors_origins = {"https://wallet.example"};
+        server = std::make_unique<rpc::Server>(std::move(options), *world.dispatcher);
+        server->route({"/hello", 10, [](const rpc::HttpRequest& request) {
+                           if (request.body == "throw") throw std::runtime_error("bug");
+                           return rpc::HttpResponse{
+                               200,
+                               "text/plain",
+                               {{"X-Seen", request.headers.at("host")}},
+                               request.method + " " + request.target + " " + request.body};
+                       }});
+        const auto bound = server->bind();
+        EXPECT_TRUE(bound.has_value());
+        port = *bound;
+        server->serve();
+        Listener listener;
+        listener.on_block = [this](const auto& block) { server->publish(block); };
+        listener.on_pending = [this](const ledger::TxPtr& tx) { server->publish(tx); };
+        world.application->listen(std::move(listener));
+    }
+
+    RpcWorld world;
+    std::unique_ptr<rpc::Server> server;
+    std::uint16_t port = 0;
+};
+
+/// A blocking client; reads give up after ten seconds.
+class Client {
+public:
+    explicit Client(std::uint16_t port) : socket_(io_) {
+        socket_.connect({net::ip::make_address("127.0.0.1"), port});
+        timeval patience{10, 0};
+        ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    }
+
+    void write(const std::string& bytes) { net::write(socket_, net::buffer(bytes)); }
+
+    using Reply = http::response<http::string_body>;
+    Reply read() {
+        Reply reply;
+        http::read(socket_, buffer_, reply);
+        return reply;
+    }
+    Reply post(const std::string& body, const std::string& type = "application/json",
+               const std::string& more = "") {
+        write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: " + type +
+              "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more + "\r\n" + body);
+        return read();
+    }
+    Reply request(const std::string& line, const std::string& headers = "", const std::string& body = "") {
+        write(line + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + body);
+        return read();
+    }
+    bool closed() {
+        char byte = 0;
+        boost::system::error_code failed;
+        socket_.read_some(net::buffer(&byte, 1), failed);
+        return failed == net::error::eof || failed == net::error::connection_reset;
+    }
+
+private:
+    net::io_context io_;
+    tcp::socket socket_;
+    beast::flat_buffer buffer_;
+};
+
+class WsClient {
+public:
+    explicit WsClient(std::uint16_t port, const std::string& origin = "") : ws_(io_) {
+        ws_.next_layer().connect({net::ip::make_address("127.0.0.1"), port});
+        timeval patience{10, 0};
+        ::setsockopt(ws_.next_layer().native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        ws_.set_option(
+            beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
+                if (!origin.empty()) request.set(http::field::origin, origin);
+            }));
+        ws_.handshake("localhost", "/");
+    }
+    void write(const std::string& message) { ws_.write(net::buffer(message)); }
+    json::value read() {
+        beast::flat_buffer buffer;
+        ws_.read(buffer);
+        return json::parse(beast::buffers_to_string(buffer.data()));
+    }
+    json::value call(const std::string& method, json::array params) {
+        write(json::serialize(
+            json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}));
+        return read().at("result");
+    }
+
+private:
+    net::io_context io_;
+    beast::websocket::stream<tcp::socket> ws_;
+};
+
+TEST(RpcServer, AnswersOverAKeptConnection) {
+    Served served;
+    Client client(served.port);
+    for (int i = 0; i < 3; ++i) {
+        const auto reply = client.post(kChainId);
+        EXPECT_EQ(reply.result_int(), 200U);
+        EXPECT_EQ(reply[http::field::content_type], "application/json");
+        EXPECT_EQ(json::parse(reply.body()).at("result"), "0x1c82");
+    }
+    EXPECT_EQ(client.post(R"({"jsonrpc":"2.0","method":"eth_chainId"})").body(), "");
+    EXPECT_EQ(client.post("{").result_int(), 200U);
+}
+
+TEST(RpcServer, AsksForJson) {
+    Served served;
+    Client client(served.port);
+    EXPECT_EQ(client.post(kChainId, "text/plain").result_int(), 415U);
+    EXPECT_EQ(client.post(kChainId, "application/json; charset=utf-8").result_int(), 200U);
+    EXPECT_EQ(client.request("GET /").result_int(), 405U);
+}
+
+TEST(RpcServer, SendsCorsHeadersToThoseOnTheList) {
+    Served served;
+    Client client(served.port);
+    const auto allowed = client.request("OPTIONS /", "Origin: https://wallet.example\r\n");
+    EXPECT_EQ(allowed.result_int(), 204U);
+    EXPECT_EQ(allowed[http::field::access_control_allow_origin], "https://wallet.example");
+    EXPECT_THAT(std::string(allowed[http::field::access_control_allow_headers]), HasSubstr("content-type"));
+    const auto other = client.request("OPTIONS /", "Origin: https://evil.example\r\n");
+    EXPECT_EQ(other.count(http::field::access_control_allow_origin), 0U);
+    const auto post = client.post(kChainId, "application/json", "Origin: https://wallet.example\r\n");
+    EXPECT_EQ(post[http::field::access_control_allow_origin], "https://wallet.example");
+    EXPECT_ANY_THROW(WsClient(served.port, "https://evil.example"));
+    EXPECT_NO_THROW(WsClient(served.port, "https://wallet.example"));
+}
+
+TEST(RpcServer, GivesRoutesTheirRequests) {
+    Served served;
+    Client client(served.port);
+    const auto reply = client.request("PUT /hello/x?y=1", "Content-Length: 3\r\n", "abc");
+    EXPECT_EQ(reply.body(), "PUT /hello/x?y=1 abc");
+    EXPECT_EQ(reply["X-Seen"], "x");
+    EXPECT_EQ(client.request("PUT /hello", "Content-Length: 5\r\n", "throw").result_int(), 500U);
+    EXPECT_EQ(client.request("PUT /hello", "Content-Length: 11\r\n").result_int(), 413U);
+    EXPECT_TRUE(client.closed());
+}
+
+TEST(RpcServer, RefusesBodiesOverTheLimit) {
+    Served served;
+    Client declared(served.port);
+    EXPECT_EQ(declared.request("POST /", "Content-Type: application/json\r\nContent-Length: 5242881\r\n")
+                  .result_int(),
+              413U);
+    Client chunked(served.port);
+    chunked.write(
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const std::string chunk = "80000\r\n" + std::string(0x80000, ' ') + "\r\n";
+    try {
+        for (int i = 0; i < 11; ++i) chunked.write(chunk);
+        EXPECT_EQ(chunked.read().result_int(), 413U);
+    } catch (const boost::system::system_error&) {
+        // The server closed before all was sent: as good a refusal.
+    }
+    Client fine(served.port);
+    const std::string big(4'000'000, ' ');
+    EXPECT_EQ(fine.post(big + kChainId).result_int(), 200U);
+}
+
+TEST(RpcServer, AnswersWhatIsNotHttp) {
+    Served served;
+    Client client(served.port);
+    client.write("\x16\x03\x01 hello\r\n\r\n");
+    EXPECT_EQ(client.read().result_int(), 400U);
+    Client long_header(served.port);
+    long_header.write("GET / HTTP/1.1\r\nX: " + std::string(20'000, 'a') + "\r\n\r\n");
+    EXPECT_EQ(long_header.read().result_int(), 400U);
+}
+
+TEST(RpcServer, ClosesConnectionsThatSayNothing) {
+    rpc::ServerOptions options;
+    options.read_timeout = std::chrono::seconds(1);
+    Served served(options);
+    Client silent(served.port);
+    Client half(served.port);
+    half.write("POST / HTTP/1.1\r\nContent-Le");
+    Client body(served.port);
+    body.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{");
+    EXPECT_TRUE(silent.closed());
+    EXPECT_TRUE(half.closed());
+    EXPECT_TRUE(body.closed());
+}
+
+TEST(RpcServer, ACrowdOfHalfOpenConnectionsKeepsNobodyOut) {
+    rpc::ServerOptions options;
+    options.connections = 20;
+    Served served(options);
+    std::vector<std::unique_ptr<Client>> crowd;
+    for (int i = 0; i < 100; ++i) crowd.push_back(std::make_unique<Client>(served.port));
+    Client client(served.port);
+    EXPECT_EQ(client.post(kChainId).result_int(), 200U);
+    EXPECT_LE(served.server->stats().http_connections, 21U);
+    EXPECT_GE(served.server->stats().refused, 70U);
+    EXPECT_TRUE(crowd.front()->closed());
+}
+
+TEST(RpcServer, SaysWhenThePortIsTaken) {
+    Served served;
+    rpc::ServerOptions options;
+    options.port = served.port;
+    rpc::Server second(options, *served.world.dispatcher);
+    const auto bound = second.bind();
+    ASSERT_FALSE(bound.has_value());
+    EXPECT_THAT(bound.error().message, HasSubstr("port in use: 127.0.0.1:" + std::to_string(served.port)));
+    options.host = "not an address";
+    rpc::Server third(options, *served.world.dispatcher);
+    EXPECT_FALSE(third.bind().has_value());
+}
+
+TEST(RpcWebSocket, PushesHeadsLogsAndPendingTransactions) {
+    Served served;
+    WsClient ws(served.port);
+    EXPECT_EQ(ws.call("eth_chainId", {}), "0x1c82");
+    const json::value heads = ws.call("eth_subscribe", {"newHeads"});
+    const json::value logs =
+        ws.call("eth_subscribe", {"logs", json::object{{"address", ledger::to_0x(ToyExecutor::contract())}}});
+    const json::value pending = ws.call("eth_subscribe", {"newPendingTransactions"});
+    const std::string hash =
+        served.world.send(served.world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit, 9}));
+    json::value event = ws.read();
+    EXPECT_EQ(event.at("method"), "eth_subscription");
+    EXPECT_FALSE(event.as_object().contains("id"));
+    EXPECT_EQ(event.at("params").at("subscription"), pending);
+    EXPECT_EQ(event.at("params").at("result"), hash);
+    served.world.mine();
+    bool saw_head = false;
+    bool saw_log = false;
+    for (int i = 0; i < 2; ++i) {
+        event = ws.read();
+        const json::object params = event.at("params").as_object();
+        if (params.at("subscription") == heads) {
+            saw_head = true;
+            EXPECT_EQ(params.at("result").at("number"), "0x1");
+            EXPECT_FALSE(params.at("result").as_object().contains("transactions"));
+        } else {
+            saw_log = true;
+            EXPECT_EQ(params.at("subscription"), logs);
+            EXPECT_EQ(params.at("result").at("data"), "0x09");
+        }
+    }
+    EXPECT_TRUE(saw_head && saw_log);
+    EXPECT_EQ(ws.call("eth_unsubscribe", {heads}), true);
+    served.world.mine();
+    EXPECT_EQ(ws.call("eth_blockNumber", {}), "0x2");
+}
+
+TEST(RpcWebSocket, BoundsSubscriptionsAndNamesUnknownOnes) {
+    rpc::ServerOptions options;
+    options.subscriptions = 2;
+    Served served(options);
+    WsClient ws(served.port);
+    ws.call("eth_subscribe", {"newHeads"});
+    ws.call("eth_subscribe", {"newHeads"});
+    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]})");
+    EXPECT_EQ(ws.read().at("error").at("message"), "too many subscriptions on this connection");
+    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["syncing"]})");
+    EXPECT_EQ(ws.read().at("error").at("code"), -32602);
+    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]})");
+    EXPECT_EQ(ws.read().at("error").at("message"), "subscription not found");
+}
+
+TEST(RpcWebSocket, ASlowReaderIsCutOff) {
+    rpc::ServerOptions options;
+    options.unread_bytes = 1 << 20;
+    Served served(options);
+    WsClient ws(served.port);
+    const std::string discover = R"({"jsonrpc":"2.0","id":1,"method":"rpc.discover"})";
+    std::string batch = "[" + discover;
+    for (int i = 0; i < 200; ++i) batch += "," + discover;
+    batch += "]";
+    const auto flood = [&] {
+        for (int i = 0; i < 50; ++i) ws.write(batch);
+    };
+    EXPECT_ANY_THROW({
+        flood();
+        for (;;) ws.read();
+    });
+    EXPECT_GE(served.server->stats().refused, 1U);
+    Client other(served.port);
+    EXPECT_EQ(other.post(kChainId).result_int(), 200U);
+}
+
+TEST(RpcWebSocket, MessagesOverTheLimitEndTheConnection) {
+    Served served;
+    WsClient ws(served.port);
+    EXPECT_ANY_THROW({
+        ws.write(std::string(6'000'000, ' '));
+        ws.read();
+    });
+}
+
+TEST(RpcServer, StopsWithOpenConnections) {
+    Served served;
+    Client idle(served.port);
+    WsClient ws(served.port);
+    ws.call("eth_subscribe", {"newHeads"});
+    served.server->stop();
+    served.server->stop();
+    served.world.mine();
+}
+
+}  // namespace
+}  // namespace retrace::node::test

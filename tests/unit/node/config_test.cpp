@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "node/config/config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "node/genesis_file.hpp"
+
+namespace retrace::node {
+namespace {
+
+using testing::HasSubstr;
+
+std::string failure(std::string_view text) {
+    Config config;
+    const auto parsed = parse_config(text, "node.toml", config);
+    return parsed ? "" : parsed.error().message;
+}
+
+TEST(Config, ReadsEveryKey) {
+    Config config;
+    ASSERT_TRUE(parse_config(R"(
+[node]
+data_dir = "/tmp/x"
+dev = true
+genesis = "g.json"
+[rpc]
+host = "::1"
+port = 9000
+cors = ["https://a", "https://b"]
+connections = 10
+[engine]
+block_ms = 200
+empty_blocks = false
+proposer = "0x00000000000000000000000000000000000000AA"
+[log]
+level = "debug"
+)",
+                             "node.toml", config)
+                    .has_value());
+    EXPECT_EQ(config.data_dir, "/tmp/x");
+    EXPECT_TRUE(config.dev);
+    EXPECT_EQ(config.rpc.port, 9000);
+    EXPECT_EQ(config.rpc.cors.size(), 2U);
+    EXPECT_EQ(config.engine.block_ms, 200U);
+    EXPECT_FALSE(config.engine.empty_blocks);
+    EXPECT_EQ(config.engine.proposer->bytes[19], 0xaa);
+    EXPECT_EQ(config.log.level, "debug");
+}
+
+TEST(Config, ErrorsNameFileLineKeyAndRemedy) {
+    EXPECT_EQ(failure("[rpc]\nport = 70000\n"), "node.toml:2: rpc.port must be an integer from 0 to 65535");
+    EXPECT_EQ(failure("[rpc]\nport = \"1\"\n"), "node.toml:2: rpc.port must be an integer from 0 to 65535");
+    EXPECT_THAT(failure("[rpc]\nprot = 1\n"),
+                HasSubstr("node.toml:2: rpc.prot is not a known key; known are node.dev"));
+    EXPECT_THAT(failure("x = 1\n"), HasSubstr("x is not a known key"));
+    EXPECT_THAT(failure("[log]\nlevel = \"loud\"\n"), HasSubstr("log.level must be one of trace"));
+    EXPECT_THAT(failure("[engine]\nproposer = \"0x1\"\n"), HasSubstr("must be an address"));
+    EXPECT_THAT(failure("[rpc\n"), HasSubstr("node.toml:1: not TOML"));
+    Config config;
+    EXPECT_THAT(load_config("/nonexistent.toml", config).error().message, HasSubstr("/nonexistent.toml"));
+}
+
+TEST(Config, ADeveloperChainStaysOnLoopback) {
+    Config config;
+    config.data_dir = "x";
+    config.dev = true;
+    EXPECT_TRUE(check(config).has_value());
+    config.rpc.host = "0.0.0.0";
+    EXPECT_THAT(check(config).error().message, HasSubstr("loopback only"));
+    config.dev = false;
+    EXPECT_TRUE(check(config).has_value());
+    config.data_dir.clear();
+    EXPECT_THAT(check(config).error().message, HasSubstr("--data-dir"));
+}
+
+Result<ledger::Genesis> genesis(std::string_view text) {
+    return parse_genesis(text, [](std::string_view json) -> Result<Bytes> { return to_bytes(view(json)); });
+}
+
+TEST(GenesisFile, IsReadStrictly) {
+    const auto good = genesis(R"({"chainId": 99, "timestamp": 5, "gasLimit": 1000000, "baseFeePerGas": "7",
+        "alloc": {"0x00000000000000000000000000000000000000aa": {"balance": "12"}}, "contracts": {"a":1}})");
+    ASSERT_TRUE(good.has_value()) << good.error().message;
+    EXPECT_EQ(good->chain_id, 99U);
+    EXPECT_EQ(good->time_ns, 5'000'000'000U);
+    EXPECT_EQ(good->base_fee, ledger::U256{7});
+    EXPECT_EQ(good->alloc.begin()->second, ledger::U256{12});
+    EXPECT_EQ(good->contracts, to_bytes(view(std::string_view(R"({"a":1})"))));
+    EXPECT_THAT(genesis("[]").error().message, HasSubstr("not a JSON object"));
+    EXPECT_THAT(genesis(R"({"alloc":{}})").error().message, HasSubstr("chainId is missing"));
+    EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{},"x":1})").error().message, HasSubstr("x is not known"));
+    EXPECT_THAT(genesis(R"({"chainId":-1,"alloc":{}})").error().message, HasSubstr("chainId must be"));
+    EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{"0x1":{"balance":"1"}}})").error().message,
+                HasSubstr("no address"));
+}
+
+}  // namespace
+}  // namespace retrace::node
