@@ -9,6 +9,7 @@
 // The output may be an operand itself, element for element, which the compiler's overlap test would take for a reason
 // not to vectorise.
 #if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"  // a hint that clang cannot follow is no fault
 #define RETRACE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define RETRACE_INDEPENDENT _Pragma("GCC ivdep")
