@@ -3,6 +3,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include "contracts/abi/interfaces.hpp"
 #include "contracts/addresses.hpp"
 #include "contracts/executor.hpp"
 #include "node/params_json.hpp"
@@ -13,8 +14,8 @@ Rules native_rules() {
     Rules rules;
     rules.executor = std::make_unique<contracts::Executor>();
     for (const contracts::Contract contract : contracts::kContracts) {
-        rules.contracts.push_back(
-            {std::string(contracts::interface_name(contract)), contracts::address_of(contract), "[]"});
+        rules.contracts.push_back({std::string(contracts::interface_name(contract)),
+                                   contracts::address_of(contract), abi::abi_json(contract)});
     }
     market::Params developer = default_params();
     developer.developer_chain = true;

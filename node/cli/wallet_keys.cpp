@@ -158,11 +158,9 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     import->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
     import->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
     add_json(*import, program);
-    import->callback(
-        [&program, import_options] { program.run = [&, import_options] { return run_import(program, *import_options);
-};
-}  // namespace retrace::node::cli
-);
+    import->callback([&program, import_options] {
+        program.run = [&, import_options] { return run_import(program, *import_options); };
+    });
 
 CLI::App* out = wallet.add_subcommand("export", "Print a key as keystore file, or in the clear");
 auto export_options = std::make_shared<KeyOptions>();
