@@ -2,8 +2,10 @@
 #include "node/task/evaluate.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "kernels/ops/opcode.hpp"
+#include "kernels/program/codec.hpp"
 
 namespace retrace::node {
 namespace {
@@ -41,6 +43,15 @@ std::uint64_t batch_rows(const Program& program) {
 }
 
 }  // namespace
+
+Result<Program> read_program(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return error(path.string() + ": cannot be read");
+    const Bytes file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    auto program = kernels::decode_program(file);
+    if (!program) return error(path.string() + ": " + program.error().message);
+    return program;
+}
 
 Result<Evaluation> evaluate(const Program& program, const kernels::State& state,
                             const std::vector<kernels::Tensor>& data, kernels::ThreadPool& pool) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <filesystem>
+
 #include "kernels/exec/executor.hpp"
 
 namespace retrace::node {
@@ -10,6 +12,9 @@ struct Evaluation {
     double loss = 0;  ///< Mean over the samples. For people: it decides nothing.
     double accuracy() const noexcept { return samples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(samples); }
 };
+
+/// A program file, decoded and checked.
+Result<kernels::Program> read_program(const std::filesystem::path& path);
 
 /// Runs an evaluation program (kernels/builder: metrics "loss", the mean over a batch, and "correct") over all of its
 /// data. `state` holds the trained tensors. Fails when the program, state and data do not fit each other.
