@@ -137,7 +137,8 @@ struct Run {
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
-                        r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained, r.open_disputes, r.earned);
+                        r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained,
+                        r.open_disputes, r.earned);
     }
     static Names names() {
         return {"task", "index", "solver", "state", "price", "assignedHeight", "finishHeight", "locked",

@@ -54,7 +54,10 @@ bool is_utf8(View text) {
     while (i < text.size()) {
         const std::uint8_t lead = text[i++];
         if (lead < 0x80) continue;
-        const int more = lead >= 0xc2 && lead <= 0xdf ? 1 : (lead & 0xf0) == 0xe0 ? 2 : lead >= 0xf0 && lead <= 0xf4 ? 3 : 0;
+        const int more = lead >= 0xc2 && lead <= 0xdf   ? 1
+                         : (lead & 0xf0) == 0xe0        ? 2
+                         : lead >= 0xf0 && lead <= 0xf4 ? 3
+                                                        : 0;
         if (more == 0 || text.size() - i < static_cast<std::size_t>(more)) return false;
         const std::uint8_t low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
         const std::uint8_t high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
@@ -67,7 +70,9 @@ bool is_utf8(View text) {
 }
 
 /// The type of member `i` of a list of this type.
-const Type& part_of(const Type& type, std::size_t i) { return type.kind == Kind::tuple ? type.parts[i] : type.parts[0]; }
+const Type& part_of(const Type& type, std::size_t i) {
+    return type.kind == Kind::tuple ? type.parts[i] : type.parts[0];
+}
 
 void encode_list(const Type& type, const List& list, Bytes& out) {
     const std::size_t base = out.size();

@@ -87,7 +87,8 @@ void add_calls(Contract contract, std::vector<Entry>& out, std::type_identity<st
     (
         [&] {
             if (Call::kContract == contract)
-                out.push_back({Entry::Kind::function, std::string(Call::kName), Call::kPayable, 0, fields_of<Call>(), {}});
+                out.push_back({Entry::Kind::function, std::string(Call::kName), Call::kPayable, 0,
+                               fields_of<Call>(), {}});
         }(),
         ...);
 }
@@ -134,9 +135,11 @@ std::string json_fields(const std::vector<Field>& fields, const Entry& entry, bo
     std::string out = "[";
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const Field& field = fields[i];
-        out += std::string(i == 0 ? "" : ",") + "{\"name\":\"" + field.name + "\",\"type\":\"" + json_type(field) + "\"";
+        out += i == 0 ? "" : ",";
+        out += "{\"name\":\"" + field.name + "\",\"type\":\"" + json_type(field) + "\"";
         if (!field.parts.empty()) out += ",\"components\":" + json_fields(field.parts, entry, false);
-        if (top && entry.kind == Entry::Kind::event) out += i < entry.indexed ? ",\"indexed\":true" : ",\"indexed\":false";
+        if (top && entry.kind == Entry::Kind::event)
+            out += i < entry.indexed ? ",\"indexed\":true" : ",\"indexed\":false";
         out += "}";
     }
     return out + "]";
@@ -210,9 +213,10 @@ std::string abi_json(Contract contract) {
 }
 
 std::string solidity(Contract contract) {
-    std::string out = "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.0;\n\n/// At " +
-                      ledger::to_0x(contracts::address_of(contract)) + ". What each method does: contracts/calls/calls.hpp.\ninterface " +
-                      std::string(contracts::interface_name(contract)) + " {\n";
+    std::string out = "// SPDX-License-Identifier: MIT\npragma solidity ^0.8.0;\n\n";
+    out += "/// At " + ledger::to_0x(contracts::address_of(contract));
+    out += ". What each method does: contracts/calls/calls.hpp.\n";
+    out += "interface " + std::string(contracts::interface_name(contract)) + " {\n";
     const auto entries = entries_of(contract);
     std::vector<std::string> names;
     for (const Entry& entry : entries) {

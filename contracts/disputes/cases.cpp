@@ -50,6 +50,13 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
                          dispute.deadline});
 }
 
+/// The accusing replica's payments waited for the dispute.
+void resume_payments(Effects& fx, const market::Dispute& dispute) {
+    if (dispute.kind != DisputeKind::replica) return;
+    for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
+        if (id.task == dispute.task) schedule(fx, fx.height + 1, {DueKind::payment, id.task, id.run, 0});
+}
+
 /// Off all lists; the record stays with its result.
 void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     dispute.state = state;
@@ -66,6 +73,7 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     --run.open_disputes;
     store(fx.state, keys::run(dispute.task, dispute.run), run);
+    resume_payments(fx, dispute);
 }
 
 void return_bond(Effects& fx, const market::Dispute& dispute) {
@@ -93,8 +101,22 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     lose_run(fx, dispute.task, dispute.run, run.locked, share, SlashReason::wrong_result);
 }
 
+/// 15.8: a replica that accused another and lost has a wrong root of its own; its run is what was at stake.
+void convict_replica(Effects& fx, const market::Dispute& dispute) {
+    for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger)) {
+        if (id.task != dispute.task) continue;
+        const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
+        const Share share{dispute.solver, market::split(run.locked, fx.params.challenger_share_bp).share};
+        return lose_run(fx, id.task, id.run, run.locked, share, SlashReason::wrong_result);
+    }
+}
+
 void convict_challenger(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::challenger_lost);
+    if (dispute.kind == DisputeKind::replica) {
+        convict_replica(fx, dispute);
+        return advance_payments(fx, dispute.task, dispute.run);
+    }
     const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
     if (bond_is_stake(dispute.kind)) {
         slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, Share{dispute.solver, parts.share},

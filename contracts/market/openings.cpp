@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // When a state may be opened, and what an opening starts. SPEC 13.1 to 13.3.
 #include "contracts/audits/rounds.hpp"
+#include "contracts/disputes/replicas.hpp"
 #include "contracts/market/runs.hpp"
 
 namespace retrace::contracts {
@@ -116,7 +117,8 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     }
     if (index > run.first_state) start_window(fx, run, index - 1);
     start_window(fx, run, index);
-    return true;
+    compare_replicas(fx, id, run_index, index);
+    return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 
 }  // namespace retrace::contracts

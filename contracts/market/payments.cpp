@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 13.4: a segment is paid when its window has passed, nothing is open on it or before it, and a state at or after
 // its end is retained, so that work which was paid is never run and paid again.
+#include "contracts/disputes/replicas.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
 
@@ -54,7 +55,8 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    if (run.state != market::RunState::running) return;
+    // A replica under suspicion of its own making is not paid before its dispute ends.
+    if (run.state != market::RunState::running || accuses_replica(fx.state, run)) return;
     advance_clear(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.

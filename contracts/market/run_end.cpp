@@ -43,7 +43,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     task.excluded.push_back(run.solver);
     if (run.paid > task.first_state) {
         task.first_state = run.paid;
-        task.resume_root = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, run.paid)).root;
+        const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
+        task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
     }
     store(fx.state, keys::task(run.task), task);
     if (!task.active.empty()) {

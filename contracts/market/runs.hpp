@@ -16,8 +16,8 @@ bool may_open(const StateView& view, const market::Task& task, const market::Run
 /// Something changed that could make opening state `index` legal: starts the deadlines that waited for it.
 void wake_openings(Effects& fx, std::uint64_t task, std::uint64_t index);
 
-/// Records an opening (salt and root were checked against the commitment) and starts challenge windows. A first state
-/// that is not the agreed one ends the run: false.
+/// Records an opening (salt and root were checked against the commitment) and starts challenge windows. False when
+/// the run is over: its first state was not the agreed one, or a replica's dispute was decided at once.
 bool open_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
                 const Hash32& root);
 

@@ -9,7 +9,9 @@ namespace {
 
 using ledger::StateView;
 
-std::optional<market::Stake> read(const ReadStake& call, const StateView& view) { return views::stake(view, call.party); }
+std::optional<market::Stake> read(const ReadStake& call, const StateView& view) {
+    return views::stake(view, call.party);
+}
 auto read(const ReadSolver& call, const StateView& view) { return views::solver(view, call.party); }
 auto read(const ReadVerifier& call, const StateView& view) { return views::verifier(view, call.party); }
 auto read(const ReadBeacon&, const StateView& view) { return views::beacon(view); }

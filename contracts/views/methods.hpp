@@ -141,8 +141,8 @@ struct ReadDispute {
     std::uint64_t dispute = 0;
 };
 
-using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec, ReadTask,
-                             ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadDispute>;
+using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
+                             ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadDispute>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

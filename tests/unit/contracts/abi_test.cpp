@@ -34,7 +34,8 @@ Bytes hex(const json::value& value) { return from_hex(std::string(value.as_strin
 
 Word integer(const json::value& value) {
     if (value.is_bool()) return word_from(U256(value.as_bool() ? 1 : 0));
-    std::string text = value.is_string() ? std::string(value.as_string()) : std::to_string(value.to_number<long long>());
+    const std::string text =
+        value.is_string() ? std::string(value.as_string()) : std::to_string(value.to_number<long long>());
     if (text.starts_with("0x")) return word_from(U256::from_be(from_hex(text).value()));
     const bool negative = text.starts_with('-');
     const U256 magnitude = U256::from_decimal(negative ? text.substr(1) : text).value();

@@ -182,7 +182,9 @@ protected:
         return views::task_count(state);
     }
     market::Task task(std::uint64_t id = 1) const { return views::task(state, id).value(); }
-    market::Run run(std::uint32_t index = 0, std::uint64_t id = 1) const { return views::run(state, id, index).value(); }
+    market::Run run(std::uint32_t index = 0, std::uint64_t id = 1) const {
+        return views::run(state, id, index).value();
+    }
     market::Segment segment(std::uint64_t i, std::uint32_t index = 0, std::uint64_t id = 1) const {
         return views::segment(state, id, index, i).value();
     }
@@ -210,10 +212,12 @@ protected:
         return word("salt " + std::to_string(run) + " " + std::to_string(i));
     }
     /// What a solver that cheats from state `wrong` on has at state i.
-    Hash32 solver_root(std::uint64_t i) const { return i >= wrong_from ? word("wrong " + std::to_string(i)) : root(i); }
+    Hash32 solver_root(std::uint64_t i, std::uint32_t run = 0) const {
+        return run == wrong_run && i >= wrong_from ? word("wrong " + std::to_string(i)) : root(i);
+    }
     Verdict checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
         return send(name, CommitCheckpoint{id, run, i,
-                                           solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i))});
+                                           solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run))});
     }
 
     /// Lets the solver of a run answer whatever is due of it.
@@ -224,16 +228,16 @@ protected:
             const auto audit = views::audit(state, audit_id).value();
             if (audit.phase == market::AuditPhase::opening)
                 EXPECT_EQ(send(name, OpenSegment{id, index, audit.segment, salt(index, audit.segment),
-                                                 solver_root(audit.segment)}), Verdict::ok) << last.revert_reason;
+                                                 solver_root(audit.segment, index)}), Verdict::ok) << last.revert_reason;
             if (audit.phase == market::AuditPhase::revealing && audit.deadline != 0)
                 EXPECT_EQ(send(name, RevealSegment{id, index, audit.segment, salt(index, audit.segment + 1),
-                                                   solver_root(audit.segment + 1)}), Verdict::ok) << last.revert_reason;
+                                                   solver_root(audit.segment + 1, index)}), Verdict::ok) << last.revert_reason;
             if (views::run(state, id, index)->state != market::RunState::running) return;
         }
         for (std::uint64_t i = run->first_state; i < run->next_state; ++i) {
             const auto point = views::checkpoint(state, id, index, i).value();
             if (!point.opened && point.open_deadline != 0)
-                EXPECT_EQ(send(name, OpenRoots{id, index, i, {salt(index, i)}, {solver_root(i)}}), Verdict::ok)
+                EXPECT_EQ(send(name, OpenRoots{id, index, i, {salt(index, i)}, {solver_root(i, index)}}), Verdict::ok)
                     << last.revert_reason;
         }
     }
@@ -306,6 +310,7 @@ protected:
     std::vector<Address> parties;
     std::map<std::string, std::uint64_t> chains;    ///< Steps left of each verifier's hash chain.
     std::set<std::string> silent, lazy, liars, hiding;   ///< No reveals; no verdicts; wrong verdicts; no openings.
+    std::uint32_t wrong_run = 0;                         ///< Which run cheats,
     std::uint64_t wrong_from = ~std::uint64_t{0};
 };
 

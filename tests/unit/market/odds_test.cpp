@@ -12,7 +12,9 @@ namespace {
 
 double as_double(const Ratio& ratio) {
     // Both sides are below 2^94; three limbs of 32 bits are exact enough for a comparison.
-    const auto number = [](const U256& v) { return static_cast<double>(v.limbs()[1]) * 0x1p64 + static_cast<double>(v.limbs()[0]); };
+    const auto number = [](const U256& v) {
+        return static_cast<double>(v.limbs()[1]) * 0x1p64 + static_cast<double>(v.limbs()[0]);
+    };
     return number(ratio.numerator) / number(ratio.denominator);
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/disputes/replicas.hpp"
+
+#include "contracts/disputes/cases.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// Roots of a segment's ends, once both are open.
+std::optional<std::pair<Hash32, Hash32>> ends(const StateView& view, const market::Run& run, std::uint64_t segment) {
+    if (segment < run.first_state) return std::nullopt;
+    const auto start = views::checkpoint(view, run.task, run.index, segment);
+    const auto end = views::checkpoint(view, run.task, run.index, segment + 1);
+    if (!start || !start->opened || !end || !end->opened) return std::nullopt;
+    return std::pair{start->root, end->root};
+}
+
+void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::uint64_t segment) {
+    const auto active = must_load<market::Task>(fx.state, keys::task(id)).active;
+    for (const std::uint32_t other_index : active) {
+        // Loaded anew: a dispute may be decided at once and end a run.
+        const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+        const auto other = must_load<market::Run>(fx.state, keys::run(id, other_index));
+        if (other_index == index || market::is_over(run.state) || market::is_over(other.state)) continue;
+        const auto mine = ends(fx.state, run, segment), theirs = ends(fx.state, other, segment);
+        if (!mine || !theirs || mine->first != theirs->first || mine->second == theirs->second) continue;
+        const market::Run& asserts = index < other_index ? run : other;
+        const market::Run& accuses = index < other_index ? other : run;
+        open_dispute(fx, {market::DisputeKind::replica, id, asserts.index, segment, accuses.solver, U256(), 0,
+                          index < other_index ? theirs->second : mine->second});
+    }
+}
+
+}  // namespace
+
+void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (must_load<market::Task>(fx.state, keys::task(task)).active.size() < 2) return;
+    if (index > 0) compare_segment(fx, task, run, index - 1);
+    compare_segment(fx, task, run, index);
+}
+
+bool accuses_replica(const StateView& view, const market::Run& run) {
+    for (const std::uint64_t id : views::open_disputes(view, run.solver)) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (dispute.kind == market::DisputeKind::replica && dispute.task == run.task &&
+            dispute.challenger == run.solver)
+            return true;
+    }
+    return false;
+}
+
+}  // namespace retrace::contracts

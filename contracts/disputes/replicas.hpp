@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+// Replicas that differ dispute with each other: one honest replica wins against any number of others. SPEC 15.8.
+#pragma once
+
+#include "contracts/effects.hpp"
+
+namespace retrace::contracts {
+
+/// State `index` of a run was opened: opens a dispute with every other active run that starts one of the two segments
+/// beside it from the same root and ends in another.
+void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
+/// Whether the run's solver is the challenger in an open dispute between replicas of the task.
+bool accuses_replica(const StateView& view, const market::Run& run);
+
+}  // namespace retrace::contracts

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Tasks that several solvers run at once.
+#include "market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class Replicas : public MarketTest {
+protected:
+    void start() {
+        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+        for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
+        advance(9);
+        TaskSpec spec = small_spec();
+        spec.replicas = 2;
+        post(spec);
+        auction({{"alice", 400}, {"bob", 500}, {"carol", 700}});
+        ASSERT_EQ(task().active.size(), 2u);
+        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        ASSERT_EQ(send("bob", AcceptData{1}), Verdict::ok);
+    }
+    void play_both(std::uint64_t blocks) {
+        const std::pair<std::string, std::uint32_t> solvers[] = {{"alice", 0}, {"bob", 1}};
+        for (std::uint64_t i = 0; i < blocks && task().state == market::TaskState::running; ++i) {
+            for (const auto& [name, index] : solvers) {
+                const auto now = run(index);
+                if (now.state == market::RunState::running && now.next_state <= 4)
+                    ASSERT_EQ(checkpoint(name, now.next_state, index), Verdict::ok);
+                serve(name, index);
+                check_audits();
+            }
+            next_block();
+        }
+    }
+};
+
+TEST_F(Replicas, EqualRootsArePaidTwice) {
+    start();
+    play_both(150);
+    EXPECT_EQ(task().state, market::TaskState::delivering);
+    EXPECT_EQ(run(0).earned, U256(4 * 700));
+    EXPECT_EQ(run(1).earned, U256(4 * 700));
+    EXPECT_TRUE(all<DisputeOpened>().empty());
+    EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
+    EXPECT_EQ(task().state, market::TaskState::settled);
+}
+
+TEST_F(Replicas, NoRootIsOpenedBeforeTheOtherHasCommitted) {
+    start();
+    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
+    ASSERT_EQ(checkpoint("alice", 1), Verdict::ok);
+    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), Verdict::would_leak);
+    ASSERT_EQ(checkpoint("bob", 0, 1), Verdict::ok);
+    EXPECT_EQ(send("alice", OpenRoots{1, 0, 0, {salt(0, 0)}, {root(0)}}), Verdict::ok);
+}
+
+TEST_F(Replicas, TheOneThatDiffersLosesAsAsserter) {
+    start();
+    wrong_from = 2;
+    play_both(150);
+    ASSERT_FALSE(all<DisputeOpened>().empty());
+    EXPECT_EQ(run(0).state, market::RunState::forfeited) << "alice has no answer to the game";
+    EXPECT_EQ(run(1).state, market::RunState::delivering) << "bob goes on alone";
+    for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party("alice"));
+}
+
+}  // namespace
+}  // namespace retrace::contracts
