@@ -128,14 +128,13 @@ int run_balance(const Program& program, const AccountOptions& options) {
     return kDone;
 }
 
-bool concerns(const json::object& tx, const std::string& address) {
-    const json::value* to = tx.if_contains("to");
-    return tx.at("from") == address || (to != nullptr && *to == address);
-}
-
 std::string member(const json::object& object, const char* name) {
     const json::value* v = object.if_contains(name);
     return v != nullptr && v->is_string() ? std::string(v->get_string().c_str()) : std::string();
+}
+
+bool concerns(const json::object& tx, const std::string& address) {
+    return member(tx, "from") == address || member(tx, "to") == address;
 }
 
 json::object history_line(const json::object& tx) {

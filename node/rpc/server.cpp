@@ -41,13 +41,22 @@ std::vector<std::shared_ptr<Connection>> Shared::open_connections() const {
 }
 
 void Shared::make_room() {
-    auto open = open_connections();
-    if (open.size() < options.connections) return;
-    const auto oldest = std::min_element(open.begin(), open.end(), [](const auto& a, const auto& b) {
-        return a->waiting_since_ns.load() < b->waiting_since_ns.load();
-    });
-    (*oldest)->close();
-    count_refused();
+    std::shared_ptr<Connection> oldest;
+    {
+        const std::lock_guard lock(mutex);
+        if (connections.size() < options.connections) return;
+        auto victim = connections.end();
+        for (auto it = connections.begin(); it != connections.end(); ++it) {
+            const auto connection = it->second.lock();
+            if (!connection || (oldest && oldest->waiting_since_ns <= connection->waiting_since_ns)) continue;
+            oldest = connection;
+            victim = it;
+        }
+        if (!oldest) return;
+        connections.erase(victim);  // at once: the next newcomer must find another one
+        ++refused;
+    }
+    oldest->close();
 }
 
 void Shared::count_refused() {

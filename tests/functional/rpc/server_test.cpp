@@ -256,7 +256,7 @@ TEST(RpcWebSocket, PushesHeadsLogsAndPendingTransactions) {
     EXPECT_EQ(event.at("method"), "eth_subscription");
     EXPECT_FALSE(event.as_object().contains("id"));
     EXPECT_EQ(event.at("params").at("subscription"), pending);
-    EXPECT_EQ(event.at("params").at("result"), hash);
+    EXPECT_EQ(text(event.at("params").at("result")), hash);
     served.world.mine();
     bool saw_head = false;
     bool saw_log = false;

@@ -32,11 +32,11 @@ TEST(RpcLogs, HaveTheirPlace) {
     const json::array logs = world.result("eth_getLogs", {json::object{{"fromBlock", "0x0"}}}).as_array();
     ASSERT_EQ(logs.size(), 2U);
     const json::object log = logs[1].as_object();
-    EXPECT_EQ(log.at("address"), toy());
+    EXPECT_EQ(text(log.at("address")), toy());
     EXPECT_EQ(log.at("topics"), (json::array{kFirst, kSecond}));
     EXPECT_EQ(log.at("data"), "0x02");
     EXPECT_EQ(log.at("blockNumber"), "0x1");
-    EXPECT_EQ(log.at("transactionHash"), hash);
+    EXPECT_EQ(text(log.at("transactionHash")), hash);
     EXPECT_EQ(log.at("transactionIndex"), "0x1");
     EXPECT_EQ(log.at("logIndex"), "0x1");
     EXPECT_EQ(log.at("removed"), false);

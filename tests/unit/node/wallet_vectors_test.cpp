@@ -70,11 +70,11 @@ TEST(Keystore, NamesWhatIsWrongWithAFile) {
     EXPECT_EQ(code(with("/crypto/cipher", "aes-256-gcm")), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdf", "argon2")), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/ciphertext", "00")), wallet::KeystoreError::malformed);
-    EXPECT_EQ(code(with("/crypto/mac", std::string(64, '0'))), wallet::KeystoreError::wrong_passphrase);
+    EXPECT_EQ(code(with("/crypto/mac", json::value(std::string(64, '0')))), wallet::KeystoreError::wrong_passphrase);
     EXPECT_EQ(code(with("/crypto/kdfparams/n", 1'000'000'007)), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdfparams/n", 1'073'741'824)), wallet::KeystoreError::unsupported);
     EXPECT_EQ(code(with("/crypto/kdfparams/dklen", 16)), wallet::KeystoreError::unsupported);
-    EXPECT_EQ(code(with("/address", std::string(40, '1'))), wallet::KeystoreError::bad_key);
+    EXPECT_EQ(code(with("/address", json::value(std::string(40, '1')))), wallet::KeystoreError::bad_key);
     EXPECT_FALSE(wallet::decrypt_keystore(std::string(100'000, ' '), "p").has_value());
 }
 
