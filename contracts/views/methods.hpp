@@ -142,7 +142,8 @@ struct ReadDispute {
 };
 
 using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
-                             ReadTask, ReadBid, ReadRun, ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadDispute>;
+                             ReadTask, ReadBid, ReadRun,
+                             ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadDispute>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

@@ -216,8 +216,8 @@ protected:
         return run == wrong_run && i >= wrong_from ? word("wrong " + std::to_string(i)) : root(i);
     }
     Verdict checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
-        return send(name, CommitCheckpoint{id, run, i,
-                                           solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run))});
+        const Hash32 blind = solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run));
+        return send(name, CommitCheckpoint{id, run, i, blind});
     }
 
     /// Lets the solver of a run answer whatever is due of it.
@@ -226,12 +226,15 @@ protected:
         if (!run || run->state != market::RunState::running) return;
         for (const std::uint64_t audit_id : open_audit_ids(id, index)) {
             const auto audit = views::audit(state, audit_id).value();
-            if (audit.phase == market::AuditPhase::opening)
-                EXPECT_EQ(send(name, OpenSegment{id, index, audit.segment, salt(index, audit.segment),
-                                                 solver_root(audit.segment, index)}), Verdict::ok) << last.revert_reason;
-            if (audit.phase == market::AuditPhase::revealing && audit.deadline != 0)
-                EXPECT_EQ(send(name, RevealSegment{id, index, audit.segment, salt(index, audit.segment + 1),
-                                                   solver_root(audit.segment + 1, index)}), Verdict::ok) << last.revert_reason;
+            const std::uint64_t start = audit.segment, end = start + 1;
+            if (audit.phase == market::AuditPhase::opening) {
+                const OpenSegment open{id, index, start, salt(index, start), solver_root(start, index)};
+                EXPECT_EQ(send(name, open), Verdict::ok) << last.revert_reason;
+            }
+            if (audit.phase == market::AuditPhase::revealing && audit.deadline != 0) {
+                const RevealSegment reveal{id, index, start, salt(index, end), solver_root(end, index)};
+                EXPECT_EQ(send(name, reveal), Verdict::ok) << last.revert_reason;
+            }
             if (views::run(state, id, index)->state != market::RunState::running) return;
         }
         for (std::uint64_t i = run->first_state; i < run->next_state; ++i) {
