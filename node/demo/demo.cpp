@@ -110,6 +110,8 @@ Status<> Demo::compile() {
     CompileRequest request;
     request.model.kind = "mlp";
     request.training.batch = options_.batch;
+    request.training.schedule = "cosine";
+    request.training.learning_rate = 8e-3f;
     request.task.name = "Fashion-MNIST classifier";
     request.task.steps = options_.steps;
     request.task.interval = options_.interval;

@@ -73,7 +73,11 @@ struct Prepared {
     ledger::BlockContext block;
 };
 
-Checked<Prepared> prepare(const Backend& backend, const Params& params) {
+/// Calls run in the block that they name; estimates of the newest state run in the one after it, deadlines and draws of
+/// that block included: a transaction that is sent now cannot come earlier, and what is legal may differ.
+enum class When : std::uint8_t { named_block, next_block };
+
+Checked<Prepared> prepare(const Backend& backend, const Params& params, When when) {
     RETRACE_TRY(call, parse_call(params));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(at, state_at(backend, ref));
@@ -81,12 +85,17 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params) {
     auto context = backend.chain.context_at(at.height);
     if (!context) return server_error("header not found");
     Prepared out{std::move(call), at.view, std::make_unique<ledger::State>(*at.view), *context};
+    const bool newest = ref.kind == BlockRef::Kind::latest || ref.kind == BlockRef::Kind::pending;
+    if (when == When::next_block && newest) {
+        ++out.block.height;
+        backend.chain.executor().begin_block(*out.state, out.block);
+    }
     out.state->apply(overrides);
     return out;
 }
 
 Answer eth_call(const Backend& backend, const Params& params) {
-    RETRACE_TRY(run, prepare(backend, params));
+    RETRACE_TRY(run, prepare(backend, params, When::named_block));
     const auto out =
         ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.refusal) return server_error(out.refusal->message);
@@ -95,7 +104,7 @@ Answer eth_call(const Backend& backend, const Params& params) {
 }
 
 Answer estimate_gas(const Backend& backend, const Params& params) {
-    RETRACE_TRY(run, prepare(backend, params));
+    RETRACE_TRY(run, prepare(backend, params, When::next_block));
     const auto out =
         ledger::estimate_gas(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.run.refusal) return server_error(out.run.refusal->message);

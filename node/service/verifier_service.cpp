@@ -43,6 +43,11 @@ struct CallOf {
     Result<Hash32> operator()(const verifier::RevealBeacon& m) const {
         return submitter.send("reveal beacon", contracts::RevealBeacon{m.preimage});
     }
+    Result<Hash32> operator()(const verifier::ChallengeInitial& m) const {
+        spdlog::warn("challenge initial state task={} run={}", m.task, m.run);
+        return submitter.send("challenge the initial state of task " + std::to_string(m.task),
+                              contracts::ChallengeInitial{m.task, m.run, m.root}, params.challenge_bond);
+    }
     Result<Hash32> operator()(const verifier::PlayMove& m) const {
         return submitter.send("move in dispute " + std::to_string(m.dispute), contracts::PlayMove{m.dispute, m.move});
     }

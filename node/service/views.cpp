@@ -97,6 +97,17 @@ void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
 
 namespace {
 
+/// State 0 of a run may be disputed once by each party, until its first segment's window is over.
+bool challengeable_initial(const ledger::StateView& view, const market::Audit& audit, const ledger::Address& self) {
+    for (const std::uint64_t id : views::open_disputes(view, self)) {
+        const auto dispute = views::dispute(view, id);
+        const bool same_run = dispute && dispute->task == audit.task && dispute->run == audit.run;
+        if (same_run && dispute->kind == market::DisputeKind::initial) return false;
+    }
+    const auto run = views::run(view, audit.task, audit.run);
+    return run && run->state == market::RunState::running && run->clear == 0;
+}
+
 verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit, const market::Seat& seat,
                                const market::TaskSpec& spec) {
     verifier::AuditView out;
@@ -109,6 +120,8 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.may_commit = audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn;
     out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
     out.may_report = out.may_commit;
+    out.may_challenge_initial = audit.segment == 0 && !spec.init_root.is_zero() && !out.start_root.is_zero() &&
+                                challengeable_initial(view, audit, seat.auditor);
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
         if (other.auditor != seat.auditor && !other.commitment.is_zero()) out.others.push_back(other.commitment);
