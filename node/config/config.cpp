@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "node/config/config.hpp"
 
+#include <toml++/toml.h>
+
 #include <algorithm>
 #include <fstream>
 #include <functional>
 #include <sstream>
-
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 namespace retrace::node {
 namespace {
@@ -119,13 +118,14 @@ Status<> apply(const std::string& file, const std::string& name, const toml::nod
 }  // namespace
 
 Status<> parse_config(std::string_view source, const std::string& name, Config& config) {
-    const toml::parse_result parsed = toml::parse(source, name);
-    if (!parsed) {
-        const toml::parse_error& failure = parsed.error();
-        return error(name + ":" + std::to_string(failure.source().begin.line) +
-                     ": not TOML: " + std::string(failure.description()));
+    toml::table document;
+    try {
+        document = toml::parse(source, name);
+    } catch (const toml::parse_error& e) {
+        return error(name + ":" + std::to_string(e.source().begin.line) +
+                     ": not TOML: " + std::string(e.description()));
     }
-    for (const auto& [section, node] : parsed.table()) {
+    for (const auto& [section, node] : document) {
         const std::string prefix(section.str());
         const toml::table* table = node.as_table();
         if (table == nullptr) {

@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <cmath>
 
 namespace retrace::node::rpc {
 namespace {
@@ -28,7 +29,9 @@ std::string result_text(const json::value& id, const json::value& result) {
     return out;
 }
 
+/// A number beyond double's range has no text that could be echoed.
 bool is_id(const json::value& id) {
+    if (id.is_double()) return std::isfinite(id.get_double());
     return id.is_string() || id.is_number() || id.is_null();
 }
 

@@ -205,11 +205,8 @@ bool is_malformed(const boost::system::error_code& code) {
            code != http::error::end_of_stream && code != http::error::partial_message;
 }
 
-}  // namespace
-
-net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
-    auto connection = std::make_shared<HttpConnection>(std::move(stream));
-    const std::uint64_t id = shared.add(connection);
+net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection,
+                                      std::uint64_t id) {
     std::optional<HttpMessage> upgrade;
     bool malformed = false;
     try {
@@ -235,6 +232,15 @@ net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
     }
     boost::system::error_code ignored;
     connection->stream.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
+}
+
+}  // namespace
+
+net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
+    // Counted before the coroutine first runs: a burst of newcomers must see each other.
+    auto connection = std::make_shared<HttpConnection>(std::move(stream));
+    const std::uint64_t id = shared.add(connection);
+    return serve_connection(shared, std::move(connection), id);
 }
 
 }  // namespace retrace::node::rpc

@@ -68,7 +68,7 @@ TEST(RpcEnvelope, RefusesJsonBombs) {
     std::string wide = "[0";
     for (int i = 0; i < 1'000'000; ++i) wide += ",0";
     EXPECT_EQ(code_of(world.raw(wide + "]")), -32600);
-    EXPECT_EQ(code_of(world.raw("{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"x\"}")), -32700);
+    EXPECT_EQ(code_of(world.raw("{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"x\"}")), -32600);
 }
 
 TEST(RpcEnvelope, AnswersAThousandAndRefusesMore) {
