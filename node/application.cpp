@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/application.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 #include "ledger/crypto/keccak.hpp"
-#include "merkle/base/codec.hpp"
 
 namespace retrace::node {
 
@@ -18,8 +19,9 @@ engine::AppInfo LedgerApplication::info() const {
 
 Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
     RETRACE_TRY(tx, ledger::read_tx(raw, chain_.genesis().chain_id));
-    const auto view = chain_.view();
-    RETRACE_TRY(added, pool_.add(std::move(tx), *view, chain_.next_base_fee(), chain_.genesis().gas_limit));
+    RETRACE_TRY(added,
+                pool_.add(std::move(tx), chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit));
+    remember(added.hash);
     tell_pending(added.promoted);
     return added.hash;
 }
@@ -78,6 +80,7 @@ Status<> LedgerApplication::commit() {
     if (!committed) return error(committed.error().message);
     const auto view = chain_.view();
     const std::vector<TxPtr> promoted = pool_.on_block(*block, *view);
+    trim_journal(false);
     tell_block(block);
     tell_pending(promoted);
     return Unit{};
@@ -110,23 +113,29 @@ void LedgerApplication::tell_pending(const std::vector<TxPtr>& txs) {
     }
 }
 
-Bytes LedgerApplication::save_pool() const {
-    const std::vector<TxPtr> txs = pool_.contents();
-    Writer out;
-    out.u32(static_cast<std::uint32_t>(txs.size()));
-    for (const TxPtr& tx : txs) out.bytes(tx->raw);
-    return std::move(out).take();
+std::size_t LedgerApplication::attach(ledger::MempoolJournal& journal) {
+    std::size_t taken = 0;
+    for (const Bytes& raw : journal.take_recovered()) {
+        if (submit(raw)) ++taken;
+    }
+    journal_ = &journal;
+    trim_journal(true);
+    return taken;
 }
 
-std::size_t LedgerApplication::load_pool(View saved) {
-    Reader in(saved);
-    const std::uint32_t count = in.count(1'000'000, 4);
-    std::size_t taken = 0;
-    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
-        const View raw = in.bytes(ledger::kTxBytesMax);
-        if (in.ok() && submit(raw)) ++taken;
-    }
-    return taken;
+// A transaction that could not be written is still in the pool: only a restart would forget it.
+void LedgerApplication::remember(const Hash32& hash) {
+    if (journal_ == nullptr) return;
+    const TxPtr tx = pool_.find(hash);
+    if (!tx) return;
+    const Status<> written = journal_->append(*tx);
+    if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
+}
+
+void LedgerApplication::trim_journal(bool always) {
+    if (journal_ == nullptr || (!always && !journal_->wants_rewrite(pool_.stats().bytes))) return;
+    const Status<> written = journal_->rewrite(pool_.contents());
+    if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
 }
 
 }  // namespace retrace::node

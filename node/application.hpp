@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ledger/chain/chain.hpp"
+#include "ledger/mempool/journal.hpp"
 #include "ledger/mempool/mempool.hpp"
 #include "node/engine/engine.hpp"
 
@@ -42,17 +43,20 @@ public:
     /// Returns after a running call of the listener ended. Not from inside a listener.
     void unlisten(Token token);
 
-    /// Transactions of the mempool, for a restart.
-    Bytes save_pool() const;
-    /// Takes back what `save_pool` wrote, as far as it still holds. Returns how many were taken.
-    std::size_t load_pool(View saved);
+    /// Before the engine starts. From now on what is accepted is written to `journal`, which outlives the
+    /// application. What the journal remembers of the last run is taken back as far as it still holds; the
+    /// number of those.
+    std::size_t attach(ledger::MempoolJournal& journal);
 
 private:
+    void remember(const Hash32& hash);
+    void trim_journal(bool always);
     void tell_block(const std::shared_ptr<const ledger::Block>& block);
     void tell_pending(const std::vector<ledger::TxPtr>& txs);
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
+    ledger::MempoolJournal* journal_ = nullptr;
     std::optional<ledger::BlockOutcome> outcome_;  // of the last finalize; consensus thread only
     std::mutex listeners_mutex_;
     Token next_token_ = 1;

@@ -14,8 +14,6 @@
 namespace retrace::node {
 namespace {
 
-constexpr std::size_t kSavedPoolMax = std::size_t{256} << 20;
-
 /// The genesis that was asked for; nullopt when none was, and the folder's own holds.
 Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, const Rules& rules) {
     if (!config.genesis.empty()) {
@@ -80,6 +78,7 @@ struct Node::Impl {
     std::unique_ptr<ledger::Store> store;
     std::unique_ptr<ledger::Chain> chain;
     ledger::Mempool pool;
+    std::unique_ptr<ledger::MempoolJournal> journal;
     Metrics metrics;
     rpc::FilterStore filters;
     std::unique_ptr<LedgerApplication> application;
@@ -142,13 +141,6 @@ struct Node::Impl {
                                       server_stats.ws_connections, server_stats.refused});
         return response;
     }
-
-    /// What waited for a block when the node was stopped. A broken file costs these transactions and nothing
-    /// else.
-    void load_pool() {
-        const auto saved = read_file(data->file("pool"), kSavedPoolMax);
-        if (saved) spdlog::info("event=pool_restored txs={}", application->load_pool(*saved));
-    }
 };
 
 Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -167,6 +159,8 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor);
     if (!chain) return error(config.data_dir + ": " + chain.error().message);
     impl->chain = std::move(chain).value();
+    RETRACE_TRY(journal, ledger::MempoolJournal::open(impl->data->file("pool")));
+    impl->journal = std::move(journal);
     impl->build();
     return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
@@ -175,8 +169,9 @@ Result<std::uint16_t> Node::start() {
     // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its
     // tip.
     RETRACE_TRY(port, impl_->server->bind());
+    const std::size_t waiting = impl_->application->attach(*impl_->journal);
+    if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);
     RETRACE_CHECK(impl_->engine->start(*impl_->application));
-    impl_->load_pool();
     impl_->server->serve();
     spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id,
                  chain().height(), impl_->config.rpc.host, port, impl_->engine->name());
@@ -188,8 +183,6 @@ void Node::stop() noexcept {
     impl_->stopped = true;
     impl_->engine->stop();
     impl_->server->stop();
-    const Status<> saved = write_file(impl_->data->file("pool"), impl_->application->save_pool(), 0600);
-    if (!saved) spdlog::warn("event=pool_not_saved why=\"{}\"", saved.error().message);
 }
 
 rpc::Router& Node::router() noexcept {

@@ -42,7 +42,7 @@ public:
 
     /// Replays what was decided, makes blocks, serves. The port.
     Result<std::uint16_t> start();
-    /// Idempotent, in the order that loses nothing: engine, server, queued transactions to disk.
+    /// Idempotent: the engine first, then the server.
     void stop() noexcept;
 
     ledger::Chain& chain() noexcept;

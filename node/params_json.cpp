@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/params_json.hpp"
 
-#include <type_traits>
-
 #include <boost/json/array.hpp>
+#include <type_traits>
 
 #include "kernels/contract.hpp"
 #include "node/units.hpp"
@@ -65,9 +64,15 @@ bool read(const json::value& value, ledger::U256& field) {
     return amount.has_value();
 }
 
-constexpr const char* wanted(const bool&) { return "true or false"; }
-constexpr const char* wanted(const std::uint64_t&) { return "a whole number"; }
-constexpr const char* wanted(const ledger::U256&) { return "coins in quotes, like \"0.5\""; }
+constexpr const char* wanted(const bool&) {
+    return "true or false";
+}
+constexpr const char* wanted(const std::uint64_t&) {
+    return "a whole number";
+}
+constexpr const char* wanted(const ledger::U256&) {
+    return "coins in quotes, like \"0.5\"";
+}
 
 }  // namespace
 
@@ -85,14 +90,15 @@ Result<Params> params_from_json(const json::object& object) {
         const json::value* value = object.if_contains(name);
         if (value == nullptr) return;
         ++known;
-        if (!read(*value, field) && problem.empty()) problem = std::string(name) + " must be " + wanted(field);
+        if (!read(*value, field) && problem.empty())
+            problem = std::string(name) + " must be " + wanted(field);
     });
     if (!problem.empty()) return error("genesis: contracts: " + problem);
     if (known != object.size()) {
-        for (const auto& [key, value] : object) {
+        for (const auto& member : object) {
             bool found = false;
-            each_field(params, [&](const char* name, auto&) { found = found || key == name; });
-            if (!found) return error("genesis: contracts: " + std::string(key) + " is not a parameter");
+            each_field(params, [&](const char* name, auto&) { found = found || member.key() == name; });
+            if (!found) return error("genesis: contracts: " + std::string(member.key()) + " is not a parameter");
         }
     }
     RETRACE_CHECK(market::check(params));
@@ -102,8 +108,10 @@ Result<Params> params_from_json(const json::object& object) {
 json::object params_to_json(const Params& params) {
     json::object out;
     each_field(params, [&](const char* name, const auto& field) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(field)>, ledger::U256>) out[name] = format_coins(field);
-        else out[name] = field;
+        if constexpr (std::is_same_v<std::decay_t<decltype(field)>, ledger::U256>)
+            out[name] = format_coins(field);
+        else
+            out[name] = field;
     });
     return out;
 }

@@ -10,8 +10,8 @@
 
 namespace retrace::node {
 
-/// "1.5" or "2" coins; also "100 wei". At most 18 decimals, digits and one point only; nullopt otherwise or when it
-/// is over 2^128 of the smallest unit.
+/// "1.5" or "2" coins; also "100 wei". At most 18 decimals, digits and one point only; nullopt otherwise or
+/// when it is over 2^128 of the smallest unit.
 std::optional<ledger::U256> parse_coins(std::string_view text);
 /// Exact, without trailing zeros: "1.5", "0.000000000000000001", "2".
 std::string format_coins(const ledger::U256& amount);

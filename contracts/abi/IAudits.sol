@@ -44,13 +44,28 @@ interface IAudits {
     function answerUnavailable(uint64 report, bytes calldata proof) external;
     function auditOf(uint64 audit) external view returns (Audit memory);
     function reportOf(uint64 report) external view returns (Report memory);
-    event AuditorsDrawn(uint64 indexed audit, uint64 indexed task, uint32 run, uint64 segment, address[] auditors);
+    event AuditorsDrawn(
+        uint64 indexed audit,
+        uint64 indexed task,
+        uint32 run,
+        uint64 segment,
+        address[] auditors
+    );
     event AuditPhaseChanged(uint64 indexed audit, uint64 indexed task, uint8 phase, uint64 deadline);
     event VerdictCommitted(uint64 indexed audit, address indexed auditor);
     event VerdictRevealed(uint64 indexed audit, address indexed auditor, bytes32 root, bool matches);
     event AuditPaid(uint64 indexed audit, address indexed auditor, uint256 amount);
     event RetentionAttested(uint64 indexed task, address indexed keeper, uint32 run, uint64 index);
-    event ReportOpened(uint64 indexed report, uint64 indexed task, uint8 kind, uint32 run, uint64 index, uint32 tensor, uint64 tile, uint64 deadline);
+    event ReportOpened(
+        uint64 indexed report,
+        uint64 indexed task,
+        uint8 kind,
+        uint32 run,
+        uint64 index,
+        uint32 tensor,
+        uint64 tile,
+        uint64 deadline
+    );
     event ReportClosed(uint64 indexed report, uint64 indexed task, bool answered);
     error Refused(uint16 code, string slug);
 }

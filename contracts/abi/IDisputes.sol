@@ -29,8 +29,36 @@ interface IDisputes {
     function challengeInitial(uint64 task, uint32 run, bytes32 root) external payable;
     function move(uint64 dispute, bytes calldata move) external;
     function disputeOf(uint64 dispute) external view returns (Dispute memory);
-    event DisputeOpened(uint64 indexed dispute, uint64 indexed task, uint32 run, uint64 segment, uint8 kind, address solver, address challenger);
-    event DisputeMoved(uint64 indexed dispute, uint8 phase, uint8 mover, uint32 rounds, uint64 deadline);
-    event DisputeDecided(uint64 indexed dispute, address indexed loser, uint64 task, uint8 ending, uint32 rounds, uint64 evidenceBytes, uint64 step, uint32 op, uint64 tile, uint64 link, uint64 element, uint32 claimedBits, uint32 refereeBits);
+    event DisputeOpened(
+        uint64 indexed dispute,
+        uint64 indexed task,
+        uint32 run,
+        uint64 segment,
+        uint8 kind,
+        address solver,
+        address challenger
+    );
+    event DisputeMoved(
+        uint64 indexed dispute,
+        uint8 phase,
+        uint8 mover,
+        uint32 rounds,
+        uint64 deadline
+    );
+    event DisputeDecided(
+        uint64 indexed dispute,
+        address indexed loser,
+        uint64 task,
+        uint8 ending,
+        uint32 rounds,
+        uint64 evidenceBytes,
+        uint64 step,
+        uint32 op,
+        uint64 tile,
+        uint64 link,
+        uint64 element,
+        uint32 claimedBits,
+        uint32 refereeBits
+    );
     error Refused(uint16 code, string slug);
 }

@@ -133,7 +133,13 @@ interface IMarket {
     function acceptData(uint64 task) external;
     function declineTask(uint64 task) external;
     function commitCheckpoint(uint64 task, uint32 run, uint64 index, bytes32 commitment) external;
-    function openRoots(uint64 task, uint32 run, uint64 first, bytes32[] calldata salts, bytes32[] calldata roots) external;
+    function openRoots(
+        uint64 task,
+        uint32 run,
+        uint64 first,
+        bytes32[] calldata salts,
+        bytes32[] calldata roots
+    ) external;
     function acceptModel(uint64 task) external;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
@@ -143,19 +149,52 @@ interface IMarket {
     function runOf(uint64 task, uint32 run) external view returns (Run memory);
     function checkpointOf(uint64 task, uint32 run, uint64 index) external view returns (Checkpoint memory);
     function segmentOf(uint64 task, uint32 run, uint64 index) external view returns (Segment memory);
-    event TaskPosted(uint64 indexed task, address indexed requester, string name, uint64 segments, uint256 priceCeiling, uint64 bidEnd, uint64 revealEnd);
+    event TaskPosted(
+        uint64 indexed task,
+        address indexed requester,
+        string name,
+        uint64 segments,
+        uint256 priceCeiling,
+        uint64 bidEnd,
+        uint64 revealEnd
+    );
     event TaskStateChanged(uint64 indexed task, uint8 from, uint8 to);
     event BidCommitted(uint64 indexed task, address indexed bidder, uint32 round);
-    event BidRevealed(uint64 indexed task, address indexed bidder, uint256 price, uint64 finishHeight, uint256 locked);
+    event BidRevealed(
+        uint64 indexed task,
+        address indexed bidder,
+        uint256 price,
+        uint64 finishHeight,
+        uint256 locked
+    );
     event BidForfeited(uint64 indexed task, address indexed bidder, uint256 deposit);
-    event TaskAssigned(uint64 indexed task, address indexed solver, uint32 run, uint256 price, uint64 firstState);
+    event TaskAssigned(
+        uint64 indexed task,
+        address indexed solver,
+        uint32 run,
+        uint256 price,
+        uint64 firstState
+    );
     event DataAccepted(uint64 indexed task, address indexed solver, uint32 run);
     event CheckpointCommitted(uint64 indexed task, uint32 run, uint64 index, bytes32 commitment);
     event StateOpened(uint64 indexed task, uint32 run, uint64 index, bytes32 root);
     event SegmentDrawn(uint64 indexed task, uint32 run, uint64 segment, bool audited);
     event SegmentVerified(uint64 indexed task, uint32 run, uint64 segment, uint64 audit);
-    event SegmentsPaid(uint64 indexed task, address indexed solver, uint32 run, uint64 first, uint64 count, uint256 amount);
-    event RunEnded(uint64 indexed task, address indexed solver, uint32 run, uint8 state, string reason);
+    event SegmentsPaid(
+        uint64 indexed task,
+        address indexed solver,
+        uint32 run,
+        uint64 first,
+        uint64 count,
+        uint256 amount
+    );
+    event RunEnded(
+        uint64 indexed task,
+        address indexed solver,
+        uint32 run,
+        uint8 state,
+        string reason
+    );
     event EscrowReturned(uint64 indexed task, address indexed requester, uint256 amount);
     error Refused(uint16 code, string slug);
 }

@@ -49,7 +49,14 @@ interface IStaking {
     function verifierOf(address party) external view returns (VerifierInfo memory);
     function beacon() external view returns (Beacon memory);
     event StakeChanged(address indexed party, uint256 bonded, uint256 locked, uint256 unbonding);
-    event Slashed(address indexed party, uint64 indexed task, uint256 amount, uint256 burned, uint256 toOthers, string reason);
+    event Slashed(
+        address indexed party,
+        uint64 indexed task,
+        uint256 amount,
+        uint256 burned,
+        uint256 toOthers,
+        string reason
+    );
     event SolverRegistered(address indexed solver, string endpoint, uint8 hardwareClass);
     event VerifierRegistered(address indexed verifier, string endpoint, uint64 joinedEpoch);
     event VerifierLeft(address indexed verifier, bool dropped);

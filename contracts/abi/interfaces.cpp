@@ -167,16 +167,26 @@ std::string solidity_type(const Field& field) {
 }
 
 std::string parameters(const std::vector<Field>& fields, const Entry& entry, std::string_view location) {
-    std::string out = "(";
+    constexpr std::size_t kLine = 60;
+    std::vector<std::string> words;
+    std::size_t length = 0;
     for (std::size_t i = 0; i < fields.size(); ++i) {
         const Field& field = fields[i];
         const bool reference = field.type.is_dynamic() || !field.parts.empty();
-        out += (i == 0 ? "" : ", ") + solidity_type(field);
-        if (entry.kind == Entry::Kind::event && i < entry.indexed) out += " indexed";
-        if (reference && !location.empty()) out += " " + std::string(location);
-        if (!field.name.empty()) out += " " + field.name;
+        std::string word = solidity_type(field);
+        if (entry.kind == Entry::Kind::event && i < entry.indexed) word += " indexed";
+        if (reference && !location.empty()) word += " " + std::string(location);
+        if (!field.name.empty()) word += " " + field.name;
+        length += word.size() + 2;
+        words.push_back(std::move(word));
     }
-    return out + ")";
+    const std::string before = length > kLine ? "\n        " : "";
+    std::string out = "(" + before;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const bool last = i + 1 == words.size();
+        out += words[i] + (last ? "" : before.empty() ? ", " : "," + before);
+    }
+    return out + (before.empty() ? ")" : "\n    )");
 }
 
 void add_structs(const std::vector<Field>& fields, std::vector<std::string>& names, std::string& out) {

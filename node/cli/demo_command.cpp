@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // retrace demo
-#include <iostream>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <boost/json/serialize.hpp>
+#include <iostream>
 
 #include "node/cli/cli.hpp"
 #include "node/demo/demo.hpp"
@@ -15,11 +14,14 @@
 namespace retrace::node::cli {
 
 void add_demo(CLI::App& app, Program& program) {
-    CLI::App* command = app.add_subcommand("demo", "Post, train, audit, dispute, slash, pay, fetch: all on this machine");
+    CLI::App* command =
+        app.add_subcommand("demo", "Post, train, audit, dispute, slash, pay, fetch: all on this machine");
     auto options = std::make_shared<DemoOptions>();
     command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")
-        ->check(CLI::IsMember({"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
-    command->add_option("--folder", options->folder, "Keep everything here (default: a temporary folder, removed on success)");
+        ->check(CLI::IsMember(
+            {"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
+    command->add_option("--folder", options->folder,
+                        "Keep everything here (default: a temporary folder, removed on success)");
     command->add_option("--steps", options->steps, "Training steps of a task (900)");
     command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)");
     command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
@@ -32,8 +34,10 @@ void add_demo(CLI::App& app, Program& program) {
             options->executable = own_executable();
             const auto facts = run_demo(*options);
             if (!facts) return fail(program, facts.error().message);
-            if (program.json) std::cout << boost::json::serialize(*facts) << '\n';
-            else std::cout << demo_table(*facts);
+            if (program.json)
+                std::cout << boost::json::serialize(*facts) << '\n';
+            else
+                std::cout << demo_table(*facts);
             return kDone;
         };
     });

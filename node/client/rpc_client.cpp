@@ -81,14 +81,19 @@ Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::a
         json::object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
     HttpRequest request{"POST", "/", to_bytes(view(std::string_view(body))), "application/json", {}};
     const auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
-    if (!reply) return Unexpected{RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {}}};
+    if (!reply)
+        return Unexpected{
+            RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {}}};
     boost::system::error_code code;
-    json::value value = json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
+    json::value value =
+        json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
     const json::object* object = code ? nullptr : value.if_object();
     if (object == nullptr) {
-        return Unexpected{RpcFailure{0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}}};
+        return Unexpected{RpcFailure{
+            0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}}};
     }
-    if (const json::value* failure = object->if_contains("error"); failure != nullptr && failure->is_object()) {
+    if (const json::value* failure = object->if_contains("error");
+        failure != nullptr && failure->is_object()) {
         RpcFailure out{-32603, "unknown error", {}};
         const json::object& fields = failure->get_object();
         if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
@@ -114,8 +119,12 @@ Result<std::uint64_t, RpcFailure> RpcClient::quantity(std::string_view method, j
     return *parsed;
 }
 
-Result<std::uint64_t, RpcFailure> RpcClient::chain_id() { return quantity("eth_chainId", {}); }
-Result<std::uint64_t, RpcFailure> RpcClient::height() { return quantity("eth_blockNumber", {}); }
+Result<std::uint64_t, RpcFailure> RpcClient::chain_id() {
+    return quantity("eth_chainId", {});
+}
+Result<std::uint64_t, RpcFailure> RpcClient::height() {
+    return quantity("eth_blockNumber", {});
+}
 
 Result<ledger::Account, RpcFailure> RpcClient::account(const ledger::Address& address) {
     RETRACE_TRY(value, call("retrace_getAccount", {rpc::data(address), "latest"}));
@@ -136,7 +145,8 @@ Result<ledger::U256, RpcFailure> RpcClient::base_fee() {
     return member(value, "baseFeePerGas", rpc::parse_u256);
 }
 
-Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address& from, const ledger::Address& to,
+Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address& from,
+                                                          const ledger::Address& to,
                                                           const ledger::U256& value, View data) {
     return quantity("eth_estimateGas", {json::object{{"from", rpc::data(from)},
                                                      {"to", rpc::data(to)},

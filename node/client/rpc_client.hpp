@@ -2,11 +2,10 @@
 // A client of a node's JSON-RPC, for the command line and the agents.
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <boost/json/value.hpp>
 
 #include "ledger/exec/executor.hpp"
 #include "node/artifacts/http_client.hpp"
@@ -15,9 +14,9 @@ namespace retrace::node {
 
 /// Why a call brought no result.
 struct RpcFailure {
-    int code = 0;          ///< JSON-RPC error code; 0: the node was not reached or its answer is no JSON-RPC.
-    std::string message;   ///< A sentence for people.
-    std::string data;      ///< error.data when it is a string: revert data as "0x…".
+    int code = 0;         ///< JSON-RPC error code; 0: the node was not reached or its answer is no JSON-RPC.
+    std::string message;  ///< A sentence for people.
+    std::string data;     ///< error.data when it is a string: revert data as "0x…".
     bool unreachable() const noexcept { return code == 0; }
 };
 
@@ -26,7 +25,7 @@ struct TxOutcome {
     Hash32 hash;
     std::uint64_t height = 0;
     bool ok = false;
-    std::string reason;                ///< Why it reverted: "slug: sentence"; empty when ok.
+    std::string reason;  ///< Why it reverted: "slug: sentence"; empty when ok.
     std::uint64_t gas_used = 0;
     ledger::U256 gas_price;
     std::vector<ledger::Log> logs;
@@ -35,7 +34,7 @@ struct TxOutcome {
 /// A log and where it stands.
 struct PlacedLog {
     std::uint64_t height = 0;
-    Hash32 tx;                         ///< Zero for what blocks do by themselves.
+    Hash32 tx;  ///< Zero for what blocks do by themselves.
     ledger::Log log;
 };
 
@@ -68,7 +67,8 @@ public:
     /// nullopt while it is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
     /// Logs of `address` in blocks from … to, in order.
-    Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from, std::uint64_t to);
+    Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from,
+                                                    std::uint64_t to);
     /// The node knows the transaction, mined or not.
     Result<bool, RpcFailure> known(const Hash32& tx);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "node/demo/cast.hpp"
 
-#include <fstream>
-#include <thread>
-
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <fstream>
+#include <thread>
 
 #include "node/dev_chain.hpp"
 #include "node/params_json.hpp"
@@ -23,11 +22,11 @@ constexpr auto kStartPatience = std::chrono::seconds(20);
 
 /// Deadlines for blocks of a fifth of a second, long enough for two busy cores.
 json::object demo_params() {
-    return {{"developer_chain", true}, {"epoch_blocks", 5},         {"bid_blocks", 6},
-            {"reveal_blocks", 5},      {"accept_blocks", 100},      {"checkpoint_blocks", 60},
-            {"open_blocks", 60},       {"verdict_blocks", 60},      {"reveal_segment_blocks", 60},
+    return {{"developer_chain", true},     {"epoch_blocks", 5},      {"bid_blocks", 6},
+            {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},
+            {"open_blocks", 60},           {"verdict_blocks", 60},   {"reveal_segment_blocks", 60},
             {"reveal_verdict_blocks", 60}, {"challenge_blocks", 15}, {"deliver_blocks", 200},
-            {"answer_blocks", 60},     {"unbond_blocks", 3000}};
+            {"answer_blocks", 60},         {"unbond_blocks", 3000}};
 }
 
 Status<> write_text(const fs::path& path, const std::string& text) {
@@ -43,17 +42,24 @@ Status<> write_text(const fs::path& path, const std::string& text) {
 
 std::string_view name_of(Role role) noexcept {
     switch (role) {
-        case Role::requester: return "requester";
-        case Role::honest_solver: return "honest solver";
-        case Role::cheating_solver: return "cheating solver";
-        case Role::verifier_1: return "verifier 1";
-        case Role::verifier_2: return "verifier 2";
-        case Role::verifier_3: return "verifier 3";
+        case Role::requester:
+            return "requester";
+        case Role::honest_solver:
+            return "honest solver";
+        case Role::cheating_solver:
+            return "cheating solver";
+        case Role::verifier_1:
+            return "verifier 1";
+        case Role::verifier_2:
+            return "verifier 2";
+        case Role::verifier_3:
+            return "verifier 3";
     }
     return "";
 }
 
-Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable, std::uint64_t block_ms) {
+Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable,
+                                             std::uint64_t block_ms) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -70,14 +76,17 @@ Status<> Cast::write_files() {
     for (const auto& [address, coins] : dev_genesis({}).alloc) {
         alloc[ledger::to_0x(address)] = json::object{{"balance", coins.to_decimal()}};
     }
-    const json::object genesis{{"chainId", kDevChainId}, {"timestamp", 1'767'225'600}, {"alloc", std::move(alloc)},
+    const json::object genesis{{"chainId", kDevChainId},
+                               {"timestamp", 1'767'225'600},
+                               {"alloc", std::move(alloc)},
                                {"contracts", demo_params()}};
     RETRACE_CHECK(write_text(folder_ / "genesis.json", json::serialize(genesis)));
     RETRACE_CHECK(write_text(folder_ / "passphrase", kPassphrase));
     for (std::uint32_t i = 0; i < kRoles; ++i) {
         const fs::path path = folder_ / ("key-" + std::to_string(i) + ".json");
         if (fs::exists(path)) continue;
-        RETRACE_CHECK(write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
+        RETRACE_CHECK(
+            write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
     }
     return Unit{};
 }
@@ -88,14 +97,16 @@ ledger::SecretKey Cast::key(Role role) const {
     return std::move(*key);
 }
 
-ledger::Address Cast::address(Role role) const { return key(role).address(); }
+ledger::Address Cast::address(Role role) const {
+    return key(role).address();
+}
 
 Status<> Cast::start_node() {
-    auto process = Process::start(executable_,
-                                  {"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir",
-                                   (folder_ / "node").string(), "--rpc-port", std::to_string(port_), "--block-ms",
-                                   std::to_string(block_ms_)},
-                                  log_of("node"));
+    auto process = Process::start(
+        executable_,
+        {"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir", (folder_ / "node").string(),
+         "--rpc-port", std::to_string(port_), "--block-ms", std::to_string(block_ms_)},
+        log_of("node"));
     if (!process) return Unexpected{process.error()};
     node_ = std::make_unique<Process>(std::move(*process));
     const auto end = std::chrono::steady_clock::now() + kStartPatience;
@@ -112,11 +123,16 @@ Status<> Cast::start(Role role, const std::vector<std::string>& arguments) {
     const bool solver = role == Role::honest_solver || role == Role::cheating_solver;
     const std::string number = std::to_string(static_cast<std::uint32_t>(role));
     std::vector<std::string> all{solver ? "solver" : "verifier",
-                                 "--node", url_,
-                                 "--key", (folder_ / ("key-" + number + ".json")).string(),
-                                 "--passphrase-file", (folder_ / "passphrase").string(),
-                                 "--data-dir", (folder_ / ("party-" + number)).string(),
-                                 "--threads", "1"};
+                                 "--node",
+                                 url_,
+                                 "--key",
+                                 (folder_ / ("key-" + number + ".json")).string(),
+                                 "--passphrase-file",
+                                 (folder_ / "passphrase").string(),
+                                 "--data-dir",
+                                 (folder_ / ("party-" + number)).string(),
+                                 "--threads",
+                                 "1"};
     all.insert(all.end(), arguments.begin(), arguments.end());
     auto process = Process::start(executable_, all, log_of(std::string(name_of(role))));
     if (!process) return Unexpected{process.error()};

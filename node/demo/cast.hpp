@@ -14,16 +14,23 @@ namespace retrace::node {
 
 /// Who plays which of the ten developer accounts.
 enum class Role : std::uint32_t {
-    requester = 0, honest_solver = 1, cheating_solver = 2, verifier_1 = 3, verifier_2 = 4, verifier_3 = 5,
+    requester = 0,
+    honest_solver = 1,
+    cheating_solver = 2,
+    verifier_1 = 3,
+    verifier_2 = 4,
+    verifier_3 = 5,
 };
 inline constexpr std::uint32_t kRoles = 6;
 std::string_view name_of(Role role) noexcept;
 
 class Cast {
 public:
-    /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is retrace.
+    /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
+    /// retrace.
     static Result<std::unique_ptr<Cast>> assemble(const std::filesystem::path& folder,
-                                                  const std::filesystem::path& executable, std::uint64_t block_ms);
+                                                  const std::filesystem::path& executable,
+                                                  std::uint64_t block_ms);
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }
@@ -35,7 +42,7 @@ public:
     /// `arguments` after the role's own: --cheat, --price, ….
     Status<> start(Role role, const std::vector<std::string>& arguments);
     void stop(Role role) { parties_.erase(role); }
-    void kill(Role role);           ///< SIGKILL.
+    void kill(Role role);  ///< SIGKILL.
     void kill_node();
     bool node_running() { return node_ && node_->running(); }
     bool running(Role role);

@@ -48,7 +48,7 @@ private:
     Status<> second_task();
     Result<json::object> conclude();
     json::object cheater_facts();
-    const DisputeFacts* decisive() ;
+    const DisputeFacts* decisive();
     std::string outcome();
     void say(const std::string& line) const;
     double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
@@ -88,15 +88,19 @@ Status<> Demo::set_up() {
     say("node at " + cast_->node_url() + ", logs in " + cast_->folder().string());
     RETRACE_CHECK(open_purse());
     RETRACE_CHECK(cast_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
-    for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3}) RETRACE_CHECK(cast_->start(role, {}));
+    for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
+        RETRACE_CHECK(cast_->start(role, {}));
     // A verifier counts in the beacon from its second epoch on; bids need the solver's registration.
     const auto end = Clock::now() + std::chrono::seconds(60);
     for (;;) {
-        if (const auto fallen = cast_->fallen()) return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        if (const auto fallen = cast_->fallen())
+            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
         const auto height = client_->height();
         if (!height) return error(height.error().message);
         const RemoteState state(*client_, *height);
-        if (contracts::views::verifiers(state).size() == 3 && contracts::views::solver(state, cast_->address(Role::honest_solver))) break;
+        if (contracts::views::verifiers(state).size() == 3 &&
+            contracts::views::solver(state, cast_->address(Role::honest_solver)))
+            break;
         if (Clock::now() > end) return error("the parties did not register in time");
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
@@ -149,7 +153,8 @@ Status<> Demo::open_purse() {
 }
 
 Result<std::uint64_t> Demo::post() {
-    RETRACE_TRY(posted, post_task(*task_, *store_, *submitter_, *client_, [](const ArtifactClient::Progress&) {}));
+    RETRACE_TRY(posted,
+                post_task(*task_, *store_, *submitter_, *client_, [](const ArtifactClient::Progress&) {}));
     return posted.id;
 }
 
@@ -158,9 +163,11 @@ Status<> Demo::follow(std::uint64_t task) {
         RETRACE_CHECK(story_->advance(*client_));
         const auto state = story_->state_of(task);
         if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
-        if (const auto fallen = cast_->fallen()) return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        if (const auto fallen = cast_->fallen())
+            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
         if (seconds() > static_cast<double>(options_.patience_s)) {
-            return error("task " + std::to_string(task) + " is not finished after " + std::to_string(options_.patience_s) + " s");
+            return error("task " + std::to_string(task) + " is not finished after " +
+                         std::to_string(options_.patience_s) + " s");
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
@@ -169,7 +176,8 @@ Status<> Demo::follow(std::uint64_t task) {
 Status<> Demo::settle(std::uint64_t task) {
     RETRACE_CHECK(submitter_->execute("accept the model", contracts::AcceptModel{task}));
     RETRACE_CHECK(story_->advance(*client_));
-    if (story_->state_of(task) != market::TaskState::settled) return error("task " + std::to_string(task) + " did not settle");
+    if (story_->state_of(task) != market::TaskState::settled)
+        return error("task " + std::to_string(task) + " did not settle");
     return Unit{};
 }
 
@@ -185,7 +193,8 @@ Status<> Demo::measure_model(std::uint64_t task) {
     accuracy_ = result.accuracy();
     char line[96];
     std::snprintf(line, sizeof line, "task %llu: the fetched model classifies %.2f %% of %llu test images",
-                  static_cast<unsigned long long>(task), 100 * accuracy_, static_cast<unsigned long long>(result.samples));
+                  static_cast<unsigned long long>(task), 100 * accuracy_,
+                  static_cast<unsigned long long>(result.samples));
     say(line);
     return Unit{};
 }
@@ -204,7 +213,8 @@ Status<> Demo::second_task() {
         RETRACE_CHECK(cast_->start(Role::verifier_3, {"--cheat", "false_accuser"}));
         say("verifier 3 accuses whatever it sees from now on");
     } else {
-        RETRACE_CHECK(cast_->start(Role::cheating_solver, {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
+        RETRACE_CHECK(cast_->start(Role::cheating_solver,
+                                   {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
         say("a second solver comes: it asks less, and commits the fraud \"" + options_.cheat + "\"");
         const auto end = Clock::now() + std::chrono::seconds(30);
         for (;;) {
@@ -235,7 +245,9 @@ std::string Demo::outcome() {
     const DisputeFacts* facts = decisive();
     const ledger::Address cheater = cast_->address(Role::cheating_solver);
     if (options_.cheat == "false_accuser") {
-        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3) ? "accuser_punished" : "undecided";
+        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3)
+                   ? "accuser_punished"
+                   : "undecided";
     }
     if (facts != nullptr && facts->decided->loser == cheater) return "convicted";
     const auto& runs = story_->runs(cheated_task_);
@@ -282,36 +294,44 @@ Result<json::object> Demo::conclude() {
                                                {"bonded", bonded.to_decimal()},
                                                {"slashed", story_->slashed(address).to_decimal()}};
     }
-    for (const contracts::Contract contract : contracts::kContracts) total += state.account(contracts::address_of(contract)).balance;
+    for (const contracts::Contract contract : contracts::kContracts)
+        total += state.account(contracts::address_of(contract)).balance;
     total += state.account(ledger::Address{}).balance;
     const ledger::U256 burned = ledger::burned(state), minted = ledger::minted(state);
     if (state.failure()) return error(state.failure()->message);
 
     const std::uint64_t task = cheated_task_ != 0 ? cheated_task_ : honest_task_;
-    json::object out{{"cheat", options_.cheat},
-                     {"outcome", outcome()},
-                     {"model_accuracy", accuracy_},
-                     {"segments", (options_.steps + options_.interval - 1) / options_.interval},
-                     {"audits", story_->audits(honest_task_) + (cheated_task_ != 0 ? story_->audits(cheated_task_) : 0)},
-                     {"verdicts_equal", story_->verdicts_equal(honest_task_) + (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
-                     {"honest_slashed", json::value(nullptr)},
-                     {"supply_conserved", total + burned == minted}};
-    if (honest_slashed.is_zero()) out["honest_slashed"] = 0;
-    else out["honest_slashed"] = honest_slashed.to_decimal();
+    json::object out{
+        {"cheat", options_.cheat},
+        {"outcome", outcome()},
+        {"model_accuracy", accuracy_},
+        {"segments", (options_.steps + options_.interval - 1) / options_.interval},
+        {"audits", story_->audits(honest_task_) + (cheated_task_ != 0 ? story_->audits(cheated_task_) : 0)},
+        {"verdicts_equal", story_->verdicts_equal(honest_task_) +
+                               (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
+        {"honest_slashed", json::value(nullptr)},
+        {"supply_conserved", total + burned == minted}};
+    if (honest_slashed.is_zero())
+        out["honest_slashed"] = 0;
+    else
+        out["honest_slashed"] = honest_slashed.to_decimal();
     if (options_.cheat != "none" && options_.cheat != "false_accuser") out["cheater"] = cheater_facts();
     if (options_.cheat == "false_accuser") {
         const ledger::Address accuser = cast_->address(Role::verifier_3);
-        out["accuser"] = json::object{{"address", ledger::to_checksum(accuser)}, {"slashed", story_->slashed(accuser).to_decimal()}};
+        out["accuser"] = json::object{{"address", ledger::to_checksum(accuser)},
+                                      {"slashed", story_->slashed(accuser).to_decimal()}};
     }
     if (const DisputeFacts* facts = decisive()) {
-        json::object dispute{{"rounds", facts->decided->rounds}, {"evidence_bytes", facts->decided->evidence_bytes}};
+        json::object dispute{{"rounds", facts->decided->rounds},
+                             {"evidence_bytes", facts->decided->evidence_bytes}};
         const auto time = referee_time(*client_, *facts);
         dispute["referee_us"] = time ? json::value(*time) : json::value(nullptr);
         out["dispute"] = std::move(dispute);
     }
     json::object paid;
     for (const auto& [address, facts] : story_->paid(task)) {
-        paid[story_->name(address)] = json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
+        paid[story_->name(address)] =
+            json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
     }
     out["paid"] = std::move(paid);
     out["balances"] = std::move(balances);
@@ -326,7 +346,9 @@ Result<json::object> Demo::play() {
     RETRACE_CHECK(first_task());
     if (options_.cheat != "none") RETRACE_CHECK(second_task());
     RETRACE_TRY(facts, conclude());
-    const auto refuse = [&](const std::string& what) { return error(what + "; everything is kept in " + folder_.string()); };
+    const auto refuse = [&](const std::string& what) {
+        return error(what + "; everything is kept in " + folder_.string());
+    };
     const std::string outcome(facts["outcome"].as_string());
     const std::string wanted = options_.cheat == "none"            ? "honest"
                                : options_.cheat == "false_accuser" ? "accuser_punished"
@@ -351,7 +373,8 @@ Result<json::object> run_demo(const DemoOptions& options) {
     static constexpr std::string_view kOthers[] = {"none", "false_accuser"};
     if (std::find(std::begin(kOthers), std::end(kOthers), options.cheat) == std::end(kOthers) &&
         !solver::parse_fraud(options.cheat)) {
-        return error("unknown fraud \"" + options.cheat + "\": ulp, skip_steps, wrong_data, stale_checkpoint, silent, none or false_accuser");
+        return error("unknown fraud \"" + options.cheat +
+                     "\": ulp, skip_steps, wrong_data, stale_checkpoint, silent, none or false_accuser");
     }
     Demo demo(options);
     return demo.play();

@@ -17,8 +17,8 @@
 
 namespace retrace::node {
 
-Result<Process> Process::start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                               const std::filesystem::path& log) {
+Result<Process> Process::start(const std::filesystem::path& program,
+                               const std::vector<std::string>& arguments, const std::filesystem::path& log) {
     // Everything that allocates happens before the fork: the child of a process with threads may not.
     const std::string path = program.string(), log_path = log.string();
     std::vector<std::string> words{path};
@@ -104,6 +104,8 @@ Result<std::uint16_t> free_port() {
     return ntohs(address.sin_port);
 }
 
-std::filesystem::path own_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }
+std::filesystem::path own_executable() {
+    return std::filesystem::read_symlink("/proc/self/exe");
+}
 
 }  // namespace retrace::node

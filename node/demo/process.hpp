@@ -13,22 +13,23 @@
 
 namespace retrace::node {
 
-/// A running child. It dies with its parent, also when the parent is killed. Move-only; the destructor stops it.
+/// A running child. It dies with its parent, also when the parent is killed. Move-only; the destructor stops
+/// it.
 class Process {
 public:
     /// Runs `program` with `arguments`; standard output and error are appended to `log`.
-    static Result<Process> start(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                                 const std::filesystem::path& log);
+    static Result<Process> start(const std::filesystem::path& program,
+                                 const std::vector<std::string>& arguments, const std::filesystem::path& log);
     Process(Process&& other) noexcept;
     Process& operator=(Process&& other) noexcept;
     ~Process();
 
-    bool running();                         ///< Reaps it when it has ended.
-    std::optional<int> exit_status();       ///< Once ended: exit code, or 128 + signal.
+    bool running();                    ///< Reaps it when it has ended.
+    std::optional<int> exit_status();  ///< Once ended: exit code, or 128 + signal.
     void send(int signal);
     /// SIGTERM, up to `patience`, then SIGKILL; returns once it is gone.
     void stop(std::chrono::milliseconds patience = std::chrono::seconds(5));
-    void kill();                            ///< SIGKILL, and waits.
+    void kill();  ///< SIGKILL, and waits.
 
 private:
     explicit Process(int pid) : pid_(pid) {}

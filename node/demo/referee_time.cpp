@@ -31,7 +31,8 @@ std::optional<double> referee_time(RpcClient& client, const DisputeFacts& facts)
     if (input == nullptr) return std::nullopt;
     const auto calldata = rpc::parse_data(*input);
     const auto encoded = calldata ? move_of(*calldata) : std::nullopt;
-    const auto move = encoded ? verifier::decode_move(*encoded) : Result<verifier::Move, CodecError>(Unexpected{CodecError::truncated});
+    const auto move = encoded ? verifier::decode_move(*encoded)
+                              : Result<verifier::Move, CodecError>(Unexpected{CodecError::truncated});
     const RemoteState state(client, facts.decided_height - 1);
     const auto game = contracts::views::game(state, facts.opened.dispute);
     if (!move || !game || state.failure()) return std::nullopt;

@@ -12,7 +12,9 @@ namespace {
 
 using contracts::decode_event;
 
-std::string task_words(std::uint64_t task) { return "task " + std::to_string(task) + ": "; }
+std::string task_words(std::uint64_t task) {
+    return "task " + std::to_string(task) + ": ";
+}
 
 }  // namespace
 
@@ -41,8 +43,9 @@ Status<> Story::advance(RpcClient& client) {
 void Story::take(const PlacedLog& placed) {
     if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
         slashed_[slash->party] += slash->amount;
-        tell(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" + slash->reason + "): " +
-                                format_coins(slash->burned) + " burned, " + format_coins(slash->to_others) + " to others");
+        tell(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
+                                slash->reason + "): " + format_coins(slash->burned) + " burned, " +
+                                format_coins(slash->to_others) + " to others");
         return;
     }
     take_market(placed.height, placed.log);
@@ -58,16 +61,18 @@ void Story::take_market(std::uint64_t height, const ledger::Log& log) {
         states_[e->task] = static_cast<market::TaskState>(e->to);
         tell(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
     } else if (const auto e = decode_event<contracts::BidRevealed>(log)) {
-        tell(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) + " a segment and locks " +
-                         format_coins(e->locked));
+        tell(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
+                         " a segment and locks " + format_coins(e->locked));
     } else if (const auto e = decode_event<contracts::TaskAssigned>(log)) {
         runs_[e->task].push_back({e->solver, e->first_state, {}});
-        tell(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " + format_coins(e->price) +
-                         " a segment, from checkpoint " + std::to_string(e->first_state));
+        tell(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " +
+                         format_coins(e->price) + " a segment, from checkpoint " +
+                         std::to_string(e->first_state));
     } else if (const auto e = decode_event<contracts::CheckpointCommitted>(log)) {
         tell(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
     } else if (const auto e = decode_event<contracts::SegmentDrawn>(log)) {
-        if (!e->audited) tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
+        if (!e->audited)
+            tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
     } else if (const auto e = decode_event<contracts::SegmentVerified>(log)) {
         tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " verified");
     } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
@@ -92,8 +97,9 @@ void Story::take_audits(std::uint64_t height, const ledger::Log& log) {
     } else if (const auto e = decode_event<contracts::VerdictRevealed>(log)) {
         const std::uint64_t task = task_of_audit_[e->audit];
         if (e->matches) ++equal_[task];
-        tell(height, task_words(task) + name(e->auditor) + (e->matches ? " got the same bits" : " got OTHER bits") +
-                         " in segment " + std::to_string(segment_of_audit_[e->audit]));
+        tell(height, task_words(task) + name(e->auditor) +
+                         (e->matches ? " got the same bits" : " got OTHER bits") + " in segment " +
+                         std::to_string(segment_of_audit_[e->audit]));
     } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
         audit_fees_[e->auditor] += e->amount;
     }
@@ -103,10 +109,11 @@ void Story::take_disputes(const PlacedLog& placed) {
     if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
         disputes_[e->dispute].opened = *e;
         tell(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
-                                std::to_string(e->segment) + ": " + name(e->challenger) + " against " + name(e->solver));
+                                std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
+                                name(e->solver));
     } else if (const auto e = decode_event<contracts::DisputeMoved>(placed.log)) {
-        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) + ", " +
-                                std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
+        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) +
+                                ", " + std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
     } else if (const auto e = decode_event<contracts::DisputeDecided>(placed.log)) {
         DisputeFacts& facts = disputes_[e->dispute];
         facts.decided = *e;
@@ -114,10 +121,10 @@ void Story::take_disputes(const PlacedLog& placed) {
         facts.last_move = placed.tx;
         const auto ending = verifier::slug(static_cast<verifier::Ending>(e->ending));
         tell(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
-                                (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") + " (" +
-                                std::string(ending) + "), step " + std::to_string(e->step) + ", op " + std::to_string(e->op) +
-                                ", tile " + std::to_string(e->tile) + ", link " + std::to_string(e->link) + ", element " +
-                                std::to_string(e->element));
+                                (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") +
+                                " (" + std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
+                                std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +
+                                std::to_string(e->link) + ", element " + std::to_string(e->element));
     }
 }
 

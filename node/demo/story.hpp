@@ -16,8 +16,8 @@ struct DisputeFacts {
     contracts::DisputeOpened opened;
     std::optional<contracts::DisputeDecided> decided;
     std::uint64_t decided_height = 0;
-    Hash32 last_move;                       ///< The transaction that decided it.
-    std::optional<double> referee_us;       ///< Time that its last move takes this machine.
+    Hash32 last_move;                  ///< The transaction that decided it.
+    std::optional<double> referee_us;  ///< Time that its last move takes this machine.
 };
 
 class Story {
@@ -25,7 +25,8 @@ public:
     /// Called with one line for people for each event worth telling.
     using Teller = std::function<void(std::uint64_t height, const std::string& line)>;
     /// `names` for addresses.
-    Story(std::map<ledger::Address, std::string> names, Teller tell) : names_(std::move(names)), tell_(std::move(tell)) {}
+    Story(std::map<ledger::Address, std::string> names, Teller tell)
+        : names_(std::move(names)), tell_(std::move(tell)) {}
 
     /// Reads the blocks since the last call.
     Status<> advance(RpcClient& client);

@@ -19,7 +19,9 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
     const auto chain_id = party->client_.chain_id();
-    if (!chain_id) return error(chain_id.error().message + "; start one with `retrace node --dev` or name another with --node");
+    if (!chain_id)
+        return error(chain_id.error().message +
+                     "; start one with `retrace node --dev` or name another with --node");
     party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, *chain_id);
     const auto height = party->client_.height();
     if (!height) return error(height.error().message);
@@ -28,7 +30,8 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     party->developer_chain_ = params->developer_chain;
     RETRACE_CHECK(party->open_stores());
-    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), *chain_id, party->endpoint());
+    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), *chain_id,
+                 party->endpoint());
     return party;
 }
 
@@ -60,7 +63,9 @@ Hash32 Party::secret() const {
     return merkle::sha256({view(std::string_view("retrace/party-secret/1")), key_.bytes()});
 }
 
-std::string Party::endpoint() const { return options_.endpoint.empty() ? http_->url() : options_.endpoint; }
+std::string Party::endpoint() const {
+    return options_.endpoint.empty() ? http_->url() : options_.endpoint;
+}
 
 void Party::set_peers(std::vector<std::string> peers) {
     std::erase(peers, http_ ? endpoint() : std::string());
@@ -98,8 +103,11 @@ std::optional<std::uint64_t> Party::new_height() {
 
 void Party::report_outcomes() {
     for (const Finished& finished : submitter_->poll()) {
-        if (finished.outcome.ok) spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
-        else spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what, finished.outcome.height, finished.outcome.reason);
+        if (finished.outcome.ok)
+            spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
+        else
+            spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what,
+                         finished.outcome.height, finished.outcome.reason);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a solver and a verifier process share: the connection to a node, the key, the stores, the artifact server.
+// What a solver and a verifier process share: the connection to a node, the key, the stores, the artifact
+// server.
 #pragma once
 
 #include <atomic>
@@ -19,12 +20,12 @@ namespace retrace::node {
 struct PartyOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
-    std::string listen = "127.0.0.1";      ///< Where artifacts are served.
-    std::uint16_t port = 0;                ///< 0: the system chooses.
-    std::string endpoint;                  ///< As others reach it; empty: http://listen:port.
-    ledger::U256 stake;                    ///< Bonded at the start when less is there; zero: the chain's minimum.
-    unsigned threads = 0;                  ///< Of the kernels; 0: as many as the machine has.
-    std::chrono::milliseconds poll{50};    ///< Between looks at the chain.
+    std::string listen = "127.0.0.1";  ///< Where artifacts are served.
+    std::uint16_t port = 0;            ///< 0: the system chooses.
+    std::string endpoint;              ///< As others reach it; empty: http://listen:port.
+    ledger::U256 stake;                ///< Bonded at the start when less is there; zero: the chain's minimum.
+    unsigned threads = 0;              ///< Of the kernels; 0: as many as the machine has.
+    std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
 };
 
 class Party {
@@ -71,7 +72,7 @@ private:
     std::mutex peers_mutex_;
     std::vector<std::string> peers_;
     std::unique_ptr<PeerSource> source_;
-    std::unique_ptr<CheckpointShelf> shelf_;   ///< Serves checkpoints to whoever knows their roots.
+    std::unique_ptr<CheckpointShelf> shelf_;  ///< Serves checkpoints to whoever knows their roots.
     std::unique_ptr<ArtifactServer> server_;
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;

@@ -10,8 +10,8 @@
 
 namespace retrace::node {
 
-/// Every slot is asked for once. A StateView has no place for errors, so a failure is remembered: what was read after
-/// it is empty, and whoever built something from this view must look at `failure` before using it.
+/// Every slot is asked for once. A StateView has no place for errors, so a failure is remembered: what was
+/// read after it is empty, and whoever built something from this view must look at `failure` before using it.
 class RemoteState final : public ledger::StateView {
 public:
     /// `client` outlives the view.

@@ -37,7 +37,8 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.name = task.name;
     RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
     spec.program_root = program;
-    if (!task.initialiser) return error("a task without an initialiser program is not supported yet; compile it anew");
+    if (!task.initialiser)
+        return error("a task without an initialiser program is not supported yet; compile it anew");
     RETRACE_TRY(init, put_program(store, *task.initialiser, nullptr));
     spec.init_root = init;
     RETRACE_TRY(data, load_dataset(task.data));
@@ -61,7 +62,8 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     return spec;
 }
 
-Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url, const Progress& progress) {
+Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
+                     const Progress& progress) {
     ArtifactClient uploader(store);
     uploader.set_progress(progress);
     const auto checked = [](const Status<Failure>& status) -> Status<> {
@@ -139,13 +141,15 @@ Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
     for (;;) {
         auto status = task_status(client, id);
         if (!status) return status;
-        if (!before || *before != status->task || committed != status->committed || verified != status->verified) {
+        if (!before || *before != status->task || committed != status->committed ||
+            verified != status->verified) {
             on_change(*status);
         }
         before = status->task;
         committed = status->committed;
         verified = status->verified;
-        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering) return status;
+        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering)
+            return status;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
 }
@@ -157,10 +161,12 @@ struct StatePlace {
     std::uint32_t run = 0;
     market::Checkpoint checkpoint;
 };
-std::optional<StatePlace> place_of(const ledger::StateView& view, const TaskStatus& status, std::uint64_t index) {
+std::optional<StatePlace> place_of(const ledger::StateView& view, const TaskStatus& status,
+                                   std::uint64_t index) {
     std::optional<StatePlace> found;
     for (const market::Run& run : status.runs) {
-        const bool forfeited = run.state == market::RunState::forfeited || run.state == market::RunState::left;
+        const bool forfeited =
+            run.state == market::RunState::forfeited || run.state == market::RunState::left;
         if (index < run.first_state || (forfeited && index > run.paid)) continue;
         const auto checkpoint = views::checkpoint(view, run.task, run.index, index);
         if (checkpoint && checkpoint->opened) found = StatePlace{run.index, *checkpoint};
@@ -186,13 +192,15 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     out.interval = status.spec.interval;
     out.posted_height = status.task.posted_height;
     std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
-    const auto logs = client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
+    const auto logs =
+        client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
     if (!logs) return error(logs.error().message);
     for (const PlacedLog& placed : *logs) {
         if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
             verified[event->audit] = placed.height;
         } else if (const auto moved = contracts::decode_event<contracts::TaskStateChanged>(placed.log)) {
-            const bool settled = moved->task == out.task && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
+            const bool settled =
+                moved->task == out.task && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
             if (settled) out.settled_height = placed.height;
         }
     }
@@ -206,7 +214,8 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
         if (!audit || !verified.contains(audit->id)) continue;
         Receipt::Audit entry{index - 1, verified[audit->id], {}};
         for (const market::Seat& seat : audit->seats) {
-            if (seat.state == market::SeatState::matched) entry.auditors.push_back(ledger::to_0x(seat.auditor));
+            if (seat.state == market::SeatState::matched)
+                entry.auditors.push_back(ledger::to_0x(seat.auditor));
         }
         out.audits.push_back(std::move(entry));
     }
@@ -222,14 +231,17 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     const RemoteState view(client, *height);
     const auto place = place_of(view, status, status.spec.segments());
     if (status.runs.empty() || !place) {
-        return error("task " + std::to_string(id) + " has no model yet: it is " + std::string(market::slug(status.task.state)));
+        return error("task " + std::to_string(id) + " has no model yet: it is " +
+                     std::string(market::slug(status.task.state)));
     }
     std::vector<std::string> peers = endpoints_of(view, id);
     peers.push_back(client.url());
     ArtifactClient fetcher(store);
     fetcher.set_progress(progress);
-    if (const auto got = fetcher.fetch_program(peers, status.spec.program_root); !got) return error(got.error().message);
-    if (const auto got = fetcher.fetch_state(peers, place->checkpoint.root); !got) return error(got.error().message);
+    if (const auto got = fetcher.fetch_program(peers, status.spec.program_root); !got)
+        return error(got.error().message);
+    if (const auto got = fetcher.fetch_state(peers, place->checkpoint.root); !got)
+        return error(got.error().message);
     auto program = store.program(status.spec.program_root);
     auto state = store.state(place->checkpoint.root);
     if (!program) return error(program.error().message);

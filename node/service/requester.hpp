@@ -18,12 +18,12 @@ struct PostedTask {
     ledger::U256 escrow;
 };
 
-/// What the ledger would be asked: roots computed from the files of the task, all checked. `store` then holds the programs
-/// and data.
+/// What the ledger would be asked: roots computed from the files of the task, all checked. `store` then holds
+/// the programs and data.
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store);
 
-/// Posts the task and uploads programs and data to the node, which serves them until settlement. An upload that broke off
-/// can be repeated with `upload_task`.
+/// Posts the task and uploads programs and data to the node, which serves them until settlement. An upload
+/// that broke off can be repeated with `upload_task`.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
                              const std::function<void(const ArtifactClient::Progress&)>& progress);
 Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
@@ -32,19 +32,20 @@ Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::stri
 struct TaskStatus {
     market::Task task;
     market::TaskSpec spec;
-    std::vector<market::Run> runs;            ///< All so far.
-    std::uint64_t committed = 0;              ///< Segments whose end is committed, in the newest run.
-    std::uint64_t verified = 0, paid = 0;     ///< Segments.
+    std::vector<market::Run> runs;         ///< All so far.
+    std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run.
+    std::uint64_t verified = 0, paid = 0;  ///< Segments.
 };
 Result<TaskStatus> task_status(RpcClient& client, std::uint64_t task);
 
-/// Blocks until the task is in a final state or in `delivering`; `on_change` hears of every block in which it moved.
+/// Blocks until the task is in a final state or in `delivering`; `on_change` hears of every block in which it
+/// moved.
 Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t task,
                                      const std::function<void(const TaskStatus&)>& on_change);
 
 struct Delivered {
     kernels::Program program;
-    kernels::State state;                     ///< After the last step.
+    kernels::State state;  ///< After the last step.
     Receipt receipt;
 };
 /// The final state, from whoever serves it, checked against the root on the ledger; and the receipt.

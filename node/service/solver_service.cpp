@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/solver_service.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <fstream>
 #include <thread>
-
-#include <spdlog/spdlog.h>
 
 #include "market/auction.hpp"
 #include "market/odds.hpp"
@@ -19,11 +19,11 @@ namespace calls = contracts;
 constexpr std::uint64_t kResendBlocks = 8;
 
 template <class Result>
-solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(solver::WorkOrder<Result> order) {
+solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
+    solver::WorkOrder<Result> order) {
     auto run = std::move(order.run);
-    return {std::move(order.what), [run = std::move(run)] {
-                return std::variant<solver::SolverResult, verifier::Answer>(run());
-            }};
+    return {std::move(order.what),
+            [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); }};
 }
 
 void log_progress(std::uint64_t task, const solver::Progress& progress) {
@@ -37,7 +37,8 @@ void log_progress(std::uint64_t task, const solver::Progress& progress) {
 }  // namespace
 
 SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
-    : options_(options), party_(std::move(party)),
+    : options_(options),
+      party_(std::move(party)),
       workshop_(party_->source(), party_->pool(),
                 options.fraud ? solver::fraud_runners(*options.fraud) : solver::honest_runners()) {
     solver::SolverConfig config;
@@ -51,10 +52,12 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
     disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_);
 }
 
-Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options, ledger::SecretKey key) {
+Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
+                                                           ledger::SecretKey key) {
     RETRACE_TRY(party, Party::open(options.party, std::move(key)));
     if (options.fraud && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
+        return error("--cheat is refused: the chain at " + options.party.node_url +
+                     " is not a developer chain");
     }
     std::unique_ptr<SolverService> service(new SolverService(options, std::move(party)));
     RETRACE_CHECK(service->enroll());
@@ -91,27 +94,32 @@ void SolverService::run(const std::atomic<bool>& stop) {
 void SolverService::take_result() {
     const auto result = worker_.poll();
     if (!result) return;
-    if (const auto* done = std::get_if<solver::SolverResult>(&*result)) agent_->on_done(*done);
-    else disputes_->on_done(std::get<verifier::Answer>(*result));
+    if (const auto* done = std::get_if<solver::SolverResult>(&*result))
+        agent_->on_done(*done);
+    else
+        disputes_->on_done(std::get<verifier::Answer>(*result));
     for (const std::string& problem : agent_->take_problems()) spdlog::warn("problem {}", problem);
     for (const std::string& problem : disputes_->take_problems()) spdlog::warn("problem {}", problem);
 }
 
 Quote SolverService::quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state) {
-    if (!options_.only_tasks.empty() && !options_.only_tasks.contains(task)) return {std::nullopt, "not among --only"};
+    if (!options_.only_tasks.empty() && !options_.only_tasks.contains(task))
+        return {std::nullopt, "not among --only"};
     const auto params = party_->immutable().params(state);
     if (!params) return {std::nullopt, "the chain's parameters are unknown"};
-    if (spec.contract_hash != params->contract_hash) return {std::nullopt, "it asks for another kernel contract"};
+    if (spec.contract_hash != params->contract_hash)
+        return {std::nullopt, "it asks for another kernel contract"};
     if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class) {
         return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
     }
     const ledger::U256 price = options_.price.value_or(ledger::mul_div(spec.price_ceiling, 4, 5));
-    if (price > spec.price_ceiling) return {std::nullopt, "its ceiling is below the asked price " + format_coins(price)};
+    if (price > spec.price_ceiling)
+        return {std::nullopt, "its ceiling is below the asked price " + format_coins(price)};
     const auto floor = market::stake_floor(*params, spec);
     const ledger::U256 free = contracts::views::stake(state, party_->address()).available();
     if (!floor || free < *floor) {
-        return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) + " of stake and " +
-                                  format_coins(free) + " is free; raise --stake"};
+        return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) +
+                                  " of stake and " + format_coins(free) + " is free; raise --stake"};
     }
     return {price, {}};
 }
@@ -125,7 +133,8 @@ void SolverService::on_block(std::uint64_t height) {
         }
         return out;
     };
-    const solver::SolverView view = solver_view(state, height, party_->address(), pricing, party_->immutable());
+    const solver::SolverView view =
+        solver_view(state, height, party_->address(), pricing, party_->immutable());
     const auto disputes = dispute_views(state, party_->address(), party_->immutable());
     for (const solver::AuctionView& auction : view.auctions) {
         const auto task = contracts::views::task(state, auction.terms.id);
@@ -168,8 +177,10 @@ Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, co
     return Unit{};
 }
 
-std::optional<SolverService::SealedBid> SolverService::recall_bid(std::uint64_t task, std::uint32_t round) const {
-    std::ifstream in(party_->options().data_dir / "bids" / (std::to_string(task) + "-" + std::to_string(round)));
+std::optional<SolverService::SealedBid> SolverService::recall_bid(std::uint64_t task,
+                                                                  std::uint32_t round) const {
+    std::ifstream in(party_->options().data_dir / "bids" /
+                     (std::to_string(task) + "-" + std::to_string(round)));
     std::string price;
     SealedBid out;
     if (!(in >> price >> out.finish)) return std::nullopt;
@@ -197,16 +208,19 @@ struct CallOf {
                               calls::CommitCheckpoint{m.task, m.run, m.index, m.commitment});
     }
     Result<Hash32> operator()(const solver::OpenSegment& m) const {
-        return submitter.send("open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
-                              calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
+        return submitter.send(
+            "open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+            calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
     }
     Result<Hash32> operator()(const solver::RevealSegment& m) const {
         const std::uint64_t segment = m.opening.index - 1;
-        return submitter.send("reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
-                              calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
+        return submitter.send(
+            "reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
+            calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
     }
     Result<Hash32> operator()(const solver::AnswerReport& m) const {
-        return submitter.send("answer report " + std::to_string(m.report), calls::AnswerUnavailable{m.report, m.answer});
+        return submitter.send("answer report " + std::to_string(m.report),
+                              calls::AnswerUnavailable{m.report, m.answer});
     }
     /// The ledger takes runs of consecutive states.
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
@@ -242,8 +256,10 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
             spdlog::error("no bid: {}", kept.error().message);
             return;
         }
-        const Hash32 commitment = market::bid_commitment(bid->task, bid->round, *price.price, finish, bid->salt, submitter.address());
-        sent = submitter.send("bid for task " + std::to_string(bid->task), calls::CommitBid{bid->task, commitment}, params->bid_deposit);
+        const Hash32 commitment = market::bid_commitment(bid->task, bid->round, *price.price, finish,
+                                                         bid->salt, submitter.address());
+        sent = submitter.send("bid for task " + std::to_string(bid->task),
+                              calls::CommitBid{bid->task, commitment}, params->bid_deposit);
         spdlog::info("bid task={} round={} price={}", bid->task, bid->round, format_coins(*price.price));
     } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
         const auto sealed = recall_bid(reveal->task, reveal->round);

@@ -15,10 +15,10 @@ namespace retrace::node {
 
 struct SolverOptions {
     PartyOptions party;
-    std::optional<ledger::U256> price;         ///< Asked for a segment; default: four fifths of the ceiling.
+    std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
-    std::optional<solver::Fraud> fraud;        ///< Developer chains only.
-    std::set<std::uint64_t> only_tasks;        ///< Bids for these; empty: for all.
+    std::optional<solver::Fraud> fraud;  ///< Developer chains only.
+    std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
 };
 
 class SolverService {
@@ -37,7 +37,8 @@ private:
     void take_result();
     void send(const solver::SolverView& view, const solver::SolverMove& move);
     Quote quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state);
-    Status<> remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price, std::uint64_t finish) const;
+    Status<> remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
+                          std::uint64_t finish) const;
     struct SealedBid {
         ledger::U256 price;
         std::uint64_t finish = 0;
@@ -52,8 +53,8 @@ private:
     std::unique_ptr<verifier::DisputeAgent> disputes_;
     solver::Silence silence_;
     Worker<AnyResult> worker_;
-    std::map<std::uint64_t, std::string> told_why_not_;       // By task: said once.
-    std::map<std::uint64_t, std::uint64_t> reveal_ends_;      // By task, of the current auction.
+    std::map<std::uint64_t, std::string> told_why_not_;   // By task: said once.
+    std::map<std::uint64_t, std::uint64_t> reveal_ends_;  // By task, of the current auction.
 };
 
 }  // namespace retrace::node

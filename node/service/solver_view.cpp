@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "node/service/views.hpp"
-
 #include "market/odds.hpp"
+#include "node/service/views.hpp"
 
 namespace retrace::node {
 namespace {
@@ -54,12 +53,13 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     if (run.first_state != 0) out.first_root = task.resume_root;
     out.next_state = run.next_state;
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
-    for (std::uint64_t i = run.clear; i + 1 < run.next_state; ++i) add_segment(view, run.task, run.index, i, out);
+    for (std::uint64_t i = run.clear; i + 1 < run.next_state; ++i)
+        add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);
         if (!report || report->run != run.index || report->state != market::ReportState::open) continue;
-        out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
-                               report->tile});
+        out.reports.push_back(
+            {id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor, report->tile});
     }
     out.keep_from = std::min(run.paid, run.clear);
     return out;
@@ -67,8 +67,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
 
 }  // namespace
 
-solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
-                               const Pricing& pricing, Immutable& immutable) {
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
+                               const ledger::Address& self, const Pricing& pricing, Immutable& immutable) {
     solver::SolverView out;
     out.height = height;
     for (const std::uint64_t id : views::active_tasks(view)) {

@@ -20,7 +20,8 @@ std::string refusal_of(const RpcFailure& failure) {
 
 }  // namespace
 
-Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data) {
+Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value,
+                               Bytes data) {
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
     const auto nonce = client_.next_nonce(address_);
@@ -32,7 +33,8 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
     tx.chain_id = chain_id_;
     tx.nonce = *nonce;
     tx.tip_cap = kTip;
-    tx.fee_cap = *base_fee * ledger::U256(2) + tx.tip_cap;  // The base fee may rise for several blocks meanwhile.
+    tx.fee_cap =
+        *base_fee * ledger::U256(2) + tx.tip_cap;  // The base fee may rise for several blocks meanwhile.
     tx.gas_limit = *gas + *gas / 5;
     tx.to = to;
     tx.value = value;

@@ -13,7 +13,7 @@
 namespace retrace::node {
 
 struct Finished {
-    std::string what;        ///< As given to `send`.
+    std::string what;  ///< As given to `send`.
     TxOutcome outcome;
 };
 
@@ -26,12 +26,13 @@ public:
 
     const ledger::Address& address() const noexcept { return address_; }
 
-    /// Signs and sends a call. One that the rules would refuse now is not sent and costs nothing: the error is the
-    /// refusal, "slug: sentence". Gas is the node's estimate and a fifth more.
+    /// Signs and sends a call. One that the rules would refuse now is not sent and costs nothing: the error
+    /// is the refusal, "slug: sentence". Gas is the node's estimate and a fifth more.
     Result<Hash32> send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data);
     template <class Call>
     Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
-        return send(std::move(what), contracts::address_of(Call::kContract), value, contracts::calldata(call));
+        return send(std::move(what), contracts::address_of(Call::kContract), value,
+                    contracts::calldata(call));
     }
     /// As send, and waits until it is in a block; an error also when it reverted.
     template <class Call>
@@ -41,7 +42,8 @@ public:
     }
     Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds patience = std::chrono::seconds(60));
 
-    /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats it.
+    /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
+    /// it.
     std::vector<Finished> poll();
     std::size_t pending() const noexcept { return pending_.size(); }
 

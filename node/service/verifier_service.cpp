@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/verifier_service.hpp"
 
-#include <thread>
-
 #include <spdlog/spdlog.h>
+
+#include <thread>
 
 #include "node/service/remote_state.hpp"
 
@@ -32,12 +32,15 @@ struct CallOf {
                               contracts::RevealVerdict{m.audit, m.root, m.salt});
     }
     Result<Hash32> operator()(const verifier::AttestRetention& m) const {
-        return submitter.send("attest state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
-                              contracts::AttestRetention{m.task, m.run, m.index});
+        return submitter.send(
+            "attest state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+            contracts::AttestRetention{m.task, m.run, m.index});
     }
     Result<Hash32> operator()(const verifier::ReportUnavailable& m) const {
-        spdlog::warn("unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index, m.tensor, m.tile);
-        const contracts::ReportUnavailable call{static_cast<std::uint8_t>(m.kind), m.task, m.run, m.index, m.tensor, m.tile};
+        spdlog::warn("unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index,
+                     m.tensor, m.tile);
+        const contracts::ReportUnavailable call{
+            static_cast<std::uint8_t>(m.kind), m.task, m.run, m.index, m.tensor, m.tile};
         return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
     }
     Result<Hash32> operator()(const verifier::RevealBeacon& m) const {
@@ -49,14 +52,16 @@ struct CallOf {
                               contracts::ChallengeInitial{m.task, m.run, m.root}, params.challenge_bond);
     }
     Result<Hash32> operator()(const verifier::PlayMove& m) const {
-        return submitter.send("move in dispute " + std::to_string(m.dispute), contracts::PlayMove{m.dispute, m.move});
+        return submitter.send("move in dispute " + std::to_string(m.dispute),
+                              contracts::PlayMove{m.dispute, m.move});
     }
 };
 
 }  // namespace
 
 VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party)
-    : options_(options), party_(std::move(party)),
+    : options_(options),
+      party_(std::move(party)),
       workshop_(party_->source(), party_->pool(), runners_of(options)) {
     verifier::VerifierConfig config;
     config.secret = party_->secret();
@@ -64,14 +69,18 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     config.resend_blocks = kResendBlocks;
     auto agent = std::make_unique<verifier::VerifierAgent>(config, workshop_, party_->checkpoints());
     agent_ = agent.get();
-    if (options.fraud) verifier_ = verifier::make_fraud(*options.fraud, std::move(agent));
-    else verifier_ = std::move(agent);
+    if (options.fraud)
+        verifier_ = verifier::make_fraud(*options.fraud, std::move(agent));
+    else
+        verifier_ = std::move(agent);
 }
 
-Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options, ledger::SecretKey key) {
+Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options,
+                                                               ledger::SecretKey key) {
     RETRACE_TRY(party, Party::open(options.party, std::move(key)));
     if (options.fraud && !party->developer_chain()) {
-        return error("--cheat is refused: the chain at " + options.party.node_url + " is not a developer chain");
+        return error("--cheat is refused: the chain at " + options.party.node_url +
+                     " is not a developer chain");
     }
     std::unique_ptr<VerifierService> service(new VerifierService(options, std::move(party)));
     RETRACE_CHECK(service->enroll());
@@ -118,7 +127,8 @@ void VerifierService::run(const std::atomic<bool>& stop) {
 void VerifierService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
-    const verifier::VerifierView view = verifier_view(state, height, party_->address(), seats_, party_->immutable());
+    const verifier::VerifierView view =
+        verifier_view(state, height, party_->address(), seats_, party_->immutable());
     std::set<std::uint64_t> tasks;
     for (const verifier::AuditView& audit : view.audits) tasks.insert(audit.terms.id);
     for (const verifier::DisputeView& dispute : view.disputes) tasks.insert(dispute.terms.id);

@@ -11,13 +11,14 @@ namespace retrace::node {
 
 struct VerifierOptions {
     PartyOptions party;
-    std::optional<verifier::VerifierFraud> fraud;   ///< Developer chains only.
+    std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
 };
 
 class VerifierService {
 public:
     /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
-    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options, ledger::SecretKey key);
+    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options,
+                                                         ledger::SecretKey key);
     /// Until `stop` is true.
     void run(const std::atomic<bool>& stop);
 
@@ -32,7 +33,7 @@ private:
     VerifierOptions options_;
     std::unique_ptr<Party> party_;
     solver::Workshop workshop_;
-    verifier::VerifierAgent* agent_ = nullptr;      ///< Inside verifier_.
+    verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
     std::unique_ptr<verifier::Verifier> verifier_;
     Seats seats_;
     Worker<verifier::VerifierResult> worker_;

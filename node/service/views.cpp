@@ -20,7 +20,8 @@ const market::Seat* seat_of(const market::Audit& audit, const ledger::Address& s
     return found;
 }
 
-Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
+                   std::uint64_t index) {
     const auto checkpoint = views::checkpoint(view, task, run, index);
     return checkpoint && checkpoint->opened ? checkpoint->root : Hash32{};
 }
@@ -98,7 +99,8 @@ void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
 namespace {
 
 /// State 0 of a run may be disputed once by each party, until its first segment's window is over.
-bool challengeable_initial(const ledger::StateView& view, const market::Audit& audit, const ledger::Address& self) {
+bool challengeable_initial(const ledger::StateView& view, const market::Audit& audit,
+                           const ledger::Address& self) {
     for (const std::uint64_t id : views::open_disputes(view, self)) {
         const auto dispute = views::dispute(view, id);
         const bool same_run = dispute && dispute->task == audit.task && dispute->run == audit.run;
@@ -108,8 +110,8 @@ bool challengeable_initial(const ledger::StateView& view, const market::Audit& a
     return run && run->state == market::RunState::running && run->clear == 0;
 }
 
-verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit, const market::Seat& seat,
-                               const market::TaskSpec& spec) {
+verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit,
+                               const market::Seat& seat, const market::TaskSpec& spec) {
     verifier::AuditView out;
     out.id = audit.id;
     out.terms = terms_of(audit.task, spec);
@@ -120,17 +122,18 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.may_commit = audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn;
     out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
     out.may_report = out.may_commit;
-    out.may_challenge_initial = audit.segment == 0 && !spec.init_root.is_zero() && !out.start_root.is_zero() &&
-                                challengeable_initial(view, audit, seat.auditor);
+    out.may_challenge_initial = audit.segment == 0 && !spec.init_root.is_zero() &&
+                                !out.start_root.is_zero() && challengeable_initial(view, audit, seat.auditor);
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
-        if (other.auditor != seat.auditor && !other.commitment.is_zero()) out.others.push_back(other.commitment);
+        if (other.auditor != seat.auditor && !other.commitment.is_zero())
+            out.others.push_back(other.commitment);
     }
     return out;
 }
 
-verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
-                                 const market::Params& params) {
+verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t height,
+                                 const ledger::Address& self, const market::Params& params) {
     verifier::BeaconView out;
     const auto info = views::verifier(view, self);
     if (!info || !info->member) return out;
@@ -142,8 +145,8 @@ verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t he
 
 }  // namespace
 
-verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
-                                     Seats& seats, Immutable& immutable) {
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
+                                     const ledger::Address& self, Seats& seats, Immutable& immutable) {
     verifier::VerifierView out;
     out.height = height;
     const auto params = immutable.params(view);
@@ -172,7 +175,8 @@ verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_
 std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t id) {
     std::vector<std::string> out;
     const auto add = [&](const std::string& endpoint) {
-        if (!endpoint.empty() && std::find(out.begin(), out.end(), endpoint) == out.end()) out.push_back(endpoint);
+        if (!endpoint.empty() && std::find(out.begin(), out.end(), endpoint) == out.end())
+            out.push_back(endpoint);
     };
     const auto task = views::task(view, id);
     if (!task) return out;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From contract records to what agents see. A view is of one block; `may_…` means that the call is legal in the next.
+// From contract records to what agents see. A view is of one block; `may_…` means that the call is legal in
+// the next.
 #pragma once
 
 #include <functional>
@@ -34,14 +35,15 @@ struct Quote {
 using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)>;
 
 /// `height`: of the block that `view` stands for.
-solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
-                               const Pricing& pricing, Immutable& immutable);
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
+                               const ledger::Address& self, const Pricing& pricing, Immutable& immutable);
 
-/// Audits that this verifier had a seat in: the contracts list only those that are open, and a verdict is to be attested
-/// afterwards.
+/// Audits that this verifier had a seat in: the contracts list only those that are open, and a verdict is to
+/// be attested afterwards.
 class Seats {
 public:
-    /// Adds what is open now and, at the first call, the newest `history` audits of the chain (after a restart).
+    /// Adds what is open now and, at the first call, the newest `history` audits of the chain (after a
+    /// restart).
     void update(const ledger::StateView& view, const ledger::Address& self);
     const std::set<std::uint64_t>& audits() const noexcept { return audits_; }
     void drop(std::uint64_t audit) { audits_.erase(audit); }
@@ -51,14 +53,15 @@ private:
     bool scanned_ = false;
     std::set<std::uint64_t> audits_;
 };
-verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self,
-                                     Seats& seats, Immutable& immutable);
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
+                                     const ledger::Address& self, Seats& seats, Immutable& immutable);
 
 /// Open disputes with `self` on either side.
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
                                                  Immutable& immutable);
 
-/// Where the artifacts of a run are served: its solver, then verifiers that keep its states. Endpoints as registered.
+/// Where the artifacts of a run are served: its solver, then verifiers that keep its states. Endpoints as
+/// registered.
 std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
 
 }  // namespace retrace::node

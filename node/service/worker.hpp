@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <spdlog/spdlog.h>
+
 #include <chrono>
 #include <deque>
 #include <functional>
 #include <future>
 #include <utility>
 
-#include <spdlog/spdlog.h>
-
 #include "solver/agent/work.hpp"
 
 namespace retrace::node {
 
-/// Runs a party's work orders one after another on a thread of its own. The party's loop owns the worker and asks it for
-/// results; nothing but the running order touches the workshop meanwhile.
+/// Runs a party's work orders one after another on a thread of its own. The party's loop owns the worker and
+/// asks it for results; nothing but the running order touches the workshop meanwhile.
 template <class Result>
 class Worker {
 public:
     /// `urgent` orders go first: a dispute's clock runs, training has none.
     void add(solver::WorkOrder<Result> order, bool urgent = false) {
-        if (urgent) waiting_.push_front(std::move(order));
-        else waiting_.push_back(std::move(order));
+        if (urgent)
+            waiting_.push_front(std::move(order));
+        else
+            waiting_.push_back(std::move(order));
     }
     /// The result of the order that ended, if one has; starts the next.
     std::optional<Result> poll() {

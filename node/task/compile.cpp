@@ -76,7 +76,8 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     training.samples = train.samples();
     training.steps = request.task.steps;
     const std::uint64_t test_samples = test != nullptr ? test->samples() : 1;
-    RETRACE_TRY(programs, kernels::build_training(model, training, test_samples, std::min(test_samples, kEvalBatchMax)));
+    RETRACE_TRY(programs, kernels::build_training(model, training, test_samples,
+                                                  std::min(test_samples, kEvalBatchMax)));
 
     const fs::path out = fs::absolute(request.out).lexically_normal();
     const fs::path draft = out.string() + ".partial";

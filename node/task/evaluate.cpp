@@ -16,7 +16,8 @@ bool same_shape(const kernels::Tensor& tensor, const kernels::TensorRecord& reco
     return tensor.dtype == record.dtype && tensor.dims == record.dims;
 }
 
-Status<> check_fit(const Program& program, const kernels::State& state, const std::vector<kernels::Tensor>& data) {
+Status<> check_fit(const Program& program, const kernels::State& state,
+                   const std::vector<kernels::Tensor>& data) {
     if (program.states != state.tensors.size() || program.datasets != data.size()) {
         return error("the evaluation program belongs to another model or data set");
     }
@@ -57,7 +58,8 @@ Result<Evaluation> evaluate(const Program& program, const kernels::State& state,
                             const std::vector<kernels::Tensor>& data, kernels::ThreadPool& pool) {
     RETRACE_CHECK(check_fit(program, state, data));
     const std::uint64_t rows = batch_rows(program);
-    if (rows == 0 || data.empty() || data[0].dims.empty()) return error("the program does not walk a data set in order");
+    if (rows == 0 || data.empty() || data[0].dims.empty())
+        return error("the program does not walk a data set in order");
     kernels::Inputs inputs;
     for (const kernels::Tensor& tensor : data) inputs.datasets.push_back(&tensor);
     kernels::Executor executor(program, pool);

@@ -10,14 +10,17 @@ namespace retrace::node {
 struct Evaluation {
     std::uint64_t samples = 0, correct = 0;
     double loss = 0;  ///< Mean over the samples. For people: it decides nothing.
-    double accuracy() const noexcept { return samples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(samples); }
+    double accuracy() const noexcept {
+        return samples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(samples);
+    }
 };
 
 /// A program file, decoded and checked.
 Result<kernels::Program> read_program(const std::filesystem::path& path);
 
-/// Runs an evaluation program (kernels/builder: metrics "loss", the mean over a batch, and "correct") over all of its
-/// data. `state` holds the trained tensors. Fails when the program, state and data do not fit each other.
+/// Runs an evaluation program (kernels/builder: metrics "loss", the mean over a batch, and "correct") over
+/// all of its data. `state` holds the trained tensors. Fails when the program, state and data do not fit each
+/// other.
 Result<Evaluation> evaluate(const kernels::Program& program, const kernels::State& state,
                             const std::vector<kernels::Tensor>& data, kernels::ThreadPool& pool);
 

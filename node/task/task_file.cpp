@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/task/task_file.hpp"
 
+#include <toml++/toml.h>
+
 #include <fstream>
 #include <limits>
 #include <set>
-
-#include <toml++/toml.h>
 
 #include "node/units.hpp"
 
@@ -14,10 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Reads one table and remembers which keys were asked for, so that a misspelt key is an error and not a default.
+/// Reads one table and remembers which keys were asked for, so that a misspelt key is an error and not a
+/// default.
 class Table {
 public:
-    Table(const toml::table& root, std::string name) : name_(std::move(name)), table_(root[name_].as_table()) {}
+    Table(const toml::table& root, std::string name)
+        : name_(std::move(name)), table_(root[name_].as_table()) {}
 
     std::optional<std::string> text(const char* key) {
         const toml::node* node = find(key);
@@ -30,7 +32,8 @@ public:
         const toml::node* node = find(key);
         if (node == nullptr) return std::nullopt;
         const auto value = node->value_exact<std::int64_t>();
-        if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < low || static_cast<std::uint64_t>(*value) > high) {
+        if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < low ||
+            static_cast<std::uint64_t>(*value) > high) {
             fail(key, "must be a whole number from " + std::to_string(low) + " to " + std::to_string(high));
             return std::nullopt;
         }
@@ -46,7 +49,8 @@ public:
     std::string problem() {
         if (table_ != nullptr) {
             for (const auto& [key, node] : *table_) {
-                if (!asked_.contains(std::string(key.str()))) fail(std::string(key.str()), "is not a known key");
+                if (!asked_.contains(std::string(key.str())))
+                    fail(std::string(key.str()), "is not a known key");
             }
         }
         return error_;
@@ -95,14 +99,17 @@ void read_market(Table& table, TaskFile& task) {
     const auto ceiling = table.text("price_ceiling");
     table.require("price_ceiling", ceiling.has_value());
     const auto amount = ceiling ? parse_coins(*ceiling) : std::nullopt;
-    if (ceiling && (!amount || amount->is_zero())) table.fail("price_ceiling", "must be coins for each segment, like \"0.5\"");
+    if (ceiling && (!amount || amount->is_zero()))
+        table.fail("price_ceiling", "must be coins for each segment, like \"0.5\"");
     task.price_ceiling = amount.value_or(ledger::U256{});
-    task.audit_bp = static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
+    task.audit_bp =
+        static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
     task.auditors = static_cast<std::uint8_t>(table.number("auditors", 1, 5).value_or(task.auditors));
     task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
     task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
     constexpr std::uint64_t kBlocksMax = 100'000'000;
-    task.checkpoint_blocks = table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
+    task.checkpoint_blocks =
+        table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
     task.replay_blocks = table.number("replay_blocks", 1, kBlocksMax).value_or(task.replay_blocks);
     task.finish_blocks = table.number("finish_blocks", 1, kBlocksMax).value_or(task.finish_blocks);
 }
@@ -119,11 +126,13 @@ Result<TaskFile> load_task_file(const fs::path& path) {
     try {
         root = toml::parse_file(file.string());
     } catch (const toml::parse_error& e) {
-        return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " + std::string(e.description()));
+        return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " +
+                     std::string(e.description()));
     }
     for (const auto& [key, node] : root) {
         if (key.str() != "task" && key.str() != "market") {
-            return error(file.string() + ": [" + std::string(key.str()) + "] is not a known section; there are [task] and [market]");
+            return error(file.string() + ": [" + std::string(key.str()) +
+                         "] is not a known section; there are [task] and [market]");
         }
     }
     TaskFile task;
@@ -131,7 +140,8 @@ Result<TaskFile> load_task_file(const fs::path& path) {
     read_task(general, fs::absolute(file).parent_path(), task);
     read_market(market, task);
     for (Table* table : {&general, &market}) {
-        if (const std::string problem = table->problem(); !problem.empty()) return error(file.string() + ": " + problem);
+        if (const std::string problem = table->problem(); !problem.empty())
+            return error(file.string() + ": " + problem);
     }
     return task;
 }
@@ -139,7 +149,8 @@ Result<TaskFile> load_task_file(const fs::path& path) {
 Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
     const auto stored = [&](const fs::path& path) {
         const fs::path relative = fs::absolute(path).lexically_relative(fs::absolute(folder));
-        return relative.empty() || *relative.begin() == ".." ? fs::absolute(path).string() : relative.string();
+        return relative.empty() || *relative.begin() == ".." ? fs::absolute(path).string()
+                                                             : relative.string();
     };
     toml::table general{{"name", task.name},
                         {"program", stored(task.program)},
@@ -151,15 +162,16 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
     if (task.initial_state) general.insert("initial_state", stored(*task.initial_state));
     if (task.evaluation) general.insert("evaluation", stored(*task.evaluation));
     if (task.test_data) general.insert("test_data", stored(*task.test_data));
-    const toml::table root{{"task", general},
-                           {"market", toml::table{{"price_ceiling", format_coins(task.price_ceiling)},
-                                                  {"audit_basis_points", task.audit_bp},
-                                                  {"auditors", task.auditors},
-                                                  {"replicas", task.replicas},
-                                                  {"hardware_class", task.hardware_class},
-                                                  {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
-                                                  {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
-                                                  {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
+    const toml::table root{
+        {"task", general},
+        {"market", toml::table{{"price_ceiling", format_coins(task.price_ceiling)},
+                               {"audit_basis_points", task.audit_bp},
+                               {"auditors", task.auditors},
+                               {"replicas", task.replicas},
+                               {"hardware_class", task.hardware_class},
+                               {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
+                               {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
+                               {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
     std::ofstream out(folder / "task.toml");
     out << root << "\n";
     out.flush();

@@ -13,15 +13,17 @@ namespace retrace::node {
 
 struct TaskFile {
     std::string name;
-    std::filesystem::path program;                       ///< Training program; absolute after loading.
-    std::optional<std::filesystem::path> initialiser;    ///< Seeded initialiser program; exactly one of the two.
-    std::optional<std::filesystem::path> initial_state;  ///< model.safetensors with the initial state tensors.
-    std::optional<std::filesystem::path> evaluation;     ///< Program that measures the model on the test data.
-    std::filesystem::path data;                          ///< Folder of an imported data set (node/data).
+    std::filesystem::path program;  ///< Training program; absolute after loading.
+    std::optional<std::filesystem::path>
+        initialiser;  ///< Seeded initialiser program; exactly one of the two.
+    std::optional<std::filesystem::path>
+        initial_state;                                ///< model.safetensors with the initial state tensors.
+    std::optional<std::filesystem::path> evaluation;  ///< Program that measures the model on the test data.
+    std::filesystem::path data;                       ///< Folder of an imported data set (node/data).
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
 
-    ledger::U256 price_ceiling;                          ///< For each segment.
+    ledger::U256 price_ceiling;  ///< For each segment.
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
     std::uint64_t checkpoint_blocks = 600, replay_blocks = 300, finish_blocks = 100'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Whole lives of tasks.
-#include "market_fixture.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Each rule refuses what it must, by name, and the fixture checks that nothing changed.
 #include "contracts/views/methods.hpp"
-#include "market_fixture.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tasks that several solvers run at once.
-#include "market_fixture.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
 namespace {
