@@ -233,16 +233,23 @@ TEST(LedgerApplication, SurvivesLosingTheChainBehindTheLog) {
     EXPECT_EQ((*chain)->tip()->hash, world.chain->tip()->hash);
 }
 
-TEST(LedgerApplication, KeepsThePoolAcrossARestart) {
-    RpcWorld world;
-    world.send(world.make_tx(0, dev_key(1).address(), 5));
-    world.send(world.make_tx(0, dev_key(1).address(), 5, {}, 3));
-    const Bytes saved = world.application->save_pool();
+TEST(LedgerApplication, TakesWaitingTransactionsOfTheLastRunBack) {
+    TempFolder folder;
+    const std::string path = folder.file("pool");
+    {
+        auto journal = ledger::MempoolJournal::open(path);
+        ASSERT_TRUE(journal.has_value());
+        RpcWorld world;
+        EXPECT_EQ(world.application->attach(**journal), 0U);
+        world.send(world.make_tx(0, dev_key(1).address(), 5));
+        world.send(world.make_tx(0, dev_key(1).address(), 5, {}, 3));
+    }
+    auto journal = ledger::MempoolJournal::open(path);
+    ASSERT_TRUE(journal.has_value());
     RpcWorld restarted;
-    EXPECT_EQ(restarted.application->load_pool(saved), 2U);
+    EXPECT_EQ(restarted.application->attach(**journal), 2U);
     EXPECT_EQ(restarted.pool.stats().pending, 1U);
     EXPECT_EQ(restarted.pool.stats().queued, 1U);
-    EXPECT_EQ(restarted.application->load_pool(View(saved).first(7)), 0U);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ import WebSocket from "ws";
 
 const url = process.argv[2];
 const phrase = "test test test test test test test test test test test junk";
-const receiver = "0x00000000000000000000000000000000000000Bb";
+const receiver = "0x00000000000000000000000000000000000000bb";
 const staking = "0x0000000000000000000000000000000000001001";
 
 async function withEthers() {
