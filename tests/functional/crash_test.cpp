@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// `kill -9` of node, solver and verifiers at random moments: restarted on the same folders they finish the
+// task with the bits of an undisturbed run, nobody honest is punished for fraud or silence, no coin is lost.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <random>
+#include <sstream>
+#include <thread>
+
+#include "contracts/calls/encode.hpp"
+#include "ledger/state/supply.hpp"
+#include "node/data/import.hpp"
+#include "node/demo/cast.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/service/requester.hpp"
+#include "node/task/compile.hpp"
+#include "node/task/evaluate.hpp"
+#include "node/units.hpp"
+#include "solver/train/trainer.hpp"
+
+namespace retrace::node {
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+namespace fs = std::filesystem;
+namespace views = contracts::views;
+
+constexpr unsigned kKills = 8;
+constexpr auto kPatience = 140s;
+constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11;
+const std::vector<Role> kParties{Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3};
+
+/// Noise with labels: what is learned does not matter here, only that it is the same.
+Result<DataSet> noise() {
+    std::mt19937 random(3);
+    kernels::Tensor x = kernels::zeros(kernels::DType::u8, {4'000, 256});
+    kernels::Tensor y = kernels::zeros(kernels::DType::u8, {4'000});
+    for (std::uint8_t& element : x.data) element = static_cast<std::uint8_t>(random());
+    for (std::uint8_t& label : y.data) label = static_cast<std::uint8_t>(random() % 10);
+    auto data = make_xy(std::move(x), &y);
+    if (data) data->name = "noise";
+    return data;
+}
+
+Result<TaskFile> compile(const fs::path& folder) {
+    RETRACE_TRY(data, noise());
+    CompileRequest request;
+    request.task.name = "crash test";
+    request.task.steps = kSteps;
+    request.task.interval = kInterval;
+    request.task.seed = kSeed;
+    request.task.price_ceiling = *parse_coins("1");
+    request.task.audit_bp = 10'000;
+    request.task.checkpoint_blocks = 100;
+    request.task.replay_blocks = 100;
+    request.task.finish_blocks = 5'000;
+    request.out = folder;
+    return compile_task(request, data, nullptr);
+}
+
+/// Root of the state after the last step, of a run that nothing disturbed.
+Result<Hash32> undisturbed(const TaskFile& task) {
+    kernels::ThreadPool pool;
+    RETRACE_TRY(program, read_program(task.program));
+    RETRACE_TRY(initialiser, read_program(*task.initialiser));
+    RETRACE_TRY(data, load_dataset(task.data));
+    kernels::Inputs inputs{task.seed, {}};
+    for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
+    solver::ProgramRunner init(initialiser, kernels::Inputs{task.seed, {}}, pool);
+    kernels::State state = solver::blank_state(initialiser);
+    init.step(state);
+    state.step = 0;
+    const kernels::CommittedProgram committed(program);
+    solver::ProgramRunner runner(program, inputs, pool);
+    const solver::Schedule schedule{task.steps, task.interval};
+    solver::Trainer trainer(committed, runner, schedule, pool);
+    Hash32 last;
+    RETRACE_CHECK(trainer.run(
+        state, schedule.segments(), [](const solver::Progress&) { return true; },
+        [&](std::uint64_t, const kernels::StateCommitment& commitment, const kernels::State&) -> Status<> {
+            last = commitment.root;
+            return Unit{};
+        }));
+    return last;
+}
+
+class Crash : public testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() / ("retrace_crash_" + std::to_string(::getpid()));
+        const char* given = std::getenv("RETRACE_SEED");
+        seed_ = given != nullptr ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10))
+                                 : std::random_device{}();
+        random_.seed(seed_);
+        std::cout << "RETRACE_SEED=" << seed_ << std::endl;
+        auto task = compile(folder_ / "task");
+        ASSERT_TRUE(task.has_value()) << task.error().message;
+        task_ = std::move(*task);
+        auto cast = Cast::assemble(folder_ / "cast", RETRACE_PROGRAM, kBlockMs);
+        ASSERT_TRUE(cast.has_value()) << cast.error().message;
+        cast_ = std::move(*cast);
+        start_ = Clock::now();
+    }
+    void TearDown() override {
+        cast_.reset();
+        std::error_code ignored;
+        if (!HasFailure())
+            fs::remove_all(folder_, ignored);
+        else
+            std::cout << "everything is kept in " << folder_ << std::endl;
+    }
+
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+    void say(const std::string& line) const { std::cout << seconds() << " s  " << line << std::endl; }
+
+    void start_party(Role role) {
+        const bool solver = role == Role::honest_solver;
+        const auto started = cast_->start(role, solver ? std::vector<std::string>{"--price", "0.5", "--stake", "200"}
+                                                       : std::vector<std::string>{});
+        ASSERT_TRUE(started.has_value()) << started.error().message;
+    }
+    void start_node() {
+        const auto started = cast_->start_node();
+        ASSERT_TRUE(started.has_value()) << started.error().message;
+    }
+    RpcClient client() const { return std::move(RpcClient::connect(cast_->node_url())).value(); }
+
+    void start_everybody() {
+        start_node();
+        for (const Role role : kParties) start_party(role);
+        const auto end = Clock::now() + 30s;
+        for (auto rpc = client();;) {
+            const RemoteState state(rpc, rpc.height().value());
+            if (views::verifiers(state).size() == 3 && views::solver(state, cast_->address(Role::honest_solver)))
+                return;
+            ASSERT_LT(Clock::now(), end) << "the parties did not register";
+            std::this_thread::sleep_for(100ms);
+        }
+    }
+
+    void post() {
+        auto rpc = client();
+        const ledger::SecretKey key = cast_->key(Role::requester);
+        Submitter submitter(rpc, key, rpc.chain_id().value());
+        auto store = Store::open(folder_ / "requester");
+        ASSERT_TRUE(store.has_value());
+        const auto posted =
+            post_task(*task_, **store, submitter, rpc, [](const ArtifactClient::Progress&) {});
+        ASSERT_TRUE(posted.has_value()) << posted.error().message;
+        id_ = posted->id;
+    }
+
+    /// One of node, solver and verifiers dies, and comes back at once.
+    void kill_somebody() {
+        const std::size_t victim = random_() % 5;
+        if (victim == 0) {
+            say("kill -9 node");
+            cast_->kill_node();
+            return start_node();
+        }
+        const Role role = kParties[victim - 1];
+        say("kill -9 " + std::string(name_of(role)));
+        cast_->kill(role);
+        start_party(role);
+    }
+
+    /// A party whose start was cut short by a death of the node gives up; a supervisor starts it again.
+    void restart_the_fallen() {
+        for (const Role role : kParties) {
+            if (cast_->running(role)) continue;
+            say(std::string(name_of(role)) + " had ended, started again: " + last_words(role));
+            start_party(role);
+        }
+    }
+
+    std::string last_words(Role role) const {
+        std::ifstream log(cast_->log_of(std::string(name_of(role))));
+        std::string line, last;
+        while (std::getline(log, line)) last = line;
+        return last;
+    }
+
+    market::TaskState task_state() const {
+        auto rpc = client();
+        const auto status = task_status(rpc, id_);
+        return status ? status->task.state : market::TaskState{};
+    }
+
+    void check_supply(const RemoteState& state) const {
+        ledger::U256 total;
+        for (std::uint32_t i = 0; i < 10; ++i) total += state.account(cast_->address(Role{i})).balance;
+        for (const contracts::Contract contract : contracts::kContracts)
+            total += state.account(contracts::address_of(contract)).balance;
+        total += state.account(ledger::Address{}).balance;
+        EXPECT_EQ(total + ledger::burned(state), ledger::minted(state)) << "supply is not conserved";
+    }
+
+    /// A verifier that was dead for a whole epoch is fined for its missing part of the beacon: that is the
+    /// rule. Anything else would punish honesty.
+    void check_slashes(RpcClient& rpc, std::uint64_t height) const {
+        const auto logs = rpc.logs(contracts::address_of(contracts::Contract::staking), 1, height);
+        ASSERT_TRUE(logs.has_value()) << logs.error().message;
+        for (const PlacedLog& placed : *logs) {
+            const auto slash = contracts::decode_event<contracts::Slashed>(placed.log);
+            if (!slash) continue;
+            say("block " + std::to_string(placed.height) + " slash " + slash->reason);
+            EXPECT_EQ(slash->reason, "beacon_missed");
+        }
+    }
+
+    fs::path folder_;
+    std::uint32_t seed_ = 0;
+    std::mt19937 random_;
+    std::optional<TaskFile> task_;
+    std::unique_ptr<Cast> cast_;
+    Clock::time_point start_;
+    std::uint64_t id_ = 0;
+};
+
+TEST_F(Crash, ATaskIsFinishedThroughKillsWithTheSameBits) {
+    SCOPED_TRACE("RETRACE_SEED=" + std::to_string(seed_));
+    const auto wanted = undisturbed(*task_);
+    ASSERT_TRUE(wanted.has_value()) << wanted.error().message;
+    start_everybody();
+    if (HasFatalFailure()) return;
+    post();
+    if (HasFatalFailure()) return;
+    say("posted");
+
+    unsigned kills = 0;
+    auto next = Clock::now();
+    for (;;) {
+        const market::TaskState state = task_state();
+        ASSERT_FALSE(market::is_final(state)) << "the task ended as " << market::slug(state);
+        if (state == market::TaskState::delivering && kills >= kKills) break;
+        ASSERT_LT(seconds(), std::chrono::duration<double>(kPatience).count()) << market::slug(state);
+        restart_the_fallen();
+        if (kills < kKills && Clock::now() >= next) {
+            kill_somebody();
+            if (HasFatalFailure()) return;
+            ++kills;
+            next = Clock::now() + std::chrono::milliseconds(300 + random_() % 2'000);
+        }
+        std::this_thread::sleep_for(50ms);
+    }
+    say("delivering after " + std::to_string(kills) + " kills");
+
+    auto rpc = client();
+    const std::uint64_t height = rpc.height().value();
+    const RemoteState state(rpc, height);
+    const auto status = task_status(rpc, id_);
+    ASSERT_TRUE(status.has_value()) << status.error().message;
+    EXPECT_EQ(status->runs.size(), 1U) << "the solver was replaced, although it came back in time";
+    const auto last = views::checkpoint(state, id_, status->runs.back().index, status->spec.segments());
+    ASSERT_TRUE(last && last->opened);
+    EXPECT_EQ(to_hex(view(last->root)), to_hex(view(*wanted)));
+    EXPECT_EQ(views::dispute_count(state), 0U);
+    check_supply(state);
+    check_slashes(rpc, height);
+    EXPECT_FALSE(state.failure().has_value());
+}
+
+}  // namespace
+}  // namespace retrace::node
