@@ -39,6 +39,8 @@ using AddCommand = void (*)(CLI::App& app, Program& program);
 void add_node(CLI::App& app, Program& program);
 void add_wallet(CLI::App& app, Program& program);
 void add_data(CLI::App& app, Program& program);
+void add_task(CLI::App& app, Program& program);
+void add_stake(CLI::App& app, Program& program);
 void add_solver(CLI::App& app, Program& program);
 void add_verifier(CLI::App& app, Program& program);
 void add_demo(CLI::App& app, Program& program);

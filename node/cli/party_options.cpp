@@ -7,18 +7,11 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <csignal>
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
-#include <thread>
 
 #include "node/units.hpp"
-#include "node/wallet/keystore.hpp"
 
 namespace retrace::node::cli {
 namespace {
-
-constexpr std::size_t kKeystoreBytesMax = 64 * 1024;
 
 /// A loop may be inside a training step for a long time; nobody waits for that.
 constexpr unsigned kPatienceSeconds = 3;
@@ -35,31 +28,13 @@ extern "C" void on_alarm(int) {
 
 }  // namespace
 
-void add_key_options(CLI::App& command, KeyOptions& options) {
-    command.add_option("--node", options.node_url, "JSON-RPC address of a node (http://127.0.0.1:8545)");
-    command
-        .add_option("--key", options.key_file,
-                    "Keystore file of the account (`retrace wallet new` makes one)")
-        ->required();
-    command.add_option("--passphrase-file", options.passphrase_file,
-                       "File with the keystore's passphrase; asked for otherwise");
-}
-
-Result<ledger::SecretKey> unlock(const KeyOptions& options) {
-    std::ifstream in(options.key_file, std::ios::binary);
-    if (!in) return error(options.key_file + ": cannot be read; `retrace wallet new` makes a keystore");
-    std::string text(kKeystoreBytesMax + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(in.gcount()));
-    if (text.size() > kKeystoreBytesMax) return error(options.key_file + ": too large for a keystore");
-    RETRACE_TRY(passphrase, read_passphrase(options.passphrase_file, "passphrase of " + options.key_file));
-    auto key = wallet::decrypt_keystore(text, passphrase);
-    if (!key) return error(options.key_file + ": " + key.error().message);
-    return std::move(*key);
+void add_signer_options(CLI::App& command, SignerOptions& options) {
+    add_node_option(command, options.node_url);
+    options.key.add_to(command);
 }
 
 void add_agent_options(CLI::App& command, AgentFlags& flags) {
-    add_key_options(command, flags.key);
+    add_signer_options(command, flags.key);
     command.add_option("--data-dir", flags.data_dir, "Folder of checkpoints and artifacts")->required();
     command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
     command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");

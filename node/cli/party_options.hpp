@@ -2,24 +2,26 @@
 // Options that subcommands with a node and a key share.
 #pragma once
 
-#include "ledger/crypto/secp256k1.hpp"
 #include "node/cli/cli.hpp"
+#include "node/cli/key_options.hpp"
 #include "node/service/party.hpp"
 
 namespace retrace::node::cli {
 
-struct KeyOptions {
+/// A node, and the account that signs.
+struct SignerOptions {
     std::string node_url = "http://127.0.0.1:8545";
-    std::string key_file;
-    std::string passphrase_file;
+    KeyOptions key;
 };
-/// --node, --key, --passphrase-file
-void add_key_options(CLI::App& command, KeyOptions& options);
-/// Unlocks the keystore; asks for the passphrase when no file was given.
-Result<ledger::SecretKey> unlock(const KeyOptions& options);
+/// --node and the options of a key.
+void add_signer_options(CLI::App& command, SignerOptions& options);
+/// Unlocks the key; asks for the passphrase when no file was given.
+inline Result<ledger::SecretKey> unlock(const SignerOptions& options) {
+    return options.key.load();
+}
 
 struct AgentFlags {
-    KeyOptions key;
+    SignerOptions key;
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
     unsigned threads = 0;

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// retrace stake show, deposit, unbond, withdraw
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "ledger/crypto/eip55.hpp"
+#include "node/cli/party_options.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+struct Flags {
+    SignerOptions key;
+    std::string amount, address, node_url = "http://127.0.0.1:8545";
+};
+
+int print_stake(const Program& program, RpcClient& client, const ledger::Address& party) {
+    const auto height = client.height();
+    if (!height) return fail(program, height.error().message);
+    const RemoteState state(client, *height);
+    const market::Stake stake = contracts::views::stake(state, party);
+    if (state.failure()) return fail(program, state.failure()->message);
+    if (program.json) {
+        std::cout << json::serialize(json::object{{"address", ledger::to_checksum(party)},
+                                                  {"bonded", stake.bonded.to_decimal()},
+                                                  {"locked", stake.locked.to_decimal()},
+                                                  {"unbonding", stake.unbonding.to_decimal()},
+                                                  {"unbond_height", stake.unbond_height}})
+                  << '\n';
+        return kDone;
+    }
+    std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked)
+              << '\n';
+    if (!stake.unbonding.is_zero()) {
+        std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block "
+                  << stake.unbond_height << '\n';
+    }
+    return kDone;
+}
+
+int show(const Program& program, const Flags& flags) {
+    const auto party = ledger::parse_address(flags.address);
+    if (!party) {
+        fail(program, "ADDRESS is \"0x\" and 40 hex digits");
+        return kWrongUsage;
+    }
+    auto client = RpcClient::connect(flags.node_url);
+    if (!client) return fail(program, client.error().message);
+    return print_stake(program, *client, *party);
+}
+
+enum class Verb : std::uint8_t { deposit, unbond, withdraw };
+
+int change(const Program& program, const Flags& flags, Verb verb) {
+    const auto amount = flags.amount.empty() ? std::optional(ledger::U256{}) : parse_coins(flags.amount);
+    if (!amount) {
+        fail(program, "AMOUNT must be coins, like 10 or 0.5");
+        return kWrongUsage;
+    }
+    auto key = unlock(flags.key);
+    if (!key) return fail(program, key.error().message);
+    auto client = RpcClient::connect(flags.key.node_url);
+    if (!client) return fail(program, client.error().message);
+    const auto chain_id = client->chain_id();
+    if (!chain_id) return fail(program, chain_id.error().message);
+    Submitter submitter(*client, *key, *chain_id);
+    const auto done = verb == Verb::deposit  ? submitter.execute("deposit", contracts::Deposit{}, *amount)
+                      : verb == Verb::unbond ? submitter.execute("unbond", contracts::BeginUnbond{*amount})
+                                             : submitter.execute("withdraw", contracts::Withdraw{});
+    if (!done) return fail(program, done.error().message);
+    return print_stake(program, *client, submitter.address());
+}
+
+void add_change(CLI::App& parent, Program& program, const char* name, const char* what, Verb verb) {
+    CLI::App* command = parent.add_subcommand(name, what);
+    auto flags = std::make_shared<Flags>();
+    if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
+    add_signer_options(*command, flags->key);
+    add_json(*command, program);
+    command->callback([&program, flags, verb] {
+        program.run = [&program, flags, verb] { return change(program, *flags, verb); };
+    });
+}
+
+}  // namespace
+
+void add_stake(CLI::App& app, Program& program) {
+    CLI::App* stake = app.add_subcommand("stake", "Bonds of solvers and verifiers");
+    stake->require_subcommand(1);
+    CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
+    auto flags = std::make_shared<Flags>();
+    command->add_option("ADDRESS", flags->address, "The party")->required();
+    command->add_option("--node", flags->node_url, "JSON-RPC address of a node");
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
+    add_change(*stake, program, "deposit", "Bond coins", Verb::deposit);
+    add_change(*stake, program, "unbond", "Begin to free what is not locked", Verb::unbond);
+    add_change(*stake, program, "withdraw", "Take out what has finished unbonding", Verb::withdraw);
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// Shared by the subcommands of `retrace task`.
+#pragma once
+
+#include "node/cli/party_options.hpp"
+#include "node/service/requester.hpp"
+
+namespace retrace::node::cli {
+
+/// A node, a key, and the folder in which the requester keeps programs, data and models.
+struct RequesterFlags {
+    SignerOptions key;
+    std::string data_dir;
+};
+/// ~/.retrace/requester unless --data-dir says otherwise.
+std::filesystem::path requester_folder(const std::string& data_dir);
+Result<std::unique_ptr<Store>> open_store(const std::string& data_dir);
+/// A line that is drawn over while standard error is a terminal, and nothing otherwise.
+void show_transfer(const ArtifactClient::Progress& progress);
+
+void add_task_compile(CLI::App& task, Program& program);
+void add_task_submit(CLI::App& task, Program& program);
+void add_task_fetch(CLI::App& task, Program& program);
+void add_task_run(CLI::App& task, Program& program);
+void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds
+
+}  // namespace retrace::node::cli
