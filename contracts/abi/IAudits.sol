@@ -35,12 +35,31 @@ interface IAudits {
         uint64 deadline;
         uint256 fee;
     }
-    function openSegment(uint64 task, uint32 run, uint64 segment, bytes32 salt, bytes32 root) external;
+    function openSegment(
+        uint64 task,
+        uint32 run,
+        uint64 segment,
+        bytes32 salt,
+        bytes32 root
+    ) external;
     function commitVerdict(uint64 audit, bytes32 commitment) external;
-    function revealSegment(uint64 task, uint32 run, uint64 segment, bytes32 salt, bytes32 root) external;
+    function revealSegment(
+        uint64 task,
+        uint32 run,
+        uint64 segment,
+        bytes32 salt,
+        bytes32 root
+    ) external;
     function revealVerdict(uint64 audit, bytes32 root, bytes32 salt) external;
     function attestRetention(uint64 task, uint32 run, uint64 index) external;
-    function reportUnavailable(uint8 kind, uint64 task, uint32 run, uint64 index, uint32 tensor, uint64 tile) external payable;
+    function reportUnavailable(
+        uint8 kind,
+        uint64 task,
+        uint32 run,
+        uint64 index,
+        uint32 tensor,
+        uint64 tile
+    ) external payable;
     function answerUnavailable(uint64 report, bytes calldata proof) external;
     function auditOf(uint64 audit) external view returns (Audit memory);
     function reportOf(uint64 report) external view returns (Report memory);
@@ -51,11 +70,30 @@ interface IAudits {
         uint64 segment,
         address[] auditors
     );
-    event AuditPhaseChanged(uint64 indexed audit, uint64 indexed task, uint8 phase, uint64 deadline);
+    event AuditPhaseChanged(
+        uint64 indexed audit,
+        uint64 indexed task,
+        uint8 phase,
+        uint64 deadline
+    );
     event VerdictCommitted(uint64 indexed audit, address indexed auditor);
-    event VerdictRevealed(uint64 indexed audit, address indexed auditor, bytes32 root, bool matches);
-    event AuditPaid(uint64 indexed audit, address indexed auditor, uint256 amount);
-    event RetentionAttested(uint64 indexed task, address indexed keeper, uint32 run, uint64 index);
+    event VerdictRevealed(
+        uint64 indexed audit,
+        address indexed auditor,
+        bytes32 root,
+        bool matches
+    );
+    event AuditPaid(
+        uint64 indexed audit,
+        address indexed auditor,
+        uint256 amount
+    );
+    event RetentionAttested(
+        uint64 indexed task,
+        address indexed keeper,
+        uint32 run,
+        uint64 index
+    );
     event ReportOpened(
         uint64 indexed report,
         uint64 indexed task,

@@ -129,7 +129,12 @@ interface IMarket {
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;
     function commitBid(uint64 task, bytes32 commitment) external payable;
-    function revealBid(uint64 task, uint256 price, uint64 finishHeight, bytes32 salt) external;
+    function revealBid(
+        uint64 task,
+        uint256 price,
+        uint64 finishHeight,
+        bytes32 salt
+    ) external;
     function acceptData(uint64 task) external;
     function declineTask(uint64 task) external;
     function commitCheckpoint(uint64 task, uint32 run, uint64 index, bytes32 commitment) external;
@@ -167,7 +172,11 @@ interface IMarket {
         uint64 finishHeight,
         uint256 locked
     );
-    event BidForfeited(uint64 indexed task, address indexed bidder, uint256 deposit);
+    event BidForfeited(
+        uint64 indexed task,
+        address indexed bidder,
+        uint256 deposit
+    );
     event TaskAssigned(
         uint64 indexed task,
         address indexed solver,
@@ -176,10 +185,30 @@ interface IMarket {
         uint64 firstState
     );
     event DataAccepted(uint64 indexed task, address indexed solver, uint32 run);
-    event CheckpointCommitted(uint64 indexed task, uint32 run, uint64 index, bytes32 commitment);
-    event StateOpened(uint64 indexed task, uint32 run, uint64 index, bytes32 root);
-    event SegmentDrawn(uint64 indexed task, uint32 run, uint64 segment, bool audited);
-    event SegmentVerified(uint64 indexed task, uint32 run, uint64 segment, uint64 audit);
+    event CheckpointCommitted(
+        uint64 indexed task,
+        uint32 run,
+        uint64 index,
+        bytes32 commitment
+    );
+    event StateOpened(
+        uint64 indexed task,
+        uint32 run,
+        uint64 index,
+        bytes32 root
+    );
+    event SegmentDrawn(
+        uint64 indexed task,
+        uint32 run,
+        uint64 segment,
+        bool audited
+    );
+    event SegmentVerified(
+        uint64 indexed task,
+        uint32 run,
+        uint64 segment,
+        uint64 audit
+    );
     event SegmentsPaid(
         uint64 indexed task,
         address indexed solver,
@@ -195,6 +224,10 @@ interface IMarket {
         uint8 state,
         string reason
     );
-    event EscrowReturned(uint64 indexed task, address indexed requester, uint256 amount);
+    event EscrowReturned(
+        uint64 indexed task,
+        address indexed requester,
+        uint256 amount
+    );
     error Refused(uint16 code, string slug);
 }

@@ -48,7 +48,12 @@ interface IStaking {
     function solverOf(address party) external view returns (SolverInfo memory);
     function verifierOf(address party) external view returns (VerifierInfo memory);
     function beacon() external view returns (Beacon memory);
-    event StakeChanged(address indexed party, uint256 bonded, uint256 locked, uint256 unbonding);
+    event StakeChanged(
+        address indexed party,
+        uint256 bonded,
+        uint256 locked,
+        uint256 unbonding
+    );
     event Slashed(
         address indexed party,
         uint64 indexed task,
@@ -57,8 +62,16 @@ interface IStaking {
         uint256 toOthers,
         string reason
     );
-    event SolverRegistered(address indexed solver, string endpoint, uint8 hardwareClass);
-    event VerifierRegistered(address indexed verifier, string endpoint, uint64 joinedEpoch);
+    event SolverRegistered(
+        address indexed solver,
+        string endpoint,
+        uint8 hardwareClass
+    );
+    event VerifierRegistered(
+        address indexed verifier,
+        string endpoint,
+        uint64 joinedEpoch
+    );
     event VerifierLeft(address indexed verifier, bool dropped);
     event BeaconMixed(uint64 indexed epoch, bytes32 value, uint32 reveals);
     error Refused(uint16 code, string slug);
