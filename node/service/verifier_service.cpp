@@ -104,12 +104,27 @@ Status<> VerifierService::enroll() {
     const auto info = contracts::views::verifier(state, party_->address());
     if (!params) return error("the chain's parameters cannot be read");
     RETRACE_CHECK(party_->bond(params->min_verifier_stake));
-    if (!info || !info->member || info->endpoint != party_->endpoint()) {
+    if (!info || !info->member) {
         RETRACE_CHECK(party_->submitter().execute(
             "register verifier", contracts::RegisterVerifier{party_->endpoint(), head_to_register(info)}));
         spdlog::info("registered role=verifier endpoint={}", party_->endpoint());
     }
     return Unit{};
+}
+
+void VerifierService::update_endpoint(const market::VerifierInfo& info, const market::Params& params,
+                                      std::uint64_t height) {
+    if (!info.member || info.endpoint == party_->endpoint() || height < moved_height_ + kResendBlocks) return;
+    const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
+    if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
+    moved_height_ = height;
+    const auto sent =
+        party_->submitter().send("register verifier", contracts::RegisterVerifier{party_->endpoint(),
+                                                                                  head_to_register(info)});
+    if (sent)
+        spdlog::info("moved endpoint={}", party_->endpoint());
+    else
+        spdlog::warn("not sent {}", sent.error().message);
 }
 
 void VerifierService::run(const std::atomic<bool>& stop) {
@@ -144,6 +159,7 @@ void VerifierService::on_block(std::uint64_t height) {
         spdlog::warn("dropped from the beacon, joining again");
         if (const auto joined = enroll(); !joined) spdlog::warn("cannot join: {}", joined.error().message);
     }
+    if (info) update_endpoint(*info, *params, height);
 
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {

@@ -25,6 +25,10 @@ public:
 private:
     VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party);
     Status<> enroll();
+    /// A member that was restarted may serve from another port. It says so once it owes no reveal: until then
+    /// the chain refuses it (contracts SPEC 10.5.5), and waiting for it must not cost the reveal.
+    void update_endpoint(const market::VerifierInfo& info, const market::Params& params,
+                         std::uint64_t height);
     /// Which value of which chain to register, after what is on the ledger.
     Hash32 head_to_register(const std::optional<market::VerifierInfo>& info);
     void on_block(std::uint64_t height);
@@ -37,7 +41,7 @@ private:
     std::unique_ptr<verifier::Verifier> verifier_;
     Seats seats_;
     Worker<verifier::VerifierResult> worker_;
-    std::uint64_t enrolled_height_ = 0;
+    std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
 };
 
 }  // namespace retrace::node
