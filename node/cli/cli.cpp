@@ -86,6 +86,12 @@ int run_main(int argc, char** argv) {
     app.require_subcommand(1);
     Program program;
     for (const AddCommand add : commands()) add(app, program);
+    // CLI11 would only say that a subcommand is missing.
+    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+        fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
+        return kWrongUsage;
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
