@@ -115,9 +115,9 @@ TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
     EXPECT_THAT(text("run.log"), HasSubstr("half.json"));
     write("big.json", std::string(100'000, ' '));
     EXPECT_EQ(run_party("verifier", "big.json", "pass"), 1);
-    EXPECT_THAT(text("run.log"), HasSubstr("too large for a keystore"));
+    EXPECT_THAT(text("run.log"), HasSubstr("big.json"));
     EXPECT_EQ(run_party("verifier", "absent.json", "pass"), 1);
-    EXPECT_THAT(text("run.log"), HasSubstr("cannot be read"));
+    EXPECT_THAT(text("run.log"), HasSubstr("absent.json"));
 }
 
 TEST_F(BadInput, PartiesWithoutANodeSayHowToStartOne) {
