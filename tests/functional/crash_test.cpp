@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -30,9 +31,10 @@ namespace fs = std::filesystem;
 namespace views = contracts::views;
 
 constexpr unsigned kKills = 8;
-constexpr auto kPatience = 140s;
+constexpr double kPatience = 110;  // Seconds.
 constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11;
-const std::vector<Role> kParties{Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3};
+const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "200"};
+const std::vector<std::string> kCheating{"--price", "0.3", "--stake", "200", "--cheat", "ulp"};
 
 /// Noise with labels: what is learned does not matter here, only that it is the same.
 Result<DataSet> noise() {
@@ -118,9 +120,7 @@ protected:
     void say(const std::string& line) const { std::cout << seconds() << " s  " << line << std::endl; }
 
     void start_party(Role role) {
-        const bool solver = role == Role::honest_solver;
-        const auto started = cast_->start(role, solver ? std::vector<std::string>{"--price", "0.5", "--stake", "200"}
-                                                       : std::vector<std::string>{});
+        const auto started = cast_->start(role, parties_.at(role));
         ASSERT_TRUE(started.has_value()) << started.error().message;
     }
     void start_node() {
@@ -131,12 +131,16 @@ protected:
 
     void start_everybody() {
         start_node();
-        for (const Role role : kParties) start_party(role);
+        for (const auto& [role, arguments] : parties_) start_party(role);
         const auto end = Clock::now() + 30s;
         for (auto rpc = client();;) {
             const RemoteState state(rpc, rpc.height().value());
-            if (views::verifiers(state).size() == 3 && views::solver(state, cast_->address(Role::honest_solver)))
-                return;
+            std::size_t there = 0;
+            for (const auto& [role, arguments] : parties_) {
+                const ledger::Address party = cast_->address(role);
+                there += views::solver(state, party) || views::verifier(state, party) ? 1 : 0;
+            }
+            if (there == parties_.size()) return;
             ASSERT_LT(Clock::now(), end) << "the parties did not register";
             std::this_thread::sleep_for(100ms);
         }
@@ -156,13 +160,13 @@ protected:
 
     /// One of node, solver and verifiers dies, and comes back at once.
     void kill_somebody() {
-        const std::size_t victim = random_() % 5;
-        if (victim == 0) {
+        const std::size_t victim = random_() % (parties_.size() + 1);
+        if (victim == parties_.size()) {
             say("kill -9 node");
             cast_->kill_node();
             return start_node();
         }
-        const Role role = kParties[victim - 1];
+        const Role role = std::next(parties_.begin(), static_cast<std::ptrdiff_t>(victim))->first;
         say("kill -9 " + std::string(name_of(role)));
         cast_->kill(role);
         start_party(role);
@@ -170,7 +174,7 @@ protected:
 
     /// A party whose start was cut short by a death of the node gives up; a supervisor starts it again.
     void restart_the_fallen() {
-        for (const Role role : kParties) {
+        for (const auto& [role, arguments] : parties_) {
             if (cast_->running(role)) continue;
             say(std::string(name_of(role)) + " had ended, started again: " + last_words(role));
             start_party(role);
@@ -184,10 +188,49 @@ protected:
         return last;
     }
 
-    market::TaskState task_state() const {
-        auto rpc = client();
-        const auto status = task_status(rpc, id_);
-        return status ? status->task.state : market::TaskState{};
+    /// Follows the task until its model is there and `kKills` processes were killed. Of a task that will be
+    /// disputed, half of the kills are kept for the dispute.
+    void follow_and_kill(bool disputed) {
+        unsigned kills = 0;
+        auto next = Clock::now();
+        for (;;) {
+            auto rpc = client();
+            const RemoteState state(rpc, rpc.height().value());
+            const auto task = views::task(state, id_);
+            ASSERT_TRUE(task.has_value()) << "the task is gone";
+            ASSERT_FALSE(market::is_final(task->state)) << "the task ended as " << market::slug(task->state);
+            if (task->state == market::TaskState::delivering && kills >= kKills) break;
+            ASSERT_LT(seconds(), kPatience) << market::slug(task->state);
+            restart_the_fallen();
+            const bool wait_for_dispute =
+                disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
+            if (kills < kKills && !wait_for_dispute && Clock::now() >= next) {
+                kill_somebody();
+                if (HasFatalFailure()) return;
+                ++kills;
+                next = Clock::now() + std::chrono::milliseconds(300 + random_() % (disputed ? 1'000 : 2'000));
+            }
+            std::this_thread::sleep_for(50ms);
+        }
+        say("delivering after " + std::to_string(kills) + " kills");
+    }
+
+    void start_and_post() {
+        start_everybody();
+        if (HasFatalFailure()) return;
+        post();
+        if (HasFatalFailure()) return;
+        say("posted");
+    }
+
+    /// The root of the delivered model is the undisturbed run's.
+    void check_model(const RemoteState& state, const TaskStatus& status) const {
+        const auto wanted = undisturbed(*task_);
+        ASSERT_TRUE(wanted.has_value()) << wanted.error().message;
+        const auto last =
+            views::checkpoint(state, id_, status.runs.back().index, status.spec.segments());
+        ASSERT_TRUE(last && last->opened);
+        EXPECT_EQ(to_hex(view(last->root)), to_hex(view(*wanted)));
     }
 
     void check_supply(const RemoteState& state) const {
@@ -201,17 +244,22 @@ protected:
 
     /// A verifier that was dead for a whole epoch is fined for its missing part of the beacon: that is the
     /// rule. Anything else would punish honesty.
-    void check_slashes(RpcClient& rpc, std::uint64_t height) const {
+    void check_slashes(RpcClient& rpc, std::uint64_t height, const ledger::Address& cheater) const {
         const auto logs = rpc.logs(contracts::address_of(contracts::Contract::staking), 1, height);
         ASSERT_TRUE(logs.has_value()) << logs.error().message;
         for (const PlacedLog& placed : *logs) {
             const auto slash = contracts::decode_event<contracts::Slashed>(placed.log);
             if (!slash) continue;
             say("block " + std::to_string(placed.height) + " slash " + slash->reason);
+            if (slash->party == cheater) continue;
             EXPECT_EQ(slash->reason, "beacon_missed");
         }
     }
 
+    std::map<Role, std::vector<std::string>> parties_{{Role::honest_solver, kHonest},
+                                                      {Role::verifier_1, {}},
+                                                      {Role::verifier_2, {}},
+                                                      {Role::verifier_3, {}}};
     fs::path folder_;
     std::uint32_t seed_ = 0;
     std::mt19937 random_;
@@ -223,44 +271,46 @@ protected:
 
 TEST_F(Crash, ATaskIsFinishedThroughKillsWithTheSameBits) {
     SCOPED_TRACE("RETRACE_SEED=" + std::to_string(seed_));
-    const auto wanted = undisturbed(*task_);
-    ASSERT_TRUE(wanted.has_value()) << wanted.error().message;
-    start_everybody();
+    start_and_post();
     if (HasFatalFailure()) return;
-    post();
+    follow_and_kill(false);
     if (HasFatalFailure()) return;
-    say("posted");
-
-    unsigned kills = 0;
-    auto next = Clock::now();
-    for (;;) {
-        const market::TaskState state = task_state();
-        ASSERT_FALSE(market::is_final(state)) << "the task ended as " << market::slug(state);
-        if (state == market::TaskState::delivering && kills >= kKills) break;
-        ASSERT_LT(seconds(), std::chrono::duration<double>(kPatience).count()) << market::slug(state);
-        restart_the_fallen();
-        if (kills < kKills && Clock::now() >= next) {
-            kill_somebody();
-            if (HasFatalFailure()) return;
-            ++kills;
-            next = Clock::now() + std::chrono::milliseconds(300 + random_() % 2'000);
-        }
-        std::this_thread::sleep_for(50ms);
-    }
-    say("delivering after " + std::to_string(kills) + " kills");
 
     auto rpc = client();
-    const std::uint64_t height = rpc.height().value();
-    const RemoteState state(rpc, height);
+    const RemoteState state(rpc, rpc.height().value());
     const auto status = task_status(rpc, id_);
     ASSERT_TRUE(status.has_value()) << status.error().message;
     EXPECT_EQ(status->runs.size(), 1U) << "the solver was replaced, although it came back in time";
-    const auto last = views::checkpoint(state, id_, status->runs.back().index, status->spec.segments());
-    ASSERT_TRUE(last && last->opened);
-    EXPECT_EQ(to_hex(view(last->root)), to_hex(view(*wanted)));
     EXPECT_EQ(views::dispute_count(state), 0U);
+    check_model(state, *status);
     check_supply(state);
-    check_slashes(rpc, height);
+    check_slashes(rpc, state.height(), {});
+    EXPECT_FALSE(state.failure().has_value());
+}
+
+TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
+    SCOPED_TRACE("RETRACE_SEED=" + std::to_string(seed_));
+    parties_[Role::cheating_solver] = kCheating;
+    start_and_post();
+    if (HasFatalFailure()) return;
+    follow_and_kill(true);
+    if (HasFatalFailure()) return;
+
+    auto rpc = client();
+    const RemoteState state(rpc, rpc.height().value());
+    const auto status = task_status(rpc, id_);
+    ASSERT_TRUE(status.has_value()) << status.error().message;
+    const ledger::Address cheater = cast_->address(Role::cheating_solver);
+    EXPECT_EQ(status->runs.front().solver, cheater);
+    EXPECT_EQ(status->runs.front().state, market::RunState::forfeited);
+    EXPECT_EQ(status->runs.back().solver, cast_->address(Role::honest_solver));
+    const auto dispute = views::dispute(state, 1);
+    ASSERT_TRUE(dispute.has_value());
+    EXPECT_EQ(dispute->solver, cheater);
+    EXPECT_EQ(dispute->state, market::DisputeState::solver_lost);
+    check_model(state, *status);
+    check_supply(state);
+    check_slashes(rpc, state.height(), cheater);
     EXPECT_FALSE(state.failure().has_value());
 }
 
