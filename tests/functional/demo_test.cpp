@@ -24,6 +24,10 @@ struct Play {
     std::uint64_t segments() const { return steps / interval; }
 };
 
+void PrintTo(const Play& play, std::ostream* out) {
+    *out << play.cheat;
+}
+
 class Demo : public testing::TestWithParam<Play> {
 protected:
     void SetUp() override {
