@@ -255,7 +255,8 @@ protected:
     /// Lets all honest auditors do what is due of them.
     void check_audits() {
         for (std::uint64_t a = 1; a <= views::audit_count(state); ++a) {
-            for (const market::Seat& seat : views::audit(state, a).value().seats) {
+            const market::Audit drawn = views::audit(state, a).value();
+            for (const market::Seat& seat : drawn.seats) {
                 const auto audit = views::audit(state, a).value();
                 const std::string name = name_of(seat.auditor);
                 if (lazy.contains(name)) continue;
