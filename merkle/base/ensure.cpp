@@ -6,9 +6,9 @@
 
 namespace retrace {
 
-void fail_invariant(const char* what, std::source_location where) {
-    std::fprintf(stderr, "invariant broken: %s (%s:%u, %s)\n", what, where.file_name(),
-                 static_cast<unsigned>(where.line()), where.function_name());
+void fail_invariant(const char* what, Place where) {
+    std::fprintf(stderr, "invariant broken: %s (%s:%u, %s)\n", what, where.file, where.line,
+                 where.function);
     std::abort();
 }
 

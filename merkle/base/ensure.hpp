@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <source_location>
-
 namespace retrace {
 
+/// Where a call stands. std::source_location would do, but clang 14 has no builtin behind libstdc++'s.
+struct Place {
+    const char* file;
+    unsigned line;
+    const char* function;
+
+    static constexpr Place here(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE(),
+                                const char* function = __builtin_FUNCTION()) noexcept {
+        return {file, line, function};
+    }
+};
+
 /// Prints the place and `what` and aborts. For broken invariants of our own; no input from outside may reach it.
-[[noreturn]] void fail_invariant(const char* what, std::source_location where);
+[[noreturn]] void fail_invariant(const char* what, Place where);
 
 /// The always-on assertion (STYLE 6): stays in release builds.
-inline void ensure(bool condition, const char* what,
-                   std::source_location where = std::source_location::current()) {
+inline void ensure(bool condition, const char* what, Place where = Place::here()) {
     if (!condition) [[unlikely]] fail_invariant(what, where);
 }
 

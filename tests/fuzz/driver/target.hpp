@@ -3,7 +3,6 @@
 // bounded loop of seeded mutations (every other build).
 #pragma once
 
-#include <source_location>
 #include <vector>
 
 #include "merkle/base/bytes.hpp"
@@ -17,7 +16,7 @@ std::vector<Bytes> seeds();
 void run(View input);
 
 /// A property of the code under test. A failure prints its place, and the driver keeps the input.
-inline void require(bool holds, const char* property, std::source_location where = std::source_location::current()) {
+inline void require(bool holds, const char* property, Place where = Place::here()) {
     ensure(holds, property, where);
 }
 
