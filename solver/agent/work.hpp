@@ -4,6 +4,7 @@
 // its own thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
