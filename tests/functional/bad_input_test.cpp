@@ -28,7 +28,8 @@ namespace json = boost::json;
 class BadInput : public testing::Test {
 protected:
     void SetUp() override {
-        folder_ = std::filesystem::temp_directory_path() / ("retrace_bad_input_" + std::to_string(::getpid()));
+        folder_ =
+            std::filesystem::temp_directory_path() / ("retrace_bad_input_" + std::to_string(::getpid()));
         std::filesystem::create_directories(folder_);
         const auto port = free_port();
         ASSERT_TRUE(port.has_value());
@@ -56,8 +57,8 @@ protected:
     }
 
     void start_node(const std::vector<std::string>& chain) {
-        std::vector<std::string> arguments{"node",       "--data-dir", path("node"), "--rpc-port",
-                                           port_,        "--block-ms", "100"};
+        std::vector<std::string> arguments{"node", "--data-dir", path("node"), "--rpc-port",
+                                           port_,  "--block-ms", "100"};
         arguments.insert(arguments.end(), chain.begin(), chain.end());
         auto started = Process::start(RETRACE_PROGRAM, arguments, folder_ / "node.log");
         ASSERT_TRUE(started.has_value());
@@ -82,7 +83,8 @@ protected:
     int run(const std::vector<std::string>& arguments) { return run(RETRACE_PROGRAM, arguments); }
     int run_party(const std::string& role, const std::string& key, const std::string& pass,
                   const std::vector<std::string>& more = {}) {
-        std::vector<std::string> all{role,    "--node", url_,          "--key",      path(key), "--passphrase-file",
+        std::vector<std::string> all{role,       "--node",     url_,
+                                     "--key",    path(key),    "--passphrase-file",
                                      path(pass), "--data-dir", path("party")};
         all.insert(all.end(), more.begin(), more.end());
         return run(all);

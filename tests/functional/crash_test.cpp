@@ -202,8 +202,7 @@ protected:
             if (task->state == market::TaskState::delivering && kills >= kKills) break;
             ASSERT_LT(seconds(), kPatience) << market::slug(task->state);
             restart_the_fallen();
-            const bool wait_for_dispute =
-                disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
+            const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
             if (kills < kKills && !wait_for_dispute && Clock::now() >= next) {
                 kill_somebody();
                 if (HasFatalFailure()) return;
@@ -227,8 +226,7 @@ protected:
     void check_model(const RemoteState& state, const TaskStatus& status) const {
         const auto wanted = undisturbed(*task_);
         ASSERT_TRUE(wanted.has_value()) << wanted.error().message;
-        const auto last =
-            views::checkpoint(state, id_, status.runs.back().index, status.spec.segments());
+        const auto last = views::checkpoint(state, id_, status.runs.back().index, status.spec.segments());
         ASSERT_TRUE(last && last->opened);
         EXPECT_EQ(to_hex(view(last->root)), to_hex(view(*wanted)));
     }
