@@ -118,9 +118,8 @@ void VerifierService::update_endpoint(const market::VerifierInfo& info, const ma
     const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
     if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
     moved_height_ = height;
-    const auto sent =
-        party_->submitter().send("register verifier", contracts::RegisterVerifier{party_->endpoint(),
-                                                                                  head_to_register(info)});
+    const auto sent = party_->submitter().send(
+        "register verifier", contracts::RegisterVerifier{party_->endpoint(), head_to_register(info)});
     if (sent)
         spdlog::info("moved endpoint={}", party_->endpoint());
     else
