@@ -45,7 +45,6 @@ public:
     /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
     /// it.
     std::vector<Finished> poll();
-    std::size_t pending() const noexcept { return pending_.size(); }
 
 private:
     struct Pending {
