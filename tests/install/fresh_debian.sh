@@ -31,6 +31,7 @@ fi
 mount -t proc proc "$tree/proc"
 mount --bind /dev "$tree/dev"
 cp /etc/resolv.conf "$tree/etc/resolv.conf"
+rm -rf --one-file-system "$tree/src"  # a kept tree must not lend today's commit yesterday's files
 mkdir -p "$tree/src"
 git -C "$source" archive HEAD | tar -x -C "$tree/src"
 dev() { chroot "$tree" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 /src/dev "$@"; }
