@@ -136,7 +136,9 @@ TEST(Abi, AFlippedByteDecodesToAnotherValueOrNotAtAll) {
             Bytes bad(calldata.begin() + 4, calldata.end());
             bad[random() % bad.size()] ^= static_cast<std::uint8_t>(1 + random() % 255);
             const auto value = decode(type, bad);
-            if (value) EXPECT_EQ(encode(type, *value), bad);
+            if (value) {
+                EXPECT_EQ(encode(type, *value), bad);
+            }
         }
     }
 }

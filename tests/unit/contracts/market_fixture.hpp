@@ -239,9 +239,10 @@ protected:
         }
         for (std::uint64_t i = run->first_state; i < run->next_state; ++i) {
             const auto point = views::checkpoint(state, id, index, i).value();
-            if (!point.opened && point.open_deadline != 0)
+            if (!point.opened && point.open_deadline != 0) {
                 EXPECT_EQ(send(name, OpenRoots{id, index, i, {salt(index, i)}, {solver_root(i, index)}}), Verdict::ok)
                     << last.revert_reason;
+            }
         }
     }
     std::vector<std::uint64_t> open_audit_ids(std::uint64_t id, std::uint32_t index) const {
@@ -265,8 +266,9 @@ protected:
                 if (audit.phase == market::AuditPhase::collecting && seat.state == market::SeatState::drawn)
                     send(name, CommitVerdict{a, solver::verdict_commitment(mine, secret, seat.auditor.bytes, a)});
                 if (audit.phase == market::AuditPhase::verdicts && seat.state == market::SeatState::committed &&
-                    !hiding.contains(name))
+                    !hiding.contains(name)) {
                     EXPECT_EQ(send(name, RevealVerdict{a, mine, secret}), Verdict::ok) << last.revert_reason;
+                }
                 if (seat.state == market::SeatState::matched && !seat.paid)
                     send(name, AttestRetention{audit.task, audit.run, audit.segment + 1});
             }
@@ -283,7 +285,9 @@ protected:
         for (std::uint64_t i = 0; i < limit; ++i) {
             const market::Run now = run(index, id);
             if (now.state != market::RunState::running) return;
-            if (now.next_state <= segments) ASSERT_EQ(checkpoint(solver, now.next_state, index, id), Verdict::ok);
+            if (now.next_state <= segments) {
+                ASSERT_EQ(checkpoint(solver, now.next_state, index, id), Verdict::ok);
+            }
             serve(solver, index, id);
             check_audits();
             next_block();

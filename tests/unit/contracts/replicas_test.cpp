@@ -24,8 +24,9 @@ protected:
         for (std::uint64_t i = 0; i < blocks && task().state == market::TaskState::running; ++i) {
             for (const auto& [name, index] : solvers) {
                 const auto now = run(index);
-                if (now.state == market::RunState::running && now.next_state <= 4)
+                if (now.state == market::RunState::running && now.next_state <= 4) {
                     ASSERT_EQ(checkpoint(name, now.next_state, index), Verdict::ok);
+                }
                 serve(name, index);
                 check_audits();
             }
