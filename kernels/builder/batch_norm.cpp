@@ -54,6 +54,11 @@ Value batch_norm2d_frozen(Graph& g, Value x, Value gain, Value shift, Value mean
     return from_channels(g, fma(g, normal, as_column(g, gain), as_column(g, shift)), g.dims(x));
 }
 
+Value unbiased(Graph& g, Value variance, std::uint64_t count) {
+    if (count < 2) return variance;
+    return scale(g, variance, static_cast<float>(count) / static_cast<float>(count - 1));
+}
+
 Value running_average(Graph& g, Value buffer, Value current, float momentum) {
     return fma(g, g.scalar(momentum), current, scale(g, buffer, 1.0f - momentum));
 }

@@ -41,4 +41,29 @@ Value Declarer::conv(const std::string& name, Value x, std::uint64_t channels, s
     return conv2d(tape_, x, weight, bias, 1, padding, precision);
 }
 
+Value Declarer::buffer(std::string name, Dims dims, float value) {
+    return declare({std::move(name), std::move(dims), Start::constant, value, false});
+}
+
+Value Declarer::plain_conv(const std::string& name, Value x, std::uint64_t channels, const Window& window,
+                           Precision precision) {
+    const std::uint64_t in = tape_.graph().dims(x)[1];
+    const Dims dims{channels, in, window.height, window.width};
+    const Value weight = uniform(name + ".weight", dims, in * window.height * window.width);
+    return conv2d(tape_, x, weight, std::nullopt, window, precision);
+}
+
+Value Declarer::batch_norm(const std::string& name, Value x, bool training) {
+    Graph& g = tape_.graph();
+    const Dims dims = g.dims(x), width{dims[1]};
+    const Value gain = constant(name + ".weight", width, 1.0f), shift = constant(name + ".bias", width, 0.0f);
+    const Value mean = buffer(name + ".running_mean", width, 0.0f);
+    const Value variance = buffer(name + ".running_var", width, 1.0f);
+    if (!training) return batch_norm2d_frozen(g, x, gain, shift, mean, variance);
+    const BatchNorm norm = batch_norm2d(tape_, x, gain, shift);
+    update(mean, running_average(g, mean, norm.mean));
+    update(variance, running_average(g, variance, unbiased(g, norm.variance, dims[0] * dims[2] * dims[3])));
+    return norm.y;
+}
+
 }  // namespace retrace::kernels

@@ -17,12 +17,20 @@ public:
     Value uniform(std::string name, Dims dims, std::uint64_t fan_in);
     Value normal(std::string name, Dims dims, float deviation);
     Value constant(std::string name, Dims dims, float value);
+    /// A tensor that training does not change by gradients.
+    Value buffer(std::string name, Dims dims, float value);
+    void update(Value buffer, Value next) { out_.updates.emplace_back(buffer, next); }
 
     /// NAME.weight [width, in], NAME.bias [width].
     Value linear(const std::string& name, Value x, std::uint64_t width, Precision precision, bool bias = true);
     /// NAME.weight [channels, in, kernel, kernel], NAME.bias [channels]; stride 1.
     Value conv(const std::string& name, Value x, std::uint64_t channels, std::uint64_t kernel, std::uint64_t padding,
                Precision precision);
+    /// Without bias: NAME.weight, uniform within 1/√fan_in.
+    Value plain_conv(const std::string& name, Value x, std::uint64_t channels, const Window& window,
+                     Precision precision);
+    /// NAME.weight, NAME.bias, NAME.running_mean, NAME.running_var, all [channels].
+    Value batch_norm(const std::string& name, Value x, bool training);
 
 private:
     Tape& tape_;
@@ -38,5 +46,7 @@ inline Precision head_precision(Precision precision) {
 /// [batch, classes].
 Value build_transformer(Declarer& declare, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision);
 Status<> check_transformer(const ModelSpec& spec);
+/// x [batch, c, h, w] → [batch, classes].
+Value build_resnet(Declarer& declare, const ModelSpec& spec, Value x, Precision precision, bool training);
 
 }  // namespace retrace::kernels

@@ -43,7 +43,8 @@ Value view_as(Tape& tape, Value x, Dims dims) {
 namespace {
 
 std::vector<std::uint64_t> window_attributes(const Window& w) {
-    return {w.height, w.width, w.stride, w.stride, w.padding, w.padding};
+    return {w.height, w.width, w.stride, w.stride_across.value_or(w.stride), w.padding,
+            w.padding_across.value_or(w.padding)};
 }
 
 Value gather_windows(Graph& g, Value x, const Window& w, float padding) {
@@ -59,28 +60,43 @@ Value scatter_windows(Graph& g, Value windows, const Dims& image, const Window& 
     return g.op(OpCode::window_scatter, {windows}, std::move(attributes));
 }
 
-std::uint64_t windows_along(std::uint64_t extent, std::uint64_t kernel, const Window& w) {
-    return (extent + 2 * w.padding - kernel) / w.stride + 1;
+std::uint64_t windows_down(std::uint64_t extent, const Window& w) {
+    return (extent + 2 * w.padding - w.height) / w.stride + 1;
+}
+
+std::uint64_t windows_across(std::uint64_t extent, const Window& w) {
+    return (extent + 2 * w.padding_across.value_or(w.padding) - w.width) / w.stride_across.value_or(w.stride) + 1;
 }
 
 }  // namespace
 
-Value conv2d(Tape& tape, Value x, Value weight, Value bias, std::uint64_t stride, std::uint64_t padding,
+Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, std::uint64_t stride, std::uint64_t padding,
              Precision precision) {
+    return conv2d(tape, x, weight, bias, Window{1, 1, stride, padding}, precision);
+}
+
+Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, const Window& strides, Precision precision) {
     Graph& g = tape.graph();
     const Dims in = g.dims(x), w = g.dims(weight);
-    const Window window{w[2], w[3], stride, padding};
-    const std::uint64_t oh = windows_along(in[2], w[2], window), ow = windows_along(in[3], w[3], window);
+    Window window = strides;
+    window.height = w[2];
+    window.width = w[3];
+    const std::uint64_t oh = windows_down(in[2], window), ow = windows_across(in[3], window);
     const Value columns = gather_windows(g, x, window, 0.0f);  // [n·oh·ow, c·kh·kw]
     const Value flat = reshape(g, weight, {w[0], w[1] * w[2] * w[3]});
-    const Value rows = add(g, matmul(g, columns, flat, precision, false, true), bias);  // [n·oh·ow, out]
+    Value rows = matmul(g, columns, flat, precision, false, true);  // [n·oh·ow, out]
+    std::vector<Value> inputs{x, weight};
+    if (bias) {
+        rows = add(g, rows, *bias);
+        inputs.push_back(*bias);
+    }
     const Value y = permute(g, reshape(g, rows, {in[0], oh, ow, w[0]}), {0, 3, 1, 2});
-    return tape.note({x, weight, bias}, y, [=, &g](Value dy, const std::vector<bool>& needed) {
+    return tape.note(inputs, y, [=, &g](Value dy, const std::vector<bool>& needed) {
         const Value d_rows = reshape(g, permute(g, dy, {0, 2, 3, 1}), {in[0] * oh * ow, w[0]});
-        std::vector<std::optional<Value>> out(3);
+        std::vector<std::optional<Value>> out(needed.size());
         if (needed[0]) out[0] = scatter_windows(g, matmul(g, d_rows, flat, precision), in, window);
         if (needed[1]) out[1] = reshape(g, matmul(g, d_rows, columns, precision, true, false), w);
-        if (needed[2]) out[2] = reshape(g, sum_columns(g, d_rows), g.dims(bias));
+        if (bias && needed[2]) out[2] = reshape(g, sum_columns(g, d_rows), g.dims(*bias));
         return out;
     });
 }
@@ -91,8 +107,8 @@ Value max_pool2d(Tape& tape, Value x, const Window& window) {
     Graph& g = tape.graph();
     const Dims in = g.dims(x);
     const Dims planes{in[0] * in[1], 1, in[2], in[3]};
-    const std::uint64_t oh = windows_along(in[2], window.height, window);
-    const std::uint64_t ow = windows_along(in[3], window.width, window);
+    const std::uint64_t oh = windows_down(in[2], window);
+    const std::uint64_t ow = windows_across(in[3], window);
     const float lowest = -std::numeric_limits<float>::infinity();
     const Value windows = gather_windows(g, reshape(g, x, planes), window, lowest);
     const Value y = reshape(g, max_rows(g, windows), {in[0], in[1], oh, ow});
@@ -108,8 +124,8 @@ Value average_pool2d(Tape& tape, Value x, const Window& window) {
     Graph& g = tape.graph();
     const Dims in = g.dims(x);
     const Dims planes{in[0] * in[1], 1, in[2], in[3]};
-    const std::uint64_t oh = windows_along(in[2], window.height, window);
-    const std::uint64_t ow = windows_along(in[3], window.width, window);
+    const std::uint64_t oh = windows_down(in[2], window);
+    const std::uint64_t ow = windows_across(in[3], window);
     const std::uint64_t size = window.height * window.width, rows = in[0] * in[1] * oh * ow;
     const Value count = g.scalar(static_cast<float>(size));
     const Value windows = gather_windows(g, reshape(g, x, planes), window, 0.0f);
@@ -118,22 +134,6 @@ Value average_pool2d(Tape& tape, Value x, const Window& window) {
         const Value share = broadcast(g, reshape(g, div(g, dy, count), {rows, 1}), {rows, size});
         return std::vector<std::optional<Value>>{reshape(g, scatter_windows(g, share, planes, window), in)};
     });
-}
-
-Loss softmax_cross_entropy(Graph& g, Value logits, Value labels, std::optional<Value> valid) {
-    const Geometry shape = g.matrix(logits);
-    const Value rows = g.scalar(static_cast<float>(shape.rows));
-    const Value chosen = one_hot(g, labels, shape.cols);
-    const Value shifted = sub(g, logits, max_rows(g, logits));
-    const Value powers = g.op(OpCode::exp, {shifted});
-    const Value total = sum_rows(g, powers);
-    const Value own = sum_rows(g, select(g, chosen, shifted, g.scalar(0.0f)));
-    Value losses = sub(g, g.op(OpCode::log, {total}), own);
-    if (valid) losses = select(g, *valid, losses, g.scalar(0.0f));
-    const Value target = convert(g, chosen, DType::f32);
-    Value gradient = div(g, sub(g, div(g, powers, total), target), rows);
-    if (valid) gradient = select(g, *valid, gradient, g.scalar(0.0f));
-    return {div(g, sum_all(g, losses), rows), gradient};
 }
 
 }  // namespace retrace::kernels

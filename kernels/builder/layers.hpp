@@ -14,10 +14,13 @@ Value view_as(Tape& tape, Value x, Dims dims);
 
 struct Window {
     std::uint64_t height = 1, width = 1, stride = 1, padding = 0;
+    std::optional<std::uint64_t> stride_across = {}, padding_across = {};  ///< Where they differ from those downwards.
 };
 /// x[n, c, h, w], weight[out, c, kh, kw], bias[out] → [n, out, oh, ow]: windows times weights (NUMERICS 3).
-Value conv2d(Tape& tape, Value x, Value weight, Value bias, std::uint64_t stride, std::uint64_t padding,
+Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, std::uint64_t stride, std::uint64_t padding,
              Precision precision);
+/// The same with strides and paddings of their own both ways; the window has the extents of the weight.
+Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, const Window& window, Precision precision);
 /// The gradient goes to the first greatest element of each window.
 Value max_pool2d(Tape& tape, Value x, const Window& window);
 
@@ -33,6 +36,8 @@ BatchNorm batch_norm2d(Tape& tape, Value x, Value gain, Value shift, float epsil
 /// The same with given statistics (evaluation).
 Value batch_norm2d_frozen(Graph& g, Value x, Value gain, Value shift, Value mean, Value variance,
                           float epsilon = 1e-5f);
+/// The variance of `count` values as an estimate for those that they were drawn from: times count / (count - 1).
+Value unbiased(Graph& g, Value variance, std::uint64_t count);
 /// (1 - momentum) · buffer + momentum · current: the next value of a buffer of running statistics.
 Value running_average(Graph& g, Value buffer, Value current, float momentum = 0.1f);
 
@@ -42,5 +47,9 @@ struct Loss {
 };
 /// logits[rows, classes], labels int32 [rows, 1]. Rows whose `valid` (bool [rows, 1]) is false count for nothing.
 Loss softmax_cross_entropy(Graph& g, Value logits, Value labels, std::optional<Value> valid = std::nullopt);
+/// Mean over all elements of (output - target)²; both [rows, cols] fp32.
+Loss mean_squared_error(Graph& g, Value output, Value target, std::optional<Value> valid = std::nullopt);
+/// Mean over all elements of the cross entropy of a coin whose log-odds are the logits; targets in [0, 1].
+Loss binary_cross_entropy(Graph& g, Value logits, Value target, std::optional<Value> valid = std::nullopt);
 
 }  // namespace retrace::kernels

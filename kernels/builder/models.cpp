@@ -45,7 +45,7 @@ bool is_transformer(const ModelSpec& spec) { return is_token_model(spec) || spec
 bool is_token_model(const ModelSpec& spec) { return spec.kind == "gpt" || spec.kind == "llama"; }
 
 Status<> check_model(const ModelSpec& spec) {
-    if (spec.kind != "mlp" && spec.kind != "lenet" && !is_transformer(spec)) {
+    if (spec.kind != "mlp" && spec.kind != "lenet" && spec.kind != "resnet" && !is_transformer(spec)) {
         return error("model kind \"" + spec.kind + "\" unknown");
     }
     if (spec.classes < 2 || spec.classes > kWidthMax) return error("model classes out of range");
@@ -63,15 +63,25 @@ Status<> check_model(const ModelSpec& spec) {
     if (spec.kind == "lenet" && (spec.input.size() != 3 || spec.input[1] < 12 || spec.input[2] < 12)) {
         return error("model input of lenet is channels, height, width, at least 12 pixels each way");
     }
+    if (spec.kind == "resnet") {
+        if (spec.input.size() != 3 || spec.input[1] < 4 || spec.input[2] < 4) {
+            return error("model input of resnet is channels, height, width, at least 4 pixels each way");
+        }
+        if (spec.width == 0 || spec.width > 1024) return error("model width out of range");
+        if (spec.layers == 0 || spec.layers > 64) return error("model layers out of range");
+    }
     if (is_transformer(spec)) return check_transformer(spec);
     return Unit{};
 }
 
-ModelOutput build_model(Tape& tape, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision) {
+ModelOutput build_model(Tape& tape, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision,
+                        bool training) {
     ModelOutput out;
     Declarer declare(tape, out);
     if (is_transformer(spec)) {
         out.logits = build_transformer(declare, spec, x, batch, precision);
+    } else if (spec.kind == "resnet") {
+        out.logits = build_resnet(declare, spec, x, precision, training);
     } else {
         out.logits = spec.kind == "mlp" ? build_mlp(declare, spec, x, precision)
                                         : build_lenet(declare, spec, x, precision);

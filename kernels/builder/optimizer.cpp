@@ -12,15 +12,17 @@ Value bias_correction(Graph& g, float base, Value t) {
 }
 
 void add_sgd(Graph& g, const TrainingSpec& spec, Value rate, const std::vector<Parameter>& parameters,
-             const std::vector<Value>& momentum) {
+             const std::vector<std::vector<Value>>& moments) {
     const Value down = neg(g, rate);
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         const Parameter& p = parameters[i];
         Value gradient = p.gradient;
         if (spec.weight_decay != 0.0f) gradient = fma(g, g.scalar(spec.weight_decay), p.value, gradient);
-        const Value velocity = fma(g, g.scalar(spec.momentum), momentum[i], gradient);
-        g.set_next(momentum[i], velocity);
-        g.set_next(p.value, fma(g, down, velocity, p.value));
+        if (!moments.empty()) {
+            gradient = fma(g, g.scalar(spec.momentum), moments[0][i], gradient);
+            g.set_next(moments[0][i], gradient);
+        }
+        g.set_next(p.value, fma(g, down, gradient, p.value));
     }
 }
 
@@ -64,6 +66,7 @@ Value learning_rate(Graph& g, const TrainingSpec& spec) {
 }
 
 std::vector<std::string> moment_suffixes(const TrainingSpec& spec) {
+    if (spec.optimizer == Optimizer::sgd && spec.momentum == 0.0f) return {};
     if (spec.optimizer == Optimizer::sgd) return {".momentum"};
     return {".m", ".v"};
 }
@@ -89,7 +92,7 @@ void add_optimizer(Graph& g, const TrainingSpec& spec, const std::vector<Paramet
     }
     const Value rate = learning_rate(g, spec);
     if (spec.optimizer == Optimizer::sgd) {
-        add_sgd(g, spec, rate, parameters, moments[0]);
+        add_sgd(g, spec, rate, parameters, moments);
     } else {
         add_adamw(g, spec, rate, parameters, moments[0], moments[1]);
     }

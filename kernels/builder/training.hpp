@@ -11,19 +11,26 @@
 namespace retrace::kernels {
 
 struct ModelSpec {
-    std::string kind = "mlp";                  ///< "mlp", "lenet", "vit"; token models "gpt", "llama".
+    std::string kind = "mlp";                  ///< "mlp", "lenet", "resnet", "vit"; token models "gpt", "llama".
     std::vector<std::uint64_t> hidden = {128}; ///< mlp: widths of the hidden layers.
     std::vector<std::uint64_t> input = {1, 28, 28};  ///< Extents of one sample; of a token model its tokens.
     std::uint64_t classes = 10;                ///< Of a token model: the vocabulary.
-    std::uint64_t width = 64, layers = 2, heads = 4, patch = 4;  ///< Transformers; patch: vit.
+    std::uint64_t width = 64, layers = 2, heads = 4, patch = 4;  ///< Transformers; patch: vit. resnet: channels of the
+                                                                 ///< first stage, blocks of each stage.
 };
 
 enum class Optimizer : std::uint8_t { sgd = 1, adamw = 2 };
+enum class LossKind : std::uint8_t { cross_entropy = 1, mse = 2, bce = 3 };
+/// Which samples a step reads: an order drawn anew in each epoch, or that of the data set. Either way a last short
+/// batch is dropped.
+enum class DataOrder : std::uint8_t { shuffled = 1, sequential = 2 };
 
 struct TrainingSpec {
     std::uint64_t samples = 0;                 ///< Rows of the data set.
     std::uint64_t batch = 128;
     std::uint64_t steps = 1000;                ///< For the schedule.
+    LossKind loss = LossKind::cross_entropy;
+    DataOrder order = DataOrder::shuffled;
     Optimizer optimizer = Optimizer::adamw;
     float learning_rate = 1e-3f;
     float momentum = 0.9f, beta1 = 0.9f, beta2 = 0.999f, epsilon = 1e-8f, weight_decay = 0.0f;
@@ -38,7 +45,8 @@ struct TrainingPrograms {
                      ///< u8, or i32 for vocabularies over 256. Metrics: "loss".
     Program init;    ///< The seeded initialiser of the same state tensors.
     Program eval;    ///< Same state tensors, none written; data sets x, y of `eval_samples` rows; sequential batches by
-                     ///< step (batch t = rows t·batch …); metrics "loss", "correct" (count in the batch).
+                     ///< step (batch t = rows t·batch …); metrics "loss" (sum over the rows that there are, divided by
+                     ///< those of a batch) and, of classifiers, "correct" (count in the batch).
 };
 /// Errors name the field: unknown kind, batch > samples, sizes of zero.
 Result<TrainingPrograms> build_training(const ModelSpec& model, const TrainingSpec& training,
