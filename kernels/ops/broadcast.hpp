@@ -5,11 +5,10 @@
 
 #include <optional>
 
+#include "kernels/ops/spread.hpp"
 #include "kernels/program/program.hpp"
 
 namespace retrace::kernels {
-
-enum class Spread : std::uint8_t { full = 1, row = 2, column = 3, scalar = 4 };
 
 inline std::optional<Spread> spread_of(const Geometry& output, const Geometry& operand) noexcept {
     if (operand.rows == output.rows && operand.cols == output.cols) return Spread::full;

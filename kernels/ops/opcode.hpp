@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/program/program.hpp"
+#include "kernels/program/dtype.hpp"
 
 namespace retrace::kernels {
 

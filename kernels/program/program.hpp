@@ -12,14 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "kernels/program/dtype.hpp"
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/result.hpp"
 
 namespace retrace::kernels {
-
-/// Wire-stable (NUMERICS 2); 5 is reserved.
-enum class DType : std::uint8_t { f32 = 1, i8 = 2, u8 = 3, i32 = 4, boolean = 6 };
-std::uint32_t size_of(DType dtype) noexcept;
 
 inline constexpr std::uint32_t kRankMax = 6;
 using Dims = std::vector<std::uint64_t>;  ///< Row-major extents, rank ≤ kRankMax; rank 0 is one element.

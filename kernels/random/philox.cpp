@@ -30,26 +30,7 @@ PhiloxKey stream_key(std::uint64_t seed, std::string_view name) {
 
 std::uint64_t sample_at(PhiloxKey key, std::uint64_t n, std::uint64_t epoch, std::uint64_t position) {
     ensure(n >= 1 && n <= std::uint64_t{1} << 62 && position < n, "sample position out of range");
-    unsigned bits = 2;
-    while (std::uint64_t{1} << bits < n) bits += 2;
-    const unsigned half = bits / 2;
-    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
-    std::uint64_t index = position;
-    do {
-        std::uint64_t left = index >> half, right = index & mask;
-        for (std::uint32_t round = 0; round < 6; ++round) {
-            PhiloxBlock counter;
-            counter.word[0] = static_cast<std::uint32_t>(right);
-            counter.word[1] = round;
-            counter.word[2] = static_cast<std::uint32_t>(epoch);
-            counter.word[3] = static_cast<std::uint32_t>(epoch >> 32);
-            const std::uint64_t next = left ^ (philox(key, counter).word[0] & mask);
-            left = right;
-            right = next;
-        }
-        index = left << half | right;
-    } while (index >= n);
-    return index;
+    return walk_samples(key, n, epoch, position);
 }
 
 }  // namespace retrace::kernels

@@ -13,7 +13,7 @@ namespace retrace::kernels {
 
 struct PhiloxKey {
     std::uint32_t word0 = 0, word1 = 0;
-    bool operator==(const PhiloxKey&) const = default;
+    friend bool operator==(PhiloxKey a, PhiloxKey b) { return a.word0 == b.word0 && a.word1 == b.word1; }
 };
 
 struct PhiloxBlock {
@@ -81,6 +81,30 @@ RETRACE_FN float philox_normal(PhiloxKey key, std::uint64_t element, std::uint64
     const PhiloxBlock block = philox_block(key, element / 4, step);
     const unsigned pair = static_cast<unsigned>(element % 4) & ~1u;
     return finish(normal_of(block.word[pair], block.word[pair + 1], (element & 1) != 0));
+}
+
+/// sample_at without its checks.
+RETRACE_FN std::uint64_t walk_samples(PhiloxKey key, std::uint64_t n, std::uint64_t epoch, std::uint64_t position) {
+    unsigned bits = 2;
+    while (std::uint64_t{1} << bits < n) bits += 2;
+    const unsigned half = bits / 2;
+    const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
+    std::uint64_t index = position;
+    do {
+        std::uint64_t left = index >> half, right = index & mask;
+        for (std::uint32_t round = 0; round < 6; ++round) {
+            PhiloxBlock counter;
+            counter.word[0] = static_cast<std::uint32_t>(right);
+            counter.word[1] = round;
+            counter.word[2] = static_cast<std::uint32_t>(epoch);
+            counter.word[3] = static_cast<std::uint32_t>(epoch >> 32);
+            const std::uint64_t next = left ^ (philox(key, counter).word[0] & mask);
+            left = right;
+            right = next;
+        }
+        index = left << half | right;
+    } while (index >= n);
+    return index;
 }
 
 /// Order of samples: where place `position` of epoch `epoch` is found, a permutation of [0, n) (a Feistel
