@@ -46,7 +46,7 @@ struct Params {
     U256 challenge_bond = 100 * kMilli;
     U256 report_fee = 1 * kMilli;
     U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit.
-    U256 beacon_penalty = 10 * kMilli;           ///< For not revealing.
+    U256 beacon_penalty = 100 * kMilli;          ///< For not revealing. SPEC 8.2.8 says what it must exceed.
 
     // Shares in basis points.
     std::uint64_t challenger_share_bp = 2'000;   ///< Of what a convicted solver loses.

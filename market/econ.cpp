@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "market/econ.hpp"
+
+#include "market/escrow.hpp"
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::market {
+namespace {
+
+using ledger::mul_div;
+
+constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;
+
+U256 share_of(const U256& amount, std::uint64_t bp) {
+    return mul_div(amount, bp, kBasisPoints);
+}
+/// Rounded up.
+U256 times_up(const U256& amount, const Ratio& ratio) {
+    const U256 floor = mul_div(amount, ratio.numerator, ratio.denominator);
+    const bool exact =
+        mul_div(floor, ratio.denominator, ratio.numerator.is_zero() ? 1 : ratio.numerator) == amount;
+    return ratio.numerator.is_zero() || exact ? floor : floor + U256(1);
+}
+U256 times(const U256& amount, const Ratio& ratio) {
+    return mul_div(amount, ratio.numerator, ratio.denominator);
+}
+Ratio other(const Ratio& p) {
+    return {p.denominator - p.numerator, p.denominator};
+}
+
+Ratio chance(const Setting& s, std::uint64_t audit_bp) {
+    return effective_audit_probability(audit_bp, s.params.collusion_bp, s.spec.auditors);
+}
+/// What a convicted solver loses when its own verifier takes the challenger's share.
+U256 net_loss(const Setting& s) {
+    return share_of(s.stake, kBasisPoints - s.params.challenger_share_bp);
+}
+U256 replay_cost(const Setting& s) {
+    return share_of(s.spec.price_ceiling, s.cost_bp);
+}
+
+/// SPEC 8.2.1: one bad segment, drawn with probability p.
+Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
+    return {fraud, times_up(s.spec.price_ceiling, other(p)), times(net_loss(s), p)};
+}
+
+/// SPEC 8.2.2: k bad segments are worth (1 - (1-p)^k) / p times as much as one.
+Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
+    Prospect one = skip(Fraud::skip_all, s, p);
+    if (count == 0 || p.numerator.is_zero()) return {Fraud::skip_all, one.win * U256(count), U256{}};
+    U256 missed = kFixedOne, base = times(kFixedOne, other(p));
+    for (std::uint64_t rest = count; rest != 0; rest >>= 1) {
+        if (rest & 1) missed = mul_div(missed, base, kFixedOne);
+        base = mul_div(base, base, kFixedOne);
+    }
+    const U256 caught = U256(kFixedOne) - missed;
+    const auto scaled = [&](const U256& amount) {
+        return mul_div(mul_div(amount, caught, kFixedOne), p.denominator, p.numerator);
+    };
+    one.win = scaled(one.win);
+    one.lose = scaled(one.lose);
+    return one;
+}
+
+/// SPEC 8.2.8: each member may turn one bad draw into a new one, for the penalty.
+Prospect grind(const Setting& s, const Ratio& p) {
+    Prospect best = skip(Fraud::grind_beacon, s, p);
+    for (std::uint64_t member = 0; member < s.withheld; ++member) {
+        // Only who gains by drawing again withholds: what it would lose otherwise is its stake.
+        if (best.lose + s.params.beacon_penalty > best.win + net_loss(s)) break;
+        best.win = times_up(s.spec.price_ceiling, other(p)) + times_up(best.win, p);
+        best.lose = times(best.lose + s.params.beacon_penalty, p);
+    }
+    return best;
+}
+
+/// SPEC 8.2.9: whoever is drawn could take the challenger's share instead.
+Prospect bribe(const Setting& s) {
+    const Ratio p = chance(s, s.spec.audit_bp);
+    const U256 each = share_of(s.stake, s.params.challenger_share_bp);
+    const U256 cost = ledger::min(each * U256(s.spec.auditors), net_loss(s) + s.spec.price_ceiling);
+    return {Fraud::bribe_auditors, s.spec.price_ceiling, times(cost, p), false};
+}
+
+}  // namespace
+
+std::vector<Prospect> prospects(const Setting& s) {
+    ensure(s.cost_bp <= kBasisPoints && s.verifiers > 0, "a setting that can be");
+    const Ratio p = chance(s, s.spec.audit_bp), always = chance(s, kBasisPoints);
+    const std::uint64_t n = s.spec.segments();
+    const U256 cost = replay_cost(s), fee = s.params.audit_fee;
+    const U256 silence = share_of(s.params.audit_bond, s.params.silence_penalty_bp);
+    return {
+        skip(Fraud::skip_segment, s, p),
+        skip_many(s, p, n > 2 ? n - 2 : 0),
+        skip(Fraud::forge_first, s, always),
+        {Fraud::accuse_self, share_of(s.stake, s.params.challenger_share_bp), s.stake},
+        {Fraud::withhold_data, {}, s.stake},
+        {Fraud::stop, {}, share_of(s.stake, s.params.silence_penalty_bp)},
+        {Fraud::skip_audit, cost, fee + silence},
+        {Fraud::idle_verdict, cost, fee + s.params.audit_bond},
+        {Fraud::false_accusation, {}, s.params.challenge_bond},
+        grind(s, p),
+        bribe(s),
+    };
+}
+
+std::vector<Prospect> faults(const Setting& setting) {
+    std::vector<Prospect> found = prospects(setting);
+    std::erase_if(found, [](const Prospect& p) { return !p.assumed || !p.pays(); });
+    return found;
+}
+
+std::optional<Limits> limits(const Setting& s) {
+    const Ratio p = chance(s, s.spec.audit_bp);
+    Params bare = s.params;
+    bare.safety_bp = kBasisPoints;
+    const auto least = stake_floor(bare, s.spec);
+    if (!least) return std::nullopt;
+    Limits out;
+    out.least_stake = *least;
+    const auto bears = [&](std::uint64_t share) {
+        Params colluding = bare;
+        colluding.collusion_bp = share;
+        const auto floor = stake_floor(colluding, s.spec);
+        return floor && *floor <= s.stake;
+    };
+    for (std::uint64_t step = 8'192; step != 0; step >>= 1)
+        if (out.collusion_bp + step < kBasisPoints && bears(out.collusion_bp + step))
+            out.collusion_bp += step;
+    const Ratio odds{other(p).numerator, p.numerator};  // (1-p) / p
+    out.least_beacon_penalty = times_up(s.spec.price_ceiling, odds);
+    out.price_for_beacon = odds.numerator.is_zero()
+                               ? U256::max()
+                               : times(s.params.beacon_penalty, {odds.denominator, odds.numerator});
+    out.price_for_auditors =
+        s.cost_bp == 0 ? U256::max() : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
+    return out;
+}
+
+AuditBooks audit_books(const Setting& s) {
+    AuditBooks out;
+    const std::uint64_t n = s.spec.segments();
+    if (n == 0) return out;
+    const std::uint64_t always = std::min<std::uint64_t>(n, 2);
+    const U256 audits_bp = U256(always * kBasisPoints) + U256(n - always) * U256(s.spec.audit_bp);
+    const U256 seats = s.spec.auditors;
+    out.audits_milli = (audits_bp / U256(10)).low64();
+    out.replays_bp = (audits_bp * seats / U256(n)).low64();
+    out.fees = mul_div(audits_bp * seats, s.params.audit_fee, kBasisPoints);
+    out.income = out.fees / U256(s.verifiers);
+    out.expense = mul_div(audits_bp * seats, replay_cost(s), kBasisPoints) / U256(s.verifiers);
+    return out;
+}
+
+std::string_view slug(Fraud fraud) noexcept {
+    switch (fraud) {
+        case Fraud::skip_segment:
+            return "skip_segment";
+        case Fraud::skip_all:
+            return "skip_all";
+        case Fraud::forge_first:
+            return "forge_first";
+        case Fraud::accuse_self:
+            return "accuse_self";
+        case Fraud::withhold_data:
+            return "withhold_data";
+        case Fraud::stop:
+            return "stop";
+        case Fraud::skip_audit:
+            return "skip_audit";
+        case Fraud::idle_verdict:
+            return "idle_verdict";
+        case Fraud::false_accusation:
+            return "false_accusation";
+        case Fraud::grind_beacon:
+            return "grind_beacon";
+        case Fraud::bribe_auditors:
+            return "bribe_auditors";
+    }
+    return "invalid";
+}
+
+std::string_view sentence(Fraud fraud) noexcept {
+    switch (fraud) {
+        case Fraud::skip_segment:
+            return "a solver makes up one segment";
+        case Fraud::skip_all:
+            return "a solver makes up every segment but the first and the last";
+        case Fraud::forge_first:
+            return "a solver makes up a segment that is always audited";
+        case Fraud::accuse_self:
+            return "a solver convicts itself for the challenger's share";
+        case Fraud::withhold_data:
+            return "a solver does not serve an audited segment";
+        case Fraud::stop:
+            return "a solver leaves in the middle";
+        case Fraud::skip_audit:
+            return "a drawn auditor does nothing";
+        case Fraud::idle_verdict:
+            return "an auditor commits to a guess";
+        case Fraud::false_accusation:
+            return "a right segment is challenged";
+        case Fraud::grind_beacon:
+            return "a solver's own beacon members withhold what would draw it";
+        case Fraud::bribe_auditors:
+            return "a solver outbids the reward of every drawn auditor";
+    }
+    return "";
+}
+
+}  // namespace retrace::market

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// Parameters under which cheating would pay are found, and the chain's own are not among them.
+#include "market/econ.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "market/econ_simulation.hpp"
+
+namespace retrace::market {
+namespace {
+
+/// Prospects round against the rules by some of the smallest units; so a bare minimum is met with a little
+/// more.
+constexpr std::uint64_t kRounding = 1'000'000;
+
+Setting setting_of(std::uint64_t audit_bp = 500, std::uint8_t auditors = 2) {
+    Setting setting;
+    setting.spec.steps = 100;
+    setting.spec.interval = 1;
+    setting.spec.price_ceiling = 5 * kMilli;
+    setting.spec.audit_bp = static_cast<std::uint16_t>(audit_bp);
+    setting.spec.auditors = auditors;
+    setting.stake = stake_floor(setting.params, setting.spec).value();
+    return setting;
+}
+
+std::string names(const std::vector<Prospect>& prospects) {
+    std::string out;
+    for (const Prospect& p : prospects) out += std::string(slug(p.fraud)) + " ";
+    return out;
+}
+
+Prospect of(const Setting& setting, Fraud fraud) {
+    for (const Prospect& p : prospects(setting))
+        if (p.fraud == fraud) return p;
+    return {};
+}
+
+double coins(const U256& amount) {
+    return std::stod(amount.to_decimal()) / 1e18;
+}
+double gain(const Setting& setting, Fraud fraud) {
+    const Prospect p = of(setting, fraud);
+    return coins(p.win) - coins(p.lose);
+}
+
+TEST(Econ, NoFraudPaysWithTheParametersOfGenesis) {
+    EXPECT_EQ(names(faults(setting_of())), "");
+}
+
+/// Whatever a task asks for and whatever genesis assumes, the stake floor that a bid must lock is enough.
+TEST(Econ, NoFraudPaysOverTheSweep) {
+    std::size_t settings = 0;
+    for (const std::uint64_t p : {100u, 250u, 500u, 1'000u, 2'500u, 5'000u, 9'900u, 10'000u})
+        for (std::uint8_t v = 1; v <= 5; ++v)
+            for (const std::uint64_t f : {0u, 1'000u, 3'300u, 6'600u})
+                for (const std::uint64_t a : {0u, 500u, 2'000u, 5'000u, 9'000u})
+                    for (const std::uint64_t n : {1u, 2u, 3u, 100u, 10'000u}) {
+                        Setting setting = setting_of(p, v);
+                        setting.params.collusion_bp = f;
+                        setting.params.challenger_share_bp = a;
+                        setting.spec.steps = n;
+                        // A genesis for this audit rate: the penalty that 8.2.8 asks for.
+                        setting.stake = stake_floor(setting.params, setting.spec).value();
+                        setting.params.beacon_penalty = limits(setting)->least_beacon_penalty + kRounding;
+                        EXPECT_EQ(names(faults(setting)), "")
+                            << p << " " << int{v} << " " << f << " " << a << " " << n;
+                        ++settings;
+                    }
+    EXPECT_EQ(settings, 8u * 5 * 4 * 5 * 5);
+}
+
+TEST(Econ, AStakeThatIsTooLowIsFound) {
+    Setting setting = setting_of();
+    setting.stake = limits(setting)->least_stake + kRounding;
+    setting.params.beacon_penalty = 1'000 * kMilli;
+    EXPECT_EQ(names(faults(setting)), "") << "the least stake is enough";
+    setting.stake = mul_div(setting.stake, 99, 100);
+    EXPECT_EQ(names(faults(setting)), "skip_segment skip_all grind_beacon ");
+    setting.stake = {};
+    EXPECT_NE(names(faults(setting)).find("skip_segment"), std::string::npos);
+}
+
+TEST(Econ, OtherParametersThatInviteCheatingAreFound) {
+    Setting setting = setting_of();
+    setting.params.beacon_penalty = 10 * kMilli;
+    EXPECT_EQ(names(faults(setting)), "grind_beacon ");
+    setting = setting_of();
+    setting.params.audit_bond = setting.params.audit_fee = 1;
+    EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict ");
+    setting = setting_of();
+    setting.spec.price_ceiling = 1'000 * kMilli;  // far over what the audit fee pays for
+    setting.stake = stake_floor(setting.params, setting.spec).value();
+    EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict grind_beacon ");
+}
+
+TEST(Econ, ProspectsAreTheClosedForms) {
+    const Setting setting = setting_of();
+    const double g = 0.005, p = 0.05, a = 0.2, stake = coins(setting.stake);
+    EXPECT_NEAR(gain(setting, Fraud::skip_segment), (1 - p) * g - p * (1 - a) * stake, 1e-9);
+    const double factor = (1 - std::pow(1 - p, 98)) / p;
+    EXPECT_NEAR(gain(setting, Fraud::skip_all), factor * gain(setting, Fraud::skip_segment), 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::accuse_self), -(1 - a) * stake, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::bribe_auditors), g - p * 2 * a * stake, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::skip_audit), 0.004 - 0.015, 1e-9);
+    double ground = gain(setting, Fraud::skip_segment);
+    for (int i = 0; i < 8; ++i) ground = (1 - p) * g + p * (ground - 0.1);
+    EXPECT_NEAR(gain(setting, Fraud::grind_beacon), ground, 1e-9);
+    EXPECT_NEAR(coins(limits(setting)->least_beacon_penalty), 19 * g, 1e-9);
+    EXPECT_NEAR(coins(limits(setting)->price_for_auditors), 0.00625, 1e-9);
+}
+
+TEST(Econ, TheStakeBearsTheCollusionItIsSaidToBear) {
+    Setting setting = setting_of();
+    setting.params.beacon_penalty = 1'000 * kMilli;
+    const std::uint64_t share = limits(setting)->collusion_bp;
+    EXPECT_NEAR(static_cast<double>(share), 6'980, 15) << "p (1-f^2) (1-a) S = (1-p (1-f^2)) g";
+    setting.params.collusion_bp = share;
+    EXPECT_EQ(names(faults(setting)), "");
+    setting.params.collusion_bp = share + 1;
+    EXPECT_NE(names(faults(setting)), "");
+}
+
+TEST(Econ, WithoutAuditsThereAreNoLimits) {
+    EXPECT_FALSE(limits([] {
+                     Setting setting = setting_of();
+                     setting.spec.audit_bp = 0;
+                     return setting;
+                 }())
+                     .has_value());
+}
+
+TEST(Econ, BooksOfAHundredSegments) {
+    const AuditBooks books = audit_books(setting_of());
+    EXPECT_EQ(books.audits_milli, 6'900u);
+    EXPECT_EQ(books.replays_bp, 1'380u) << "two auditors: below 15 % of the training";
+    EXPECT_EQ(books.fees, U256(69 * kMilli));
+    EXPECT_GT(books.income, books.expense);
+    EXPECT_EQ(audit_books(setting_of(500, 1)).replays_bp, 690u) << "one auditor: below 10 %";
+}
+
+TEST(Economy, HonestAgentsEarnMost) {
+    for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
+        const Economy economy = simulate_economy(setting_of(), {1'000, seed});
+        EXPECT_TRUE(economy.conserved);
+        EXPECT_GT(economy.bad_segments, 100u);
+        EXPECT_GT(economy.caught, 50u);
+        for (const auto* side : {&economy.solvers, &economy.verifiers, &economy.rings})
+            for (const StrategyResult& result : *side) {
+                EXPECT_GT(result.jobs, 0u) << result.strategy;
+                if (result.strategy == "honest") {
+                    EXPECT_EQ(result.convictions, 0u);
+                    continue;
+                }
+                EXPECT_TRUE((*side)[0].better_than(result))
+                    << result.role << " " << result.strategy << ", seed " << seed;
+            }
+        EXPECT_TRUE(economy.honest_best());
+    }
+}
+
+TEST(Economy, IsRepeatedByItsSeed) {
+    const auto digest = [](std::uint64_t seed) {
+        std::string text;
+        for (const StrategyResult& r : simulate_economy(setting_of(), {50, seed}).solvers)
+            text += r.earned.to_decimal() + "/" + r.spent.to_decimal() + " ";
+        return text;
+    };
+    EXPECT_EQ(digest(7), digest(7));
+    EXPECT_NE(digest(7), digest(8));
+}
+
+TEST(Economy, CheatingPaysWhereStakesAreNothing) {
+    Setting setting = setting_of();
+    setting.params.challenger_share_bp = 0;
+    setting.spec.audit_bp = 1;
+    setting.spec.price_ceiling = 5 * kMilli;
+    setting.params.safety_bp = 1;
+    EXPECT_FALSE(simulate_economy(setting, {300, 1}).honest_best());
+}
+
+}  // namespace
+}  // namespace retrace::market
