@@ -4,18 +4,14 @@
 // the design; tile-tree hashing against plain SHA-256.
 //
 // The peers choose their instruction set when they are loaded, so every set is measured by a child process
-// (`bench_kernels --group NAME`) with its environment.
+// (`bench_kernels --group NAME`) with its environment. The rows of bench_train, where it is built, come last.
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +21,7 @@
 #include "kernels/matmul/backend.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "tests/bench/peers/sgemm.hpp"
+#include "tests/bench/rows.hpp"
 
 namespace retrace::bench {
 
@@ -54,11 +51,6 @@ double seconds_of(const std::function<void()>& body, int repeats) {
     const double begin = thread_seconds();
     for (int i = 0; i < repeats; ++i) body();
     return (thread_seconds() - begin) / repeats;
-}
-
-double median(std::vector<double> samples) {
-    std::sort(samples.begin(), samples.end());
-    return samples[samples.size() / 2];
 }
 
 /// Medians of the candidates' seconds, one sample of each in turn.
@@ -115,16 +107,6 @@ std::vector<Group> groups() {
          {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2},
           {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };
-}
-
-struct Row {
-    std::string name, unit, peer;
-    double value = 0, peer_value = 0;
-};
-
-void print_row(const Row& row) {
-    std::printf("%s\t%s\t%s\t%.9g\t%.9g\n", row.name.c_str(), row.unit.c_str(), row.peer.c_str(), row.value,
-                row.peer_value);
 }
 
 /// Medians of the seconds of the peers, then of our candidates, for one shape.
@@ -195,67 +177,13 @@ void measure_hash(int rounds) {
                gigabytes / seconds[0]});
 }
 
-/// The rows that a child prints.
-std::vector<Row> child_rows(const std::string& command) {
-    std::vector<Row> rows;
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
-    std::array<char, 512> line;
-    while (pipe && std::fgets(line.data(), line.size(), pipe.get())) {
-        std::array<std::string, 5> field;
-        std::size_t at = 0;
-        for (const char* p = line.data(); *p != '\0' && *p != '\n' && at < field.size(); ++p) {
-            if (*p == '\t')
-                ++at;
-            else
-                field[at].push_back(*p);
-        }
-        rows.push_back({field[0], field[1], field[2], std::strtod(field[3].c_str(), nullptr),
-                        std::strtod(field[4].c_str(), nullptr)});
-    }
-    return rows;
-}
-
-std::string machine() {
-    std::ifstream info("/proc/cpuinfo");
-    for (std::string line; std::getline(info, line);) {
-        const std::size_t colon = line.find(": ");
-        if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
-    }
-    return "unknown";
-}
-
-std::string own_path() {
-    std::array<char, 4096> path;
-    const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-    return length <= 0 ? "" : std::string(path.data(), static_cast<std::size_t>(length));
-}
-
-void report(const std::vector<Row>& rows, bool json) {
-    if (json) std::printf("{\"machine\":\"%s, one core\",\"results\":[", machine().c_str());
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const Row& r = rows[i];
-        const double ratio = r.value / r.peer_value;
-        if (json) {
-            std::printf(
-                "%s{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"peer\":\"%s\",\"peer_value\":%.4g,"
-                "\"ratio\":%.4g}",
-                i == 0 ? "" : ",", r.name.c_str(), r.value, r.unit.c_str(), r.peer.c_str(), r.peer_value,
-                ratio);
-        } else {
-            std::printf("%-20s %8.2f %-8s %8.2f  ratio %.3f  (%s)\n", r.name.c_str(), r.value, r.unit.c_str(),
-                        r.peer_value, ratio, r.peer.c_str());
-        }
-    }
-    if (json) std::printf("]}\n");
-}
-
 int measure_all(bool json, int rounds) {
     std::vector<Row> rows;
     for (const Group& group : groups()) {
         if (kernels::cpu_levels().back() < group.needs) {
             for (const Candidate& c : group.candidates) {
-                std::fprintf(stderr, "skipped: %s: this machine has no %s\n", c.name.c_str(),
-                             group.name.data());
+                rows.push_back(
+                    {c.name, "GFLOP/s", "skipped: this machine has no " + std::string(group.name)});
             }
             continue;
         }
@@ -267,7 +195,12 @@ int measure_all(bool json, int rounds) {
     const std::vector<Row> hashing =
         child_rows("'" + own_path() + "' --group hash --rounds " + std::to_string(rounds));
     rows.insert(rows.end(), hashing.begin(), hashing.end());
-    report(rows, json);
+    const std::string training = program_beside("bench_train");
+    if (!training.empty()) {
+        const std::vector<Row> trained = child_rows("'" + training + "' --rows");
+        rows.insert(rows.end(), trained.begin(), trained.end());
+    }
+    report("products and hashing on one core, training on all", rows, json);
     return rows.empty() ? 1 : 0;
 }
 

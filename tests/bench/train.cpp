@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// `bench_train [--json] [--rounds N]`: whole training steps on all cores beside LibTorch's (a process of its
+// own, tests/bench/peers/torch_train.cpp), samples in turn, medians of wall time; the commitment of the whole
+// state against 100 training steps; the memory of a step against the peer's growth at its peak.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/builder/training.hpp"
+#include "kernels/commit/commitment.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
+#include "tests/bench/rows.hpp"
+#include "tests/bench/train_models.hpp"
+
+namespace retrace::bench {
+namespace {
+
+using kernels::DType;
+using kernels::Tensor;
+
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// A process that answers a line with a number; without a program there is no peer.
+class Peer {
+public:
+    Peer(const std::string& program, const std::string& model) {
+        int to[2], from[2];
+        if (program.empty() || pipe2(to, O_CLOEXEC) != 0 ||
+            pipe2(from, O_CLOEXEC) != 0)  // or the next peer would keep this one's input open
+            return;
+        child_ = fork();
+        if (child_ == 0) {
+            dup2(to[0], 0);
+            dup2(from[1], 1);
+            execl(program.c_str(), program.c_str(), model.c_str(), nullptr);
+            _exit(127);
+        }
+        close(to[0]);
+        close(from[1]);
+        in_ = fdopen(to[1], "w");
+        out_ = fdopen(from[0], "r");
+        std::setvbuf(in_, nullptr, _IOLBF, BUFSIZ);
+        ask("step 1");
+    }
+    ~Peer() {
+        if (in_ != nullptr) std::fclose(in_);
+        if (out_ != nullptr) std::fclose(out_);
+        if (child_ > 0) waitpid(child_, nullptr, 0);
+    }
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    bool present() const { return out_ != nullptr && alive_; }
+    double ask(const std::string& line) {
+        char answer[64] = "";
+        if (in_ == nullptr || std::fprintf(in_, "%s\n", line.c_str()) < 0 ||
+            std::fgets(answer, sizeof answer, out_) == nullptr)
+            alive_ = false;
+        return std::strtod(answer, nullptr);
+    }
+
+private:
+    pid_t child_ = -1;
+    FILE* in_ = nullptr;
+    FILE* out_ = nullptr;
+    bool alive_ = true;
+};
+
+struct Job {
+    std::string name;  ///< Of the row.
+    std::string unit;
+    double units = 0;                ///< Of one step.
+    int steps = 1;                   ///< Of one sample.
+    std::vector<std::string> peers;  ///< The fastest counts.
+    kernels::ModelSpec model;
+    kernels::TrainingSpec training;
+    Tensor x, y;
+};
+
+Tensor noise(kernels::Dims dims, std::uint32_t below) {
+    Tensor out = kernels::zeros(DType::u8, std::move(dims));
+    std::uint32_t state = 1;
+    for (std::uint8_t& byte : out.data) {
+        state = state * 1664525u + 1013904223u;
+        byte = static_cast<std::uint8_t>((state >> 16) % below);
+    }
+    return out;
+}
+
+/// An IDX file of Debian's dataset-fashion-mnist; its pixels do not change the work, so noise stands in for
+/// it.
+bool read_idx(const std::string& name, std::size_t header, Bytes& out) {
+    const std::string command = "gzip -dc /usr/share/datasets/fashion-mnist/" + name + ".gz 2>/dev/null";
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    Bytes head(header), body(out.size());
+    if (!pipe || std::fread(head.data(), 1, header, pipe.get()) != header) return false;
+    if (std::fread(body.data(), 1, body.size(), pipe.get()) != body.size()) return false;
+    out = std::move(body);
+    return true;
+}
+
+Job gpt_job() {
+    Job job{"train_gpt", "tokens/s", GptSizes::batch * GptSizes::tokens, 1, {"gpt"}, {}, {}, {}, {}};
+    job.model = {
+        "gpt",           {}, {GptSizes::tokens}, GptSizes::vocabulary, GptSizes::width, GptSizes::layers,
+        GptSizes::heads, 4};
+    job.training.samples = 256;
+    job.training.batch = GptSizes::batch;
+    job.x = noise({256, GptSizes::tokens}, GptSizes::vocabulary);
+    job.y = noise({256, GptSizes::tokens}, GptSizes::vocabulary);
+    return job;
+}
+
+Job cnn_job() {
+    constexpr std::uint64_t kSamples = 4096;
+    Job job{"train_cnn", "images/s", CnnSizes::batch, 20, {"cnn", "cnn-channels-last"}, {}, {}, {}, {}};
+    job.model.kind = "lenet";
+    job.model.input = {1, CnnSizes::side, CnnSizes::side};
+    job.model.classes = CnnSizes::classes;
+    job.training.samples = kSamples;
+    job.training.batch = CnnSizes::batch;
+    job.x = noise({kSamples, 1, CnnSizes::side, CnnSizes::side}, 256);
+    job.y = noise({kSamples}, CnnSizes::classes);
+    if (!read_idx("train-images-idx3-ubyte", 16, job.x.data) ||
+        !read_idx("train-labels-idx1-ubyte", 8, job.y.data))
+        std::fprintf(stderr, "train_cnn: noise in place of Fashion-MNIST (package dataset-fashion-mnist)\n");
+    return job;
+}
+
+struct Measured {
+    double step = 0, peer_step = 0, commit = 0;  ///< Seconds; no peer: 0.
+    double bytes = 0, peer_bytes = 0;
+};
+
+Measured measure(const Job& job, int rounds) {
+    const kernels::TrainingPrograms programs =
+        *kernels::build_training(job.model, job.training, job.training.samples, 1);
+    kernels::ThreadPool pool;
+    kernels::State state = kernels::run_initialiser(programs.init, 1, pool);
+    kernels::Executor executor(programs.train, pool);
+    const kernels::Inputs inputs{1, {&job.x, &job.y}};
+    const Hash32 root = kernels::CommittedProgram(programs.train).root();
+    std::vector<std::unique_ptr<Peer>> peers;
+    for (const std::string& name : job.peers) {
+        peers.push_back(std::make_unique<Peer>(program_beside("bench_peer_torch"), name));
+    }
+    executor.step(state, inputs);
+    std::vector<double> ours, commits;
+    std::vector<std::vector<double>> theirs(peers.size());
+    for (int round = 0; round < rounds; ++round) {
+        double begin = now();
+        for (int i = 0; i < job.steps; ++i) executor.step(state, inputs);
+        ours.push_back((now() - begin) / job.steps);
+        for (std::size_t i = 0; i < peers.size(); ++i) {
+            theirs[i].push_back(peers[i]->ask("step " + std::to_string(job.steps)) / job.steps);
+        }
+        begin = now();
+        kernels::commit_state(root, state, pool);
+        commits.push_back(now() - begin);
+    }
+    Measured out;
+    out.step = median(ours);
+    out.commit = median(commits);
+    out.bytes = static_cast<double>(executor.planned_bytes());
+    for (const Tensor& tensor : state.tensors) out.bytes += static_cast<double>(tensor.data.size());
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+        if (!peers[i]->present()) continue;
+        const double seconds = median(theirs[i]), bytes = peers[i]->ask("memory");
+        if (out.peer_step == 0 || seconds < out.peer_step) out.peer_step = seconds, out.peer_bytes = bytes;
+    }
+    std::fprintf(stderr, "%s: %.4f s a step, peer %.4f s; state committed in %.4f s; %.1f MB, peer %.1f MB\n",
+                 job.name.c_str(), out.step, out.peer_step, out.commit, out.bytes * 1e-6,
+                 out.peer_bytes * 1e-6);
+    return out;
+}
+
+std::vector<Row> measure_all(int rounds) {
+    const std::vector<Job> jobs = {gpt_job(), cnn_job()};
+    std::vector<Row> rows;
+    std::vector<Measured> measured;
+    for (const Job& job : jobs) {
+        const Measured m = measure(job, rounds);
+        const bool peer = m.peer_step > 0;
+        rows.push_back({job.name, job.unit, peer ? "LibTorch fp32 eager" : "peer missing", job.units / m.step,
+                        peer ? job.units / m.peer_step : 0});
+        measured.push_back(m);
+    }
+    const auto share = [](const Measured& m) { return m.commit / (100 * m.step); };
+    const Measured& worst = share(measured[0]) > share(measured[1]) ? measured[0] : measured[1];
+    rows.push_back({"commit_share", "s", "100 training steps", worst.commit, 100 * worst.step});
+    const Measured& gpt = measured[0];
+    rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing",
+                    gpt.bytes * 1e-6, gpt.peer_bytes * 1e-6});
+    return rows;
+}
+
+int run(const std::vector<std::string>& arguments) {
+    bool json = false, lines = false;
+    int rounds = 5;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--json")
+            json = true;
+        else if (arguments[i] == "--rows")  // for bench_kernels
+            lines = true;
+        else if (arguments[i] == "--rounds" && i + 1 < arguments.size())
+            rounds = std::max(1, std::atoi(arguments[++i].c_str()));
+        else
+            return std::fputs("usage: bench_train [--json] [--rounds N]\n", stderr), 2;
+    }
+    const std::vector<Row> rows = measure_all(rounds);
+    if (lines) {
+        for (const Row& row : rows) print_row(row);
+    } else {
+        report("all cores", rows, json);
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace retrace::bench
+
+int main(int argc, char** argv) {
+    return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
+}
