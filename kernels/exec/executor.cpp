@@ -48,6 +48,7 @@ struct Executor::Impl {
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     Workspace fast, isolated;
     Tamper tamper;
+    std::unique_ptr<ExternalBackend> external;  ///< Where it is there, it does everything.
 
     Impl(const Program& p, ThreadPool& threads, Backend b) : program(p), pool(threads), backend(b) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
@@ -137,13 +138,23 @@ struct Executor::Impl {
 
 Executor::Executor(const Program& program, ThreadPool& pool, Backend backend)
     : impl_(std::make_unique<Impl>(program, pool, backend)) {}
+Executor::Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external)
+    : impl_(std::make_unique<Impl>(program, pool, Backend::cpu)) {
+    impl_->external = std::move(external);
+}
 Executor::~Executor() = default;
 
-std::uint64_t Executor::planned_bytes() const noexcept { return impl_->fast.plan.bytes; }
+std::uint64_t Executor::planned_bytes() const noexcept {
+    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.plan.bytes;
+}
 
-void Executor::set_tamper(Tamper tamper) { impl_->tamper = std::move(tamper); }
+void Executor::set_tamper(Tamper tamper) {
+    ensure(impl_->external == nullptr, "tampering is done by the CPU back ends");
+    impl_->tamper = std::move(tamper);
+}
 
 std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
+    if (impl_->external) return impl_->external->step(state, inputs);
     const Program& program = impl_->program;
     Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
     std::vector<Metric> metrics;
@@ -164,6 +175,7 @@ std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
 }
 
 std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
+    if (impl_->external) return impl_->external->trace(state, inputs);
     const Program& program = impl_->program;
     std::vector<Hash32> roots;
     roots.reserve(program.ops.size());
@@ -180,6 +192,7 @@ Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t 
 }
 
 std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops) {
+    if (impl_->external) return impl_->external->outputs(state, inputs, ops);
     const Program& program = impl_->program;
     std::vector<Tensor> found;
     if (ops.empty()) return found;

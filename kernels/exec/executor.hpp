@@ -29,10 +29,23 @@ struct Metric {
     float value = 0;
 };
 
+/// A back end in a library of its own (CUDA), which Executor only passes calls on to: as its functions of these names.
+class ExternalBackend {
+public:
+    virtual ~ExternalBackend() = default;
+    virtual std::uint64_t planned_bytes() const noexcept = 0;
+    virtual std::vector<Metric> step(State& state, const Inputs& inputs) = 0;
+    virtual std::vector<Hash32> trace(const State& state, const Inputs& inputs) = 0;
+    virtual std::vector<Tensor> outputs(const State& state, const Inputs& inputs,
+                                        const std::vector<std::uint32_t>& ops) = 0;
+};
+
 class Executor {
 public:
     /// `program` passed `check` and outlives the executor, as does `pool`.
     Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu);
+    /// On `external`, made for this very program.
+    Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).

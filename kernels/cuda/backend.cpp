@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include <cstdio>
+#include <cstdlib>
+
+#include "kernels/cuda/executor.hpp"
+
+namespace retrace::kernels::cuda {
+namespace {
+
+template <class T>
+T value_or_end(Result<T> result) {
+    if (result) return std::move(result).value();
+    std::fprintf(stderr, "%s\n", result.error().message.c_str());
+    std::exit(1);
+}
+
+class Backend final : public ExternalBackend {
+public:
+    explicit Backend(std::unique_ptr<DeviceExecutor> executor) : executor_(std::move(executor)) {}
+
+    std::uint64_t planned_bytes() const noexcept override { return executor_->planned_bytes(); }
+
+    std::vector<Metric> step(State& state, const Inputs& inputs) override {
+        value_or_end(executor_->load(state, inputs));
+        std::vector<Metric> metrics = value_or_end(executor_->step());
+        value_or_end(executor_->store(state));
+        return metrics;
+    }
+
+    std::vector<Hash32> trace(const State& state, const Inputs& inputs) override {
+        value_or_end(executor_->load(state, inputs));
+        return value_or_end(executor_->trace());
+    }
+
+    std::vector<Tensor> outputs(const State& state, const Inputs& inputs,
+                                const std::vector<std::uint32_t>& ops) override {
+        value_or_end(executor_->load(state, inputs));
+        return value_or_end(executor_->outputs(ops));
+    }
+
+private:
+    std::unique_ptr<DeviceExecutor> executor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ExternalBackend>> make_backend(const Program& program) {
+    RETRACE_TRY(executor, DeviceExecutor::create(program));
+    return std::unique_ptr<ExternalBackend>(std::make_unique<Backend>(std::move(executor)));
+}
+
+}  // namespace retrace::kernels::cuda

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What the kernels of this folder share. C++17: .cu files include it, through nvcc or through the host emulation of
+// tests/cuda, which puts its own words for __global__, threadIdx and the like in front of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/stream.hpp"
+
+#if defined(__CUDACC__)
+#define RETRACE_UNROLL _Pragma("unroll")
+#else
+#define RETRACE_UNROLL
+#endif
+
+namespace retrace::kernels::cuda {
+
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+inline constexpr std::uint32_t kThreads = 256;  ///< Of a block, where nothing speaks for another number.
+
+struct Grid {
+    std::uint64_t blocks = 0;
+    std::uint32_t threads = kThreads;
+    std::uint32_t shared = 0;  ///< Bytes of shared memory a block.
+};
+
+/// Blocks of kThreads that cover `n`.
+inline Grid grid_for(std::uint64_t n, std::uint32_t threads = kThreads) {
+    return Grid{(n + threads - 1) / threads, threads, 0};
+}
+
+/// Queues a kernel. Nothing to do is no launch. Failures stay with the runtime until `finish` asks for them.
+template <class... Parameters, class... Arguments>
+void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments... arguments) {
+    if (grid.blocks == 0) return;
+#if defined(__CUDACC__)
+    if (grid.shared > 48 * 1024) {
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared));
+    }
+    // More than 2^31 - 1 blocks are refused by the runtime; more than 2^32 must not wrap.
+    const unsigned blocks = grid.blocks > 0xffffffffu ? 0xffffffffu : static_cast<unsigned>(grid.blocks);
+    kernel<<<dim3(blocks), dim3(grid.threads), grid.shared, stream>>>(static_cast<Parameters>(arguments)...);
+#else
+    emulation::launch(stream, grid.blocks, grid.threads, grid.shared,
+                      [=] { kernel(static_cast<Parameters>(arguments)...); });
+#endif
+}
+
+/// The block's shared memory as a T.
+template <class T>
+__device__ T& shared_as() {
+#if defined(__CUDACC__)
+    extern __shared__ __align__(16) unsigned char retrace_shared_memory[];
+    return *reinterpret_cast<T*>(retrace_shared_memory);
+#else
+    return *static_cast<T*>(emulation::shared_memory());
+#endif
+}
+
+__device__ inline std::uint64_t global_thread() {
+    return static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+}
+
+template <class T>
+__device__ T smaller(T a, T b) {
+    return a < b ? a : b;
+}
+
+}  // namespace retrace::kernels::cuda

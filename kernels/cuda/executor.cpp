@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/cuda/executor.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "kernels/cuda/layout.hpp"
+#include "kernels/cuda/ops.hpp"
+#include "kernels/cuda/trees.hpp"
+#include "kernels/exec/plan.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels::cuda {
+
+namespace {
+
+/// Scratch slots up to the highest that the step uses.
+std::uint32_t slots_of(const ElementStep& step) {
+    std::uint32_t slots = step.result.data == nullptr ? step.result.slot + 1 : 0;
+    for (std::uint32_t i = 0; i < step.inputs; ++i) {
+        if (step.sides[i].data == nullptr) slots = std::max(slots, step.sides[i].slot + 1);
+    }
+    return slots;
+}
+
+}  // namespace
+
+struct DeviceExecutor::Impl {
+    const Program& program;
+    Device device;
+    Queue queue;
+    std::vector<OpFacts> facts;
+    MemoryPlan plan;
+    Layout layout;
+    Memory memory;
+    std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null where it is in scratch slots.
+    std::vector<ElementRun> runs;   ///< Of the plan's elementwise units, in order.
+    std::optional<DeviceTrees> state_trees;
+    Recording recording;
+    std::uint64_t seed = 0, step_number = 0;
+    bool loaded = false;
+
+    MemoryPlan isolated_plan;
+    Memory isolated;  ///< Taken by the first trace.
+
+    Impl(const Program& p, Device d, Queue q) : program(p), device(std::move(d)), queue(std::move(q)) {
+        for (std::uint32_t i = 0; i < p.ops.size(); ++i) facts.push_back(facts_of(p, i));
+        plan = plan_memory(p, false);
+        layout = lay_out(p, facts, plan);
+    }
+
+    Status<> take_memory() {
+        RETRACE_TRY(taken, Memory::take(layout.bytes));
+        memory = std::move(taken);
+        at = addresses(program, plan, layout, memory.data(), memory.data() + layout.arena);
+        std::vector<DeviceTrees::Entry> entries;
+        for (std::uint32_t i = 0; i < program.states; ++i) {
+            entries.push_back({at[i], program.tensors[i].dtype, program.tensors[i].dims});
+        }
+        state_trees.emplace(std::move(entries));
+        ensure(state_trees->bytes() <= layout.workspace_bytes, "the workspace holds the digests of the state");
+        for (std::uint32_t i = 0; i < program.constants; ++i) {
+            const Bytes& data = program.constant_data[i].data;
+            RETRACE_CHECK(queue.copy_in(at[program.states + i], data.data(), data.size()));
+        }
+        return upload_runs();
+    }
+
+    Status<> upload_runs() {
+        std::vector<ElementStep> steps;
+        for (const Unit& unit : plan.units) {
+            if (!is_elementwise(facts[unit.first].op.code)) continue;
+            ElementRun run{static_cast<std::uint32_t>(steps.size()), unit.count, 0};
+            for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+                steps.push_back(placed_step(program, facts[op], op, plan, at));
+                run.slots = std::max(run.slots, slots_of(steps.back()));
+            }
+            runs.push_back(run);
+        }
+        ensure(steps.size() == layout.steps, "a step for every elementwise op");
+        return queue.copy_in(memory.data() + layout.element_steps, steps.data(), steps.size() * sizeof(ElementStep));
+    }
+
+    const ElementStep* device_steps(std::uint32_t first) const {
+        return reinterpret_cast<const ElementStep*>(memory.data() + layout.element_steps) + first;
+    }
+    std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory.data() + layout.clock); }
+
+    void queue_single(std::uint32_t op, const std::vector<std::uint8_t*>& tensors) const {
+        std::vector<const std::uint8_t*> inputs;
+        for (const std::uint32_t input : facts[op].op.inputs) inputs.push_back(tensors[input]);
+        queue_op({facts[op], inputs, tensors[program.output_of(op)], seed, clock(), memory.data() + layout.workspace,
+                  device.shared_limit, queue.stream()});
+    }
+
+    void queue_run(const ElementStep* steps, const ElementRun& run, std::uint32_t op) const {
+        const Geometry shape = geometry(facts[op].output.dims);
+        run_elements(queue.stream(), steps, run.count, run.slots, shape.elements(), std::max<std::uint64_t>(shape.cols, 1));
+    }
+
+    /// The whole step: ops, metrics, the next state, the clock.
+    void queue_all() {
+        auto run = runs.begin();
+        for (const Unit& unit : plan.units) {
+            if (is_elementwise(facts[unit.first].op.code)) {
+                queue_run(device_steps(run->first), *run, unit.first);
+                ++run;
+            } else if (plan.places[unit.first].where != Place::Where::alias) {
+                queue_single(unit.first, at);
+            }
+        }
+        for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
+            queue.copy(memory.data() + layout.metric_values + 4 * i, at[program.output_of(layout.metrics[i])], 4);
+        }
+        for (std::uint32_t i = 0; i < program.states; ++i) {
+            const std::uint32_t writer = program.tensors[i].writer;
+            if (writer == kNoWriter || at[program.output_of(writer)] == at[i]) continue;
+            queue.copy(at[i], at[program.output_of(writer)], tensor_bytes(program.tensors[i]));
+        }
+        advance_step(queue.stream(), clock());
+    }
+
+    Status<> record() {
+        RETRACE_CHECK(queue.begin_recording());
+        queue_all();
+        RETRACE_TRY(recorded, queue.end_recording());
+        recording = std::move(recorded);
+        return retrace::Unit{};
+    }
+
+    Result<std::vector<Metric>> metrics() {
+        std::vector<std::uint32_t> bits(layout.metrics.size());
+        RETRACE_CHECK(queue.copy_out(bits.data(), memory.data() + layout.metric_values, 4 * bits.size()));
+        std::vector<Metric> out;
+        for (std::size_t i = 0; i < bits.size(); ++i) {
+            out.push_back({program.tensors[program.output_of(layout.metrics[i])].name, from_bits(bits[i])});
+        }
+        return out;
+    }
+
+    using AfterOp = std::function<Status<>(std::uint32_t op, const std::uint8_t* output)>;
+
+    /// Memory of isolated runs: the arena, one elementwise step, and what hashing the largest output takes.
+    struct IsolatedSpace {
+        std::uint64_t step = 0, digests = 0, bytes = 0;
+    };
+    IsolatedSpace isolated_space() const {
+        std::uint64_t digests = 0;
+        for (const OpFacts& op : facts) {
+            digests = std::max(digests, DeviceTrees({{nullptr, op.output.dtype, op.output.dims}}).bytes());
+        }
+        IsolatedSpace space;
+        space.step = aligned_bytes(isolated_plan.bytes);
+        space.digests = space.step + aligned_bytes(sizeof(ElementStep));
+        space.bytes = space.digests + digests;
+        return space;
+    }
+
+    /// Ops one by one, every output in memory of its own, until `last`. The state is only read.
+    Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
+        if (isolated_plan.places.empty()) isolated_plan = plan_memory(program, true);
+        const IsolatedSpace space = isolated_space();
+        if (isolated.bytes() == 0) {
+            RETRACE_TRY(taken, Memory::take(space.bytes));
+            isolated = std::move(taken);
+        }
+        const auto tensors = addresses(program, isolated_plan, layout, memory.data(), isolated.data());
+        for (std::uint32_t op = 0; op <= last && op < facts.size(); ++op) {
+            if (is_elementwise(facts[op].op.code)) {
+                const ElementStep step = placed_step(program, facts[op], op, isolated_plan, tensors);
+                RETRACE_CHECK(queue.copy_in(isolated.data() + space.step, &step, sizeof step));
+                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step), {0, 1, 0}, op);
+            } else {
+                queue_single(op, tensors);
+            }
+            RETRACE_CHECK(after(op, tensors[program.output_of(op)]));
+        }
+        return retrace::Unit{};
+    }
+};
+
+DeviceExecutor::DeviceExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DeviceExecutor::~DeviceExecutor() = default;
+
+Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program) {
+    RETRACE_TRY(device, find_device());
+    RETRACE_TRY(queue, Queue::open());
+    auto impl = std::make_unique<Impl>(program, std::move(device), std::move(queue));
+    RETRACE_CHECK(impl->take_memory());
+    return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
+}
+
+const Device& DeviceExecutor::device() const noexcept { return impl_->device; }
+std::uint64_t DeviceExecutor::device_bytes() const noexcept { return impl_->layout.bytes; }
+std::uint64_t DeviceExecutor::planned_bytes() const noexcept { return impl_->plan.bytes; }
+
+Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
+    const Program& program = impl_->program;
+    ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
+           "as many state tensors and data sets as the program has");
+    const auto bring = [&](std::uint32_t index, const Tensor& tensor) {
+        const TensorRecord& record = program.tensors[index];
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == tensor_bytes(record),
+               "state and data sets as the program records them");
+        return impl_->queue.copy_in(impl_->at[index], tensor.data.data(), tensor.data.size());
+    };
+    for (std::uint32_t i = 0; i < program.states; ++i) RETRACE_CHECK(bring(i, state.tensors[i]));
+    for (std::uint32_t i = 0; i < program.datasets; ++i) {
+        RETRACE_CHECK(bring(program.states + program.constants + i, *inputs.datasets[i]));
+    }
+    RETRACE_CHECK(impl_->queue.copy_in(reinterpret_cast<std::uint8_t*>(impl_->clock()), &state.step, 8));
+    impl_->step_number = state.step;
+    if (inputs.seed != impl_->seed) impl_->recording = Recording();
+    impl_->seed = inputs.seed;
+    impl_->loaded = true;
+    return retrace::Unit{};
+}
+
+Status<> DeviceExecutor::queue_step() {
+    ensure(impl_->loaded, "a state was loaded");
+    if (impl_->recording.empty()) RETRACE_CHECK(impl_->record());
+    ++impl_->step_number;
+    return impl_->queue.play(impl_->recording);
+}
+
+Status<> DeviceExecutor::finish() { return impl_->queue.finish(); }
+
+Result<std::vector<Metric>> DeviceExecutor::step() {
+    RETRACE_CHECK(queue_step());
+    return impl_->metrics();
+}
+
+Status<> DeviceExecutor::store(State& state) {
+    ensure(impl_->loaded && state.tensors.size() == impl_->program.states, "a loaded state, and tensors for it");
+    for (std::uint32_t i = 0; i < impl_->program.states; ++i) {
+        Bytes& data = state.tensors[i].data;
+        ensure(data.size() == tensor_bytes(impl_->program.tensors[i]), "tensors of the state's shapes");
+        RETRACE_CHECK(impl_->queue.copy_out(data.data(), impl_->at[i], data.size()));
+    }
+    state.step = impl_->step_number;
+    return retrace::Unit{};
+}
+
+Result<std::vector<Hash32>> DeviceExecutor::state_roots() {
+    ensure(impl_->loaded, "a state was loaded");
+    return impl_->state_trees->roots(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
+}
+
+Result<std::vector<Hash32>> DeviceExecutor::trace() {
+    ensure(impl_->loaded, "a state was loaded");
+    std::vector<Hash32> roots;
+    RETRACE_CHECK(impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+        const OpFacts::Operand& made = impl_->facts[op].output;
+        const DeviceTrees trees({{output, made.dtype, made.dims}});
+        RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space().digests));
+        roots.push_back(root.front());
+        return retrace::Unit{};
+    }));
+    return roots;
+}
+
+Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint32_t>& ops) {
+    ensure(impl_->loaded, "a state was loaded");
+    std::vector<Tensor> found;
+    if (ops.empty()) return found;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        ensure(ops[i] < impl_->program.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
+    }
+    RETRACE_CHECK(impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+        if (op != ops[found.size()]) return retrace::Unit{};
+        const OpFacts::Operand& made = impl_->facts[op].output;
+        Tensor tensor = zeros(made.dtype, made.dims);
+        RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
+        found.push_back(std::move(tensor));
+        return retrace::Unit{};
+    }));
+    return found;
+}
+
+}  // namespace retrace::kernels::cuda

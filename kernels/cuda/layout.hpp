@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Where everything of a program lies in the one block of device memory, known before it is taken.
+#pragma once
+
+#include "kernels/cuda/ops.hpp"
+#include "kernels/exec/plan.hpp"
+#include "kernels/ops/element.hpp"
+
+namespace retrace::kernels::cuda {
+
+inline std::uint64_t aligned_bytes(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+inline std::uint64_t tensor_bytes(const TensorRecord& record) {
+    return geometry(record.dims).elements() * size_of(record.dtype);
+}
+
+/// Offsets from the beginning of the block, multiples of 256.
+struct Layout {
+    std::vector<std::uint64_t> statics;  ///< Of states, constants and data sets.
+    std::uint64_t clock = 0;             ///< The step's number.
+    std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op of the plan's units.
+    std::uint64_t metric_values = 0;
+    std::uint64_t workspace = 0, workspace_bytes = 0;  ///< The largest op's, or the digests of the state.
+    std::uint64_t arena = 0;
+    std::uint64_t bytes = 0;
+    std::uint32_t steps = 0;             ///< How many element steps.
+    std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
+};
+Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
+
+/// Addresses of all tensors of a step; null where a tensor is in a scratch slot.
+std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& plan, const Layout& layout,
+                                     std::uint8_t* statics, std::uint8_t* arena);
+
+/// An elementwise unit: its steps among all, and the scratch slots that they use.
+struct ElementRun {
+    std::uint32_t first = 0, count = 0, slots = 0;
+};
+/// The op's step with its operands' places.
+ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,
+                        const std::vector<std::uint8_t*>& at);
+
+}  // namespace retrace::kernels::cuda

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Products of sliced operands on int8 tensor cores (NUMERICS 3, lines 9 to 14). The integer sums of a block of 256 are
+// exact in int32 in any order; the carried value stays in registers from block to block.
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/tensor_core.hpp"
+#include "kernels/matmul/slices.hpp"
+
+namespace retrace::kernels::cuda {
+namespace {
+
+struct Product {
+    Slices a, b;
+    float* c;
+    std::uint64_t m, n, padded, blocks;
+    std::uint64_t plane_a, plane_b;  ///< Bytes of one digit's plane.
+    std::uint64_t tiles_m, tiles_n;
+};
+
+/// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM × kWarpN.
+template <std::uint32_t S_, std::uint32_t kK_, std::uint32_t kStages_>
+struct Shape {
+    static constexpr std::uint32_t S = S_, kK = kK_, kStages = kStages_;
+    static constexpr std::uint32_t kM = 128, kN = S == 3 ? 64 : 128;
+    static constexpr std::uint32_t kWarpM = S == 3 ? 32 : 64, kWarpN = 32;
+    static constexpr std::uint32_t kWarpsN = kN / kWarpN;
+    static constexpr std::uint32_t kRow = kK + 16;  ///< Padded: the eight rows of a matrix lie in different banks.
+    static constexpr std::uint32_t kMTiles = kWarpM / 16, kNTiles = kWarpN / 8;
+    static constexpr std::uint32_t kStepsABlock = kBlockK / kK;
+    static_assert(kM / kWarpM * kWarpsN * 32 == kThreads, "eight warps");
+    static_assert(kM + kN <= kThreads, "a thread looks after one scale");
+
+    struct Shared {
+        std::int8_t a[kStages][S][kM][kRow], b[kStages][S][kN][kRow];
+        float scale[2][kM + kN];  ///< Of this block and of the next.
+    };
+};
+
+/// What a thread knows about its place.
+struct Place {
+    std::uint64_t matrix, row, col;  ///< Of the tile.
+    std::uint32_t warp_row, warp_col, lane;
+};
+
+template <class T>
+__device__ Place place_of(const Product& p) {
+    const std::uint64_t tile = blockIdx.x;
+    const std::uint32_t warp = threadIdx.x / 32;
+    Place place;
+    place.matrix = tile / (p.tiles_m * p.tiles_n);
+    // Down the columns of tiles first: blocks that run together share the columns of B.
+    place.row = tile % p.tiles_m * T::kM;
+    place.col = tile / p.tiles_m % p.tiles_n * T::kN;
+    place.warp_row = warp / T::kWarpsN * T::kWarpM;
+    place.warp_col = warp % T::kWarpsN * T::kWarpN;
+    place.lane = threadIdx.x % 32;
+    return place;
+}
+
+/// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; nobody stores what they make.
+template <class T, std::uint32_t kVectors>
+__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded, std::uint64_t first,
+                      std::uint64_t vectors, std::uint64_t k, std::int8_t (&to)[T::S][kVectors][T::kRow]) {
+    constexpr std::uint32_t kChunks = T::kK / 16, kCopies = T::S * kVectors * kChunks;
+    RETRACE_UNROLL
+    for (std::uint32_t begin = 0; begin < kCopies; begin += kThreads) {
+        const std::uint32_t index = begin + threadIdx.x;
+        if (kCopies % kThreads != 0 && index >= kCopies) continue;
+        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors, chunk = index % kChunks;
+        const std::uint64_t vector = smaller<std::uint64_t>(first + v, vectors - 1);
+        copy_16(&to[t][v][chunk * 16], digits + t * plane + vector * padded + k + chunk * 16);
+    }
+}
+
+template <class T>
+__device__ void fetch_stage(const Product& p, const Place& place, std::uint64_t step, typename T::Shared& shared) {
+    const std::uint64_t k = step * T::kK;
+    const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
+    fetch<T, T::kM>(p.a.digits + place.matrix * p.m * p.padded, p.plane_a, p.padded, place.row, p.m, k,
+                    shared.a[stage]);
+    fetch<T, T::kN>(p.b.digits + place.matrix * p.n * p.padded, p.plane_b, p.padded, place.col, p.n, k,
+                    shared.b[stage]);
+}
+
+/// The scale that this thread looks after: rows of A first, then columns of B.
+template <class T>
+__device__ float own_scale(const Product& p, const Place& place, std::uint64_t block) {
+    const std::uint32_t t = threadIdx.x;
+    if (block >= p.blocks || t >= T::kM + T::kN) return 0.0f;
+    if (t < T::kM) {
+        return p.a.scales[(place.matrix * p.blocks + block) * p.m + smaller<std::uint64_t>(place.row + t, p.m - 1)];
+    }
+    return p.b.scales[(place.matrix * p.blocks + block) * p.n +
+                      smaller<std::uint64_t>(place.col + t - T::kM, p.n - 1)];
+}
+
+/// S_g of the thread's elements: element i of the fragment at (mt, nt).
+template <class T>
+struct Sums {
+    std::int32_t value[T::S][T::kMTiles][T::kNTiles][4];
+
+    __device__ void clear() {
+        RETRACE_UNROLL
+        for (std::uint32_t i = 0; i < T::S * T::kMTiles * T::kNTiles * 4; ++i) {
+            value[i / (T::kMTiles * T::kNTiles * 4)][i / (T::kNTiles * 4) % T::kMTiles][i / 4 % T::kNTiles][i % 4] = 0;
+        }
+    }
+};
+
+/// Line 10 for 32 digits of K from `k` on within the stage: dA_t · dB_u counts towards g = t + u.
+template <class T>
+__device__ void multiply_step(const typename T::Shared& shared, const Place& place, std::uint32_t stage,
+                              std::uint32_t k, Sums<T>& sums) {
+    const std::uint32_t matrix = place.lane / 8, in_matrix = place.lane % 8;
+    std::uint32_t b[T::S][T::kNTiles][2];
+    RETRACE_UNROLL
+    for (std::uint32_t t = 0; t < T::S; ++t) {
+        RETRACE_UNROLL
+        for (std::uint32_t nt = 0; nt < T::kNTiles; nt += 2) {
+            std::uint32_t four[4];
+            const std::uint32_t col = place.warp_col + 8 * nt + matrix / 2 * 8 + in_matrix;
+            load_matrices(four, &shared.b[stage][t][col][k + matrix % 2 * 16]);
+            b[t][nt][0] = four[0], b[t][nt][1] = four[1];
+            b[t][nt + 1][0] = four[2], b[t][nt + 1][1] = four[3];
+        }
+    }
+    RETRACE_UNROLL
+    for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
+        RETRACE_UNROLL
+        for (std::uint32_t t = 0; t < T::S; ++t) {
+            std::uint32_t a[4];
+            const std::uint32_t row = place.warp_row + 16 * mt + matrix % 2 * 8 + in_matrix;
+            load_matrices(a, &shared.a[stage][t][row][k + matrix / 2 * 16]);
+            RETRACE_UNROLL
+            for (std::uint32_t u = 0; u + t < T::S; ++u) {
+                RETRACE_UNROLL
+                for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) multiply_add(sums.value[t + u][mt][nt], a, b[u][nt]);
+            }
+        }
+    }
+}
+
+/// Lines 11 to 13's u: the sums combined and rounded once.
+template <class T>
+__device__ float combined(const Sums<T>& sums, std::uint32_t mt, std::uint32_t nt, std::uint32_t i) {
+    if constexpr (T::S == 1) {
+        return static_cast<float>(sums.value[0][mt][nt][i]);
+    } else if constexpr (T::S == 2) {
+        return static_cast<float>(sums.value[0][mt][nt][i] * 256 + sums.value[1][mt][nt][i]);
+    } else {
+        const std::int32_t high = sums.value[0][mt][nt][i] * 256 + sums.value[1][mt][nt][i];  // fits
+        return static_cast<float>(static_cast<std::int64_t>(high) * 256 + sums.value[2][mt][nt][i]);
+    }
+}
+
+/// Row and column, within the tile, of element i of the fragment at (mt, nt).
+__device__ std::uint32_t row_in_tile(const Place& place, std::uint32_t mt, std::uint32_t i) {
+    return place.warp_row + 16 * mt + place.lane / 4 + (i / 2) * 8;
+}
+__device__ std::uint32_t col_in_tile(const Place& place, std::uint32_t nt, std::uint32_t i) {
+    return place.warp_col + 8 * nt + place.lane % 4 * 2 + i % 2;
+}
+
+template <class T>
+using Carried = float[T::kMTiles][T::kNTiles][4];
+
+/// Line 13 for every element of the thread.
+template <class T>
+__device__ void carry(const Sums<T>& sums, const float* scale, const Place& place, Carried<T>& carried) {
+    RETRACE_UNROLL
+    for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
+        RETRACE_UNROLL
+        for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) {
+            RETRACE_UNROLL
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                const float v = combined<T>(sums, mt, nt, i) * scale[row_in_tile(place, mt, i)];
+                carried[mt][nt][i] = fma32(v, scale[T::kM + col_in_tile(place, nt, i)], carried[mt][nt][i]);
+            }
+        }
+    }
+}
+
+template <class T>
+__device__ void store(const Product& p, const Place& place, const Carried<T>& carried) {
+    float* const c = p.c + place.matrix * p.m * p.n;
+    RETRACE_UNROLL
+    for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
+        RETRACE_UNROLL
+        for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) {
+            RETRACE_UNROLL
+            for (std::uint32_t i = 0; i < 4; ++i) {
+                const std::uint64_t row = place.row + row_in_tile(place, mt, i);
+                const std::uint64_t col = place.col + col_in_tile(place, nt, i);
+                if (row < p.m && col < p.n) c[row * p.n + col] = finish(carried[mt][nt][i]);
+            }
+        }
+    }
+}
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
+    typename T::Shared& shared = shared_as<typename T::Shared>();
+    const Place place = place_of<T>(p);
+    const std::uint64_t steps = p.padded / T::kK;
+    float next_scale = own_scale<T>(p, place, 0);
+    for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {
+        if (s < steps) fetch_stage<T>(p, place, s, shared);
+        copy_commit();
+    }
+    Sums<T> sums;
+    Carried<T> carried = {};
+    sums.clear();
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        const std::uint64_t block = step / T::kStepsABlock;
+        if (step % T::kStepsABlock == 0) {
+            if (threadIdx.x < T::kM + T::kN) shared.scale[block % 2][threadIdx.x] = next_scale;
+            next_scale = own_scale<T>(p, place, block + 1);
+        }
+        copy_wait<T::kStages - 2>();
+        __syncthreads();  // the stage has come, and the one before it is free
+        if (step + T::kStages - 1 < steps) fetch_stage<T>(p, place, step + T::kStages - 1, shared);
+        copy_commit();
+        RETRACE_UNROLL
+        for (std::uint32_t k = 0; k < T::kK; k += 32) {
+            multiply_step<T>(shared, place, static_cast<std::uint32_t>(step % T::kStages), k, sums);
+        }
+        if ((step + 1) % T::kStepsABlock == 0 || step + 1 == steps) {
+            carry<T>(sums, shared.scale[block % 2], place, carried);
+            sums.clear();
+        }
+    }
+    copy_wait<0>();
+    store<T>(p, place, carried);
+}
+
+template <class T>
+void multiply_as(Stream stream, Product p, std::uint64_t batch) {
+    p.tiles_m = (p.m + T::kM - 1) / T::kM;
+    p.tiles_n = (p.n + T::kN - 1) / T::kN;
+    const Grid grid{batch * p.tiles_m * p.tiles_n, kThreads, static_cast<std::uint32_t>(sizeof(typename T::Shared))};
+    launch(stream, grid, product_kernel<T>, p);
+}
+
+template <std::uint32_t S>
+void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t shared_limit) {
+    using Large = Shape<S, 64, 3>;
+    using Small = Shape<S, 32, 2>;
+    static_assert(sizeof(typename Small::Shared) <= 64 * 1024, "compute capability 7.5");
+    if (shared_limit >= sizeof(typename Large::Shared)) return multiply_as<Large>(stream, p, batch);
+    multiply_as<Small>(stream, p, batch);
+}
+
+}  // namespace
+
+void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
+                     std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint32_t shared_limit) {
+    Product p{a, b, c, m, n, padded_k(k), matmul_blocks(k), 0, 0, 0, 0};
+    p.plane_a = batch * m * p.padded;
+    p.plane_b = batch * n * p.padded;
+    switch (precision) {
+        case Precision::i8x1: return choose<1>(stream, p, batch, shared_limit);
+        case Precision::i8x2: return choose<2>(stream, p, batch, shared_limit);
+        case Precision::i8x3: return choose<3>(stream, p, batch, shared_limit);
+        case Precision::f32: break;
+    }
+}
+
+}  // namespace retrace::kernels::cuda

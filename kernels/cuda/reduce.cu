@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// One level of a reduction (NUMERICS 4). The sixteen lanes of the contract are sixteen threads.
+#include "kernels/reduce/reduce.hpp"
+
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/kernels.hpp"
+
+namespace retrace::kernels::cuda {
+namespace {
+
+constexpr std::uint32_t kLanes = kReduceLanes;
+constexpr std::uint64_t kTerms = kReduceTerms;
+constexpr std::uint32_t kStrip = 32;  ///< Columns of one block.
+
+template <Reduction kind>
+__device__ float start() {
+    return kind == Reduction::sum ? 0.0f : from_bits(kInfinityBits | kSignBit);
+}
+
+template <Reduction kind>
+__device__ float join(float a, float b) {
+    return kind == Reduction::sum ? a + b : max32(a, b);
+}
+
+/// What one group of sixteen threads reduces: `count` terms of x from `first` on.
+struct Run {
+    std::uint64_t first, count;
+};
+
+__device__ Run run_of(std::uint64_t result, std::uint64_t results, std::uint64_t total, std::uint64_t cols) {
+    if (result >= total) return Run{0, 0};
+    const std::uint64_t begin = result % results * kTerms;
+    return Run{result / results * cols + begin, smaller(kTerms, cols - begin)};
+}
+
+template <Reduction kind>
+__global__ void rows_kernel(const float* x, float* out, std::uint64_t total, std::uint64_t results,
+                            std::uint64_t cols) {
+    const std::uint64_t result = global_thread() / kLanes;
+    const std::uint32_t lane = threadIdx.x % kLanes;
+    const Run run = run_of(result, results, total, cols);
+    float value = start<kind>();
+    for (std::uint64_t k = lane; k < run.count; k += kLanes) value = join<kind>(value, x[run.first + k]);
+    for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
+        value = join<kind>(value, __shfl_down_sync(kAllLanes, value, h, kLanes));
+    }
+    if (lane == 0 && result < total) out[result] = finish(value);
+}
+
+template <Reduction kind>
+__global__ void columns_kernel(const float* x, float* out, std::uint64_t rows, std::uint64_t cols,
+                               std::uint64_t strips) {
+    struct Shared {
+        float value[kLanes][kStrip];
+    };
+    Shared& shared = shared_as<Shared>();
+    const std::uint64_t level = blockIdx.x / strips;
+    const std::uint32_t in_strip = threadIdx.x % kStrip, lane = threadIdx.x / kStrip;
+    const std::uint64_t col = blockIdx.x % strips * kStrip + in_strip, begin = level * kTerms;
+    const std::uint64_t count = smaller(kTerms, rows - begin);
+    float value = start<kind>();
+    if (col < cols) {
+        for (std::uint64_t k = lane; k < count; k += kLanes) value = join<kind>(value, x[(begin + k) * cols + col]);
+    }
+    shared.value[lane][in_strip] = value;
+    for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
+        __syncthreads();
+        if (lane < h) shared.value[lane][in_strip] = join<kind>(shared.value[lane][in_strip],
+                                                                shared.value[lane + h][in_strip]);
+    }
+    if (lane == 0 && col < cols) out[level * cols + col] = finish(shared.value[0][in_strip]);
+}
+
+constexpr std::uint32_t kNone = 0xffffffffu;
+
+/// The greater of two terms, the earlier of equals; `at` is kNone where there is no term.
+struct Best {
+    float value;
+    std::uint32_t at;
+};
+
+__device__ Best greater(Best a, Best b) {
+    if (b.at == kNone) return a;
+    if (a.at == kNone) return b;
+    const Best early = a.at < b.at ? a : b, late = a.at < b.at ? b : a;
+    return argmax_replaces(late.value, early.value) ? late : early;
+}
+
+__global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out, std::uint64_t total,
+                              std::uint64_t results, std::uint64_t cols) {
+    const std::uint64_t result = global_thread() / kLanes;
+    const std::uint32_t lane = threadIdx.x % kLanes;
+    const Run run = run_of(result, results, total, cols);
+    Best best{0.0f, kNone};
+    for (std::uint32_t k = lane; k < run.count; k += kLanes) best = greater(best, Best{x[run.first + k], k});
+    for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
+        Best other;
+        other.value = __shfl_down_sync(kAllLanes, best.value, h, kLanes);
+        other.at = __shfl_down_sync(kAllLanes, best.at, h, kLanes);
+        best = greater(best, other);
+    }
+    if (lane != 0 || result >= total) return;
+    out[result] = choices != nullptr ? choices[run.first + best.at]
+                                     : static_cast<std::int32_t>(result % results * kTerms + best.at);
+}
+
+}  // namespace
+
+void reduce_rows_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
+                           std::uint64_t cols) {
+    const std::uint64_t results = reduce_level_size(cols), total = rows * results;
+    launch(stream, grid_for(total * kLanes),
+           kind == Reduction::sum ? rows_kernel<Reduction::sum> : rows_kernel<Reduction::max>, x, out, total, results,
+           cols);
+}
+
+void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
+                              std::uint64_t cols) {
+    const std::uint64_t strips = (cols + kStrip - 1) / kStrip;
+    const Grid grid{reduce_level_size(rows) * strips, kLanes * kStrip, kLanes * kStrip * 4};
+    launch(stream, grid, kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x,
+           out, rows, cols, strips);
+}
+
+void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,
+                           std::uint64_t rows, std::uint64_t cols) {
+    const std::uint64_t results = reduce_level_size(cols), total = rows * results;
+    launch(stream, grid_for(total * kLanes), argmax_kernel, x, choices, out, total, results, cols);
+}
+
+}  // namespace retrace::kernels::cuda

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Put in front of a .cu file by the compiler (-include), this makes g++ compile it for the host: the words of CUDA C++
+// that kernels/cuda uses, with every device thread a fiber of one host thread. Barriers and shuffles switch fibers;
+// fragments are spread over the lanes of a warp as the PTX manual lays them out. What it checks is the logic: indices,
+// order, barriers, layouts. It says nothing of nvcc, of memory models or of speed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define RETRACE_CUDA_EMULATION 1
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+
+struct CUstream_st;
+
+namespace retrace::emulation {
+
+struct Index3 {
+    unsigned x = 0, y = 0, z = 0;
+};
+inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Of the fiber that runs.
+
+/// Runs `body` as every thread of every block, or notes it down while the stream is being captured.
+void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
+            std::function<void()> body);
+
+/// The block's shared memory, filled with 0xcd before the block starts.
+void* shared_memory();
+void barrier();
+
+/// All lanes of the warp hand in `size` bytes (at most 64) and get those of lane 0, 1, … 31, 64 bytes apart; valid
+/// until the lane's next exchange but one.
+const unsigned char* exchange(const void* mine, std::size_t size);
+
+// Tensor cores and asynchronous copies. Copies land when they are waited for, not before.
+void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);
+void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint32_t b);
+void load_matrices(std::uint32_t (&out)[4], const void* row);
+void copy_16(void* to, const void* from);
+void copy_commit();
+void copy_wait(unsigned pending);
+
+/// What a test chooses: 75 or 80 (which mma and copies are used), and the order in which threads of a block run
+/// between barriers. A missing barrier shows in one of the orders.
+enum class Order { ascending, descending };
+struct Settings {
+    unsigned architecture = 80;
+    Order order = Order::ascending;
+};
+inline Settings settings;
+
+template <class T>
+T lane_value(T mine, unsigned lane) {
+    T out;
+    std::memcpy(&out, exchange(&mine, sizeof mine) + std::size_t{64} * (lane % 32), sizeof out);
+    return out;
+}
+
+inline unsigned lane() { return thread_index.x % 32; }
+
+}  // namespace retrace::emulation
+
+#define threadIdx ::retrace::emulation::thread_index
+#define blockIdx ::retrace::emulation::block_index
+#define blockDim ::retrace::emulation::block_extent
+#define gridDim ::retrace::emulation::grid_extent
+
+inline void __syncthreads() { retrace::emulation::barrier(); }
+
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned delta, unsigned width = 32) {
+    const unsigned own = retrace::emulation::lane(), other = own + delta;
+    return retrace::emulation::lane_value(value, other / width == own / width ? other : own);
+}
+
+template <class T>
+T __shfl_xor_sync(unsigned, T value, unsigned mask) {
+    return retrace::emulation::lane_value(value, retrace::emulation::lane() ^ mask);
+}
+
+inline unsigned __ballot_sync(unsigned, int predicate) {
+    const unsigned char* all = retrace::emulation::exchange(&predicate, sizeof predicate);
+    unsigned out = 0;
+    for (unsigned i = 0; i < 32; ++i) {
+        int value = 0;
+        std::memcpy(&value, all + std::size_t{64} * i, sizeof value);
+        out |= static_cast<unsigned>(value != 0) << i;
+    }
+    return out;
+}
+
+inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }

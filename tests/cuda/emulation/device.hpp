@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+namespace retrace::emulation {
+
+/// The device that the emulated runtime finds.
+struct EmulatedDevice {
+    bool present = true;
+    std::uint32_t capability = 80;
+    std::uint32_t shared_limit = 163 * 1024;
+    std::uint64_t memory = std::uint64_t{1} << 30;
+    std::uint64_t taken = 0;  ///< Bytes that are in use.
+};
+extern EmulatedDevice device;
+
+}  // namespace retrace::emulation

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+// Threads of a block as fibers. One block runs at a time, and nothing in here is reentrant.
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "tests/cuda/emulation/cuda.hpp"
+#include "tests/cuda/emulation/recorder.hpp"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace retrace::emulation {
+namespace {
+
+constexpr std::size_t kStack = std::size_t{256} << 10;
+
+[[noreturn]] void fault(const char* why) {
+    std::fprintf(stderr, "emulated kernel: %s (block %u, thread %u)\n", why, block_index.x, thread_index.x);
+    std::abort();
+}
+
+/// Threads that wait for each other.
+struct Meeting {
+    unsigned expected = 0, arrived = 0;
+    std::uint64_t round = 0;
+};
+
+struct Copy {
+    void* to;
+    unsigned char data[16];
+    std::uint64_t group;
+};
+
+struct Fiber {
+    ucontext_t context{};
+    void* stack = nullptr;
+    bool done = false;
+    const Meeting* waits_in = nullptr;
+    std::uint64_t waits_for = 0;
+    std::vector<Copy> copies;
+    std::uint64_t groups = 0;
+    void* fake_stack = nullptr;
+};
+
+struct Warp {
+    Meeting meeting;
+    unsigned char slots[2][32][64];
+};
+
+struct Block {
+    std::vector<Fiber> fibers;
+    std::vector<Warp> warps;
+    Meeting meeting;
+    ucontext_t scheduler{};
+    std::unique_ptr<unsigned char[]> shared;
+    std::size_t shared_size = 0;
+    unsigned current = 0;
+    const std::function<void()>* body = nullptr;
+};
+Block block;
+
+Fiber& self() { return block.fibers[block.current]; }
+
+// The sanitizer wants to know which stack is in use.
+void before_switch([[maybe_unused]] void** save, [[maybe_unused]] const void* bottom, [[maybe_unused]] std::size_t size) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(save, bottom, size);
+#endif
+}
+void after_switch([[maybe_unused]] void* saved, [[maybe_unused]] const void** bottom, [[maybe_unused]] std::size_t* size) {
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(saved, bottom, size);
+#endif
+}
+
+const void* scheduler_stack = nullptr;
+std::size_t scheduler_stack_size = 0;
+
+void run_fiber() {
+    after_switch(nullptr, &scheduler_stack, &scheduler_stack_size);
+    (*block.body)();
+    self().done = true;
+    before_switch(nullptr, scheduler_stack, scheduler_stack_size);
+    swapcontext(&self().context, &block.scheduler);
+}
+
+void wait_in(Meeting& meeting) {
+    Fiber& fiber = self();
+    if (++meeting.arrived == meeting.expected) {
+        meeting.arrived = 0;
+        ++meeting.round;
+        return;
+    }
+    fiber.waits_in = &meeting;
+    fiber.waits_for = meeting.round;
+    before_switch(&fiber.fake_stack, scheduler_stack, scheduler_stack_size);
+    swapcontext(&fiber.context, &block.scheduler);
+    after_switch(fiber.fake_stack, &scheduler_stack, &scheduler_stack_size);
+    fiber.waits_in = nullptr;
+}
+
+void prepare(unsigned threads, std::size_t shared) {
+    while (block.fibers.size() < threads) {
+        Fiber fiber;
+        fiber.stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (fiber.stack == MAP_FAILED) fault("no memory for stacks");
+        block.fibers.push_back(std::move(fiber));
+    }
+    block.warps.resize((threads + 31) / 32);
+    if (block.shared_size < shared || !block.shared) {
+        block.shared = std::make_unique<unsigned char[]>(shared + 64);
+        block.shared_size = shared;
+    }
+    std::memset(block.shared.get(), 0xcd, shared);
+    block.meeting = {threads, 0, 0};
+    for (unsigned w = 0; w < block.warps.size(); ++w) block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
+    for (unsigned t = 0; t < threads; ++t) {
+        Fiber& fiber = block.fibers[t];
+        fiber.done = false;
+        fiber.waits_in = nullptr;
+        fiber.copies.clear();
+        fiber.groups = 0;
+        getcontext(&fiber.context);
+        fiber.context.uc_stack.ss_sp = fiber.stack;
+        fiber.context.uc_stack.ss_size = kStack;
+        fiber.context.uc_link = nullptr;
+        makecontext(&fiber.context, run_fiber, 0);
+    }
+}
+
+/// One pass over all threads; whether any of them ran.
+bool pass(unsigned threads, unsigned& running) {
+    bool moved = false;
+    for (unsigned i = 0; i < threads; ++i) {
+        const unsigned t = settings.order == Order::ascending ? i : threads - 1 - i;
+        Fiber& fiber = block.fibers[t];
+        if (fiber.done || (fiber.waits_in != nullptr && fiber.waits_in->round == fiber.waits_for)) continue;
+        block.current = t;
+        thread_index = {t, 0, 0};
+        void* saved = nullptr;
+        before_switch(&saved, fiber.stack, kStack);
+        swapcontext(&block.scheduler, &fiber.context);
+        after_switch(saved, nullptr, nullptr);
+        moved = true;
+        if (fiber.done) {
+            --running;
+            if (!fiber.copies.empty()) fault("asynchronous copies that nobody waited for");
+        }
+    }
+    return moved;
+}
+
+void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const std::function<void()>& body) {
+    if (threads == 0 || threads > 1024 || threads % 32 != 0) fault("whole warps, at most 1024 threads a block");
+    if (blocks > 0x7fffffff) fault("too many blocks");
+    grid_extent = {static_cast<unsigned>(blocks), 1, 1};
+    block_extent = {threads, 1, 1};
+    block.body = &body;
+    for (std::uint64_t b = 0; b < blocks; ++b) {
+        block_index = {static_cast<unsigned>(b), 0, 0};
+        prepare(threads, shared);
+        for (unsigned running = threads; running != 0;) {
+            if (!pass(threads, running)) fault("threads wait at a barrier that others never reach");
+        }
+    }
+}
+
+}  // namespace
+
+void launch(CUstream_st*, std::uint64_t blocks, unsigned threads, std::size_t shared, std::function<void()> body) {
+    enqueue([=] { run_grid(blocks, threads, shared, body); });
+}
+
+void* shared_memory() { return block.shared.get(); }
+
+void barrier() { wait_in(block.meeting); }
+
+const unsigned char* exchange(const void* mine, std::size_t size) {
+    if (size > 64) fault("more than 64 bytes exchanged");
+    Warp& warp = block.warps[block.current / 32];
+    // Two sets in turn: a lane is at most one exchange ahead of the slowest.
+    auto& slots = warp.slots[warp.meeting.round % 2];
+    std::memcpy(slots[block.current % 32], mine, size);
+    wait_in(warp.meeting);
+    return slots[0];
+}
+
+void copy_16(void* to, const void* from) {
+    if (reinterpret_cast<std::uintptr_t>(to) % 16 != 0 || reinterpret_cast<std::uintptr_t>(from) % 16 != 0) {
+        fault("a copy of 16 bytes between addresses that are no multiples of 16");
+    }
+    Copy copy{to, {}, self().groups};
+    std::memcpy(copy.data, from, 16);
+    self().copies.push_back(copy);
+}
+
+void copy_commit() { ++self().groups; }
+
+void copy_wait(unsigned pending) {
+    std::vector<Copy> left;
+    for (const Copy& copy : self().copies) {
+        if (copy.group + pending < self().groups) {
+            std::memcpy(copy.to, copy.data, 16);
+        } else {
+            left.push_back(copy);
+        }
+    }
+    self().copies = std::move(left);
+}
+
+}  // namespace retrace::emulation

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Fragments as the PTX manual lays them out (PTX ISA 8, 9.7.14: "Matrix Fragments for mma.m8n8k16", "… mma.m16n8k32"
+// with .s8, and "ldmatrix"), element by element and without the shortcuts of the kernels.
+#include "tests/cuda/emulation/cuda.hpp"
+
+namespace retrace::emulation {
+namespace {
+
+std::int32_t byte_of(std::uint32_t word, unsigned index) {
+    return static_cast<std::int8_t>(word >> (8 * index) & 0xff);
+}
+
+template <class T>
+T from_lane(const unsigned char* all, unsigned lane) {
+    T out;
+    std::memcpy(&out, all + std::size_t{64} * lane, sizeof out);
+    return out;
+}
+
+}  // namespace
+
+void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
+    struct Operands {
+        std::uint32_t a[4], b[2];
+    } own;
+    std::memcpy(own.a, a, sizeof own.a);
+    std::memcpy(own.b, b, sizeof own.b);
+    const unsigned char* all = exchange(&own, sizeof own);
+    const unsigned group = lane() >> 2, in_group = lane() % 4;
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned row = i < 2 ? group : group + 8, col = in_group * 2 + (i & 1);
+        for (unsigned k = 0; k < 32; ++k) {
+            // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from a8 on.
+            const unsigned a_lane = row % 8 * 4 + k % 16 / 4, a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
+            // b: col = group; k = 4·(lane % 4) + (i & 3), +16 from b4 on.
+            const unsigned b_lane = col * 4 + k % 16 / 4, b_element = (k / 16) * 4 + k % 4;
+            c[i] += byte_of(from_lane<Operands>(all, a_lane).a[a_element / 4], a_element % 4) *
+                    byte_of(from_lane<Operands>(all, b_lane).b[b_element / 4], b_element % 4);
+        }
+    }
+}
+
+void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint32_t b) {
+    struct Operands {
+        std::uint32_t a, b;
+    } own{a, b};
+    const unsigned char* all = exchange(&own, sizeof own);
+    const unsigned row = lane() >> 2;
+    for (unsigned i = 0; i < 2; ++i) {
+        const unsigned col = lane() % 4 * 2 + i;
+        for (unsigned k = 0; k < 16; ++k) {
+            (i == 0 ? c0 : c1) += byte_of(from_lane<Operands>(all, row * 4 + k / 4).a, k % 4) *
+                                  byte_of(from_lane<Operands>(all, col * 4 + k / 4).b, k % 4);
+        }
+    }
+}
+
+// Lanes 0..7 give the rows of the first 8×8 matrix of 16-bit elements, 8..15 those of the second, and so on; lane l gets
+// elements 2·(l % 4) and the next of row l / 4 of each.
+void load_matrices(std::uint32_t (&out)[4], const void* row) {
+    const unsigned char* all = exchange(&row, sizeof row);
+    for (unsigned m = 0; m < 4; ++m) {
+        const auto* from = from_lane<const unsigned char*>(all, 8 * m + lane() / 4);
+        std::memcpy(&out[m], from + std::size_t{4} * (lane() % 4), 4);
+    }
+}
+
+}  // namespace retrace::emulation

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; the one stream does its work
+// at once, or notes it down.
+#include "kernels/cuda/runtime.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "tests/cuda/emulation/device.hpp"
+#include "tests/cuda/emulation/recorder.hpp"
+
+namespace retrace::emulation {
+namespace {
+
+bool recording = false;
+std::vector<std::function<void()>> recorded;
+
+}  // namespace
+
+void enqueue(std::function<void()> work) {
+    if (recording) {
+        recorded.push_back(std::move(work));
+    } else {
+        work();
+    }
+}
+void begin_recording() {
+    recording = true;
+    recorded.clear();
+}
+std::vector<std::function<void()>> end_recording() {
+    recording = false;
+    return std::exchange(recorded, {});
+}
+
+EmulatedDevice device;
+
+}  // namespace retrace::emulation
+
+namespace retrace::kernels::cuda {
+
+using emulation::device;
+
+Result<Device> find_device() {
+    if (!device.present) return error("no CUDA device: none is emulated");
+    return Device{"emulated", device.capability, device.shared_limit, 2, device.memory};
+}
+
+Result<Memory> Memory::take(std::uint64_t bytes) {
+    Memory out;
+    if (bytes == 0) return out;
+    const std::uint64_t free = device.memory - device.taken;
+    if (bytes > free) {
+        return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " + std::to_string(free) +
+                     " free: out of memory");
+    }
+    out.data_ = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+    std::memset(out.data_, 0xcd, bytes);
+    out.bytes_ = bytes;
+    device.taken += bytes;
+    return out;
+}
+Memory::~Memory() {
+    device.taken -= bytes_;
+    std::free(data_);
+}
+Memory::Memory(Memory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+Memory& Memory::operator=(Memory&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+struct Recording::Impl {
+    std::vector<std::function<void()>> work;
+};
+Recording::Recording() = default;
+Recording::Recording(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Recording::~Recording() = default;
+Recording::Recording(Recording&&) noexcept = default;
+Recording& Recording::operator=(Recording&&) noexcept = default;
+
+Result<Queue> Queue::open() { return Queue(nullptr); }
+Queue::~Queue() = default;
+Queue::Queue(Queue&&) noexcept = default;
+Queue& Queue::operator=(Queue&&) noexcept = default;
+
+Status<> Queue::copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return Unit{};
+}
+Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes) {
+    if (bytes != 0) std::memcpy(to, from, bytes);
+    return Unit{};
+}
+void Queue::copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t bytes) {
+    emulation::enqueue([=] { if (bytes != 0) std::memcpy(to, from, bytes); });
+}
+void Queue::clear(std::uint8_t* to, std::uint64_t bytes) {
+    emulation::enqueue([=] { if (bytes != 0) std::memset(to, 0, bytes); });
+}
+Status<> Queue::finish() { return Unit{}; }
+Status<> Queue::begin_recording() {
+    emulation::begin_recording();
+    return Unit{};
+}
+Result<Recording> Queue::end_recording() {
+    return Recording(std::make_unique<Recording::Impl>(Recording::Impl{emulation::end_recording()}));
+}
+Status<> Queue::play(const Recording& recording) {
+    for (const auto& work : recording.impl_->work) work();
+    return Unit{};
+}
+
+Result<void*> Queue::mark() {
+    return static_cast<void*>(new std::chrono::steady_clock::time_point(std::chrono::steady_clock::now()));
+}
+Result<double> Queue::between(void* begin, void* end) {
+    const std::unique_ptr<std::chrono::steady_clock::time_point> first(
+        static_cast<std::chrono::steady_clock::time_point*>(begin));
+    const std::unique_ptr<std::chrono::steady_clock::time_point> last(
+        static_cast<std::chrono::steady_clock::time_point*>(end));
+    return std::chrono::duration<double>(*last - *first).count();
+}
+
+}  // namespace retrace::kernels::cuda

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element rules.
+#include <gmock/gmock.h>
+
+#include "kernels/cuda/executor.hpp"
+#include "kernels/ops/op.hpp"
+#include "tests/cuda/emulation/cuda.hpp"
+#include "tests/cuda/emulation/device.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
+
+namespace retrace::kernels::cuda {
+namespace {
+
+using testing::OpCase;
+
+/// A program of this one op on its inputs as data sets.
+Program program_of(const OpCase& one) {
+    Program program;
+    program.datasets = static_cast<std::uint32_t>(one.inputs.size());
+    for (const Tensor& input : one.inputs) {
+        program.tensors.push_back({TensorKind::data, input.dtype, input.dims, kNoWriter, {}});
+    }
+    program.tensors.push_back({TensorKind::op_output, one.facts.output.dtype, one.facts.output.dims, kNoWriter, {}});
+    OpRecord op = one.facts.op;
+    for (std::uint32_t i = 0; i < op.inputs.size(); ++i) op.inputs[i] = i;
+    program.ops.push_back(op);
+    return program;
+}
+
+struct Variant {
+    unsigned capability, shared_limit;
+    emulation::Order order;
+};
+
+void expect_equal_bits(const OpCase& one, const Variant& variant) {
+    emulation::settings = {variant.capability, variant.order};
+    emulation::device.shared_limit = variant.shared_limit;
+    const Program program = program_of(one);
+    Inputs inputs{5, {}};
+    for (const Tensor& input : one.inputs) inputs.datasets.push_back(&input);
+    ThreadPool pool(1);
+    Executor reference(program, pool, Backend::reference);
+    auto device = DeviceExecutor::create(program);
+    ASSERT_TRUE(device) << device.error().message;
+    for (const std::uint64_t step : {0ull, 77ull}) {
+        const State state{step, {}};
+        ASSERT_TRUE((*device)->load(state, inputs));
+        const auto found = (*device)->outputs({0});
+        ASSERT_TRUE(found) << found.error().message;
+        ASSERT_EQ(found->front(), reference.output(state, inputs, 0))
+            << one.name << ", output " << shape_text(one.facts.output.dims);
+    }
+}
+
+constexpr unsigned kSmallShared = 64 * 1024, kLargeShared = 163 * 1024;
+
+class EveryOp : public ::testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(EveryOp, has_the_bits_of_its_element_rule) {
+    for (const OpCase& one : testing::random_cases(GetParam(), 6)) {
+        expect_equal_bits(one, {80, kLargeShared, emulation::Order::ascending});
+        if (HasFatalFailure()) return;
+    }
+}
+
+TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
+    for (const OpCase& one : testing::random_cases(GetParam() + 100, 3)) {
+        expect_equal_bits(one, {75, kSmallShared, emulation::Order::descending});
+        if (HasFatalFailure()) return;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, EveryOp, ::testing::Values(20260101, 20260102));
+
+}  // namespace
+}  // namespace retrace::kernels::cuda
