@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Disputes about programs of any size without computing them. All elements of a tensor are equal, so a tile,
+// its hash and a partial are computed once and served for whichever place is asked; only the trees of hashes
+// are real.
+#pragma once
+
+#include <string>
+
+#include "kernels/contract.hpp"
+#include "kernels/program/codec.hpp"
+#include "verifier/game/game.hpp"
+
+namespace retrace::test {
+
+/// `layers` products A·B = C of matrices [batch, m, k] and [batch, k, n]; A, B are frozen, C is written.
+struct SyntheticShape {
+    std::string name;
+    std::uint32_t layers = 1;
+    std::uint64_t batch = 1, m = 0, n = 0, k = 0;
+    std::uint64_t steps = 1'000;  ///< Of the segment.
+    bool transposed = false;      ///< Both operands, so that a link's tiles lie in one column of each tree.
+    std::uint64_t parameters() const { return layers * batch * (m * k + k * n + m * n); }
+};
+
+/// The smallest and largest that are measured, 10^4 to 10^9 parameters.
+std::vector<SyntheticShape> synthetic_shapes();
+
+struct SyntheticResult {
+    verifier::Game game;
+    std::uint32_t moves = 0;
+    double referee_ms = 0;  ///< Decoding and applying the last move, processor time, the least of several.
+    std::string refused;    ///< Slug of a refusal; empty when both sides could play to the end.
+};
+/// One bit of one partial, and everything after it, is wrong in the account of one side.
+SyntheticResult synthetic_dispute(const SyntheticShape& shape, bool solver_lies);
+
+/// What a signed transaction adds to a move: its fields, signature, selector and ABI words.
+inline constexpr std::uint64_t kTxOverhead = 300;
+
+}  // namespace retrace::test
