@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "kernels/commit/tile_hash.hpp"
 #include "kernels/contract.hpp"
 #include "kernels/program/limits.hpp"
 #include "merkle/hash/sha256.hpp"
@@ -12,8 +13,27 @@ namespace {
 
 using merkle::Tag;
 
-/// Threads take runs of tiles; a tile is gathered into one buffer and hashed with its tag in a single update.
-constexpr std::uint64_t kTilesPerRun = 16;
+constexpr std::uint64_t kTilesPerRun = 16;  ///< What a thread takes at least.
+
+/// A tile behind its tag, padded to whole blocks of SHA-256: gathered in place and hashed in one go. The tile
+/// itself is aligned, so the message begins one byte before it.
+class TileMessage {
+public:
+    explicit TileMessage(std::uint32_t element_size) : size_(1 + std::size_t{1024} * element_size) {
+        begin()[0] = static_cast<std::uint8_t>(Tag::tile);
+        begin()[size_] = 0x80;
+        for (int i = 0; i < 8; ++i)
+            begin()[blocks() * 64 - 1 - i] = static_cast<std::uint8_t>(8 * size_ >> 8 * i);
+    }
+    std::uint8_t* begin() { return buffer_.data() + 63; }
+    std::uint8_t* tile() { return buffer_.data() + 64; }
+    View message() { return View(begin(), size_); }
+    std::size_t blocks() const { return (size_ + 9 + 63) / 64; }
+
+private:
+    std::size_t size_;
+    alignas(64) std::array<std::uint8_t, 64 + 4096 + 64> buffer_{};
+};
 
 Hash32 hash_of(Tag tag, const Writer& body) {
     const std::uint8_t head = static_cast<std::uint8_t>(tag);
@@ -51,7 +71,9 @@ Hash32 StateHeader::root() const {
     return hash_of(Tag::state, out);
 }
 
-void StateHeader::encode_to(Writer& out) const { out.hash(contract).hash(program).u64(step).hash(tree_root); }
+void StateHeader::encode_to(Writer& out) const {
+    out.hash(contract).hash(program).u64(step).hash(tree_root);
+}
 
 StateHeader StateHeader::decode_from(Reader& in) {
     StateHeader header;
@@ -66,13 +88,18 @@ std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dim
     const Geometry shape = geometry(dims);
     const std::uint32_t size = size_of(dtype);
     std::vector<Hash32> leaves(shape.tiles());
+    const HashPair pair = hash_pair();
     pool.parallel_for(leaves.size(), kTilesPerRun, [&](std::uint64_t begin, std::uint64_t end) {
-        alignas(64) std::array<std::uint8_t, 64 + 4096> buffer;
-        std::uint8_t* const tile = buffer.data() + 64;
-        tile[-1] = static_cast<std::uint8_t>(Tag::tile);
-        for (std::uint64_t i = begin; i < end; ++i) {
-            gather_tile(data, size, shape, i, tile);
-            leaves[i] = merkle::sha256(View(tile - 1, 1 + std::size_t{1024} * size));
+        TileMessage first(size), second(size);
+        for (; pair != nullptr && begin + 2 <= end; begin += 2) {
+            gather_tile(data, size, shape, begin, first.tile());
+            gather_tile(data, size, shape, begin + 1, second.tile());
+            pair(first.begin(), second.begin(), first.blocks(), leaves[begin].data(),
+                 leaves[begin + 1].data());
+        }
+        for (; begin < end; ++begin) {
+            gather_tile(data, size, shape, begin, first.tile());
+            leaves[begin] = merkle::sha256(first.message());
         }
     });
     return leaves;
@@ -123,7 +150,8 @@ StateCommitment commit_state(const Hash32& program_root, const State& state, Thr
     return commit_roots(program_root, state.step, std::move(roots));
 }
 
-StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots) {
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step,
+                             std::vector<Hash32> tensor_roots) {
     StateCommitment out;
     out.tensor_roots = std::move(tensor_roots);
     out.header = {contract_hash(), program_root, step, out.tree().root()};

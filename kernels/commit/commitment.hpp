@@ -50,6 +50,7 @@ struct StateCommitment {
 };
 StateCommitment commit_state(const Hash32& program_root, const State& state, ThreadPool& pool);
 /// From tensor roots alone (a receiver that has not fetched the tiles yet).
-StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step, std::vector<Hash32> tensor_roots);
+StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step,
+                             std::vector<Hash32> tensor_roots);
 
 }  // namespace retrace::kernels

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/commit/tile_hash.hpp"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+namespace retrace::kernels {
+namespace {
+
+alignas(16) constexpr std::uint32_t kRound[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+/// The eight words of a state as the round instruction wants them.
+struct State {
+    __m128i abef =
+        _mm_setr_epi32(static_cast<int>(0x9b05688c), 0x510e527f, static_cast<int>(0xbb67ae85), 0x6a09e667);
+    __m128i cdgh = _mm_setr_epi32(0x5be0cd19, 0x1f83d9ab, static_cast<int>(0xa54ff53a), 0x3c6ef372);
+};
+
+/// One message's part of a block: four words of schedule at a time.
+struct Schedule {
+    __m128i word[4];
+
+    explicit Schedule(const std::uint8_t* block) {
+        const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll);
+        for (int i = 0; i < 4; ++i) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block) + i);
+            word[i] = _mm_shuffle_epi8(bytes, big_endian);
+        }
+    }
+
+    /// Words 4·group … of the schedule; afterwards their place holds words 4·(group + 4) ….
+    template <int group>
+    __m128i take() {
+        const __m128i taken = word[group % 4];
+        if constexpr (group < 12) {
+            const __m128i last = word[(group + 3) % 4];
+            const __m128i early = _mm_sha256msg1_epu32(taken, word[(group + 1) % 4]);
+            const __m128i sum = _mm_add_epi32(early, _mm_alignr_epi8(last, word[(group + 2) % 4], 4));
+            word[group % 4] = _mm_sha256msg2_epu32(sum, last);
+        }
+        return taken;
+    }
+};
+
+inline void four_rounds(State& s, __m128i words, int group) {
+    const __m128i constants = _mm_load_si128(reinterpret_cast<const __m128i*>(kRound) + group);
+    const __m128i input = _mm_add_epi32(words, constants);
+    s.cdgh = _mm_sha256rnds2_epu32(s.cdgh, s.abef, input);
+    s.abef = _mm_sha256rnds2_epu32(s.abef, s.cdgh, _mm_shuffle_epi32(input, 0x0e));
+}
+
+template <int group = 0>
+inline void all_rounds(State& x, State& y, Schedule& words_x, Schedule& words_y) {
+    four_rounds(x, words_x.take<group>(), group);
+    four_rounds(y, words_y.take<group>(), group);
+    if constexpr (group + 1 < 16) all_rounds<group + 1>(x, y, words_x, words_y);
+}
+
+void store(const State& s, std::uint8_t digest[32]) {
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0bll, 0x0405060700010203ll);
+    const __m128i feba = _mm_shuffle_epi32(s.abef, 0x1b), dchg = _mm_shuffle_epi32(s.cdgh, 0xb1);
+    const __m128i abcd = _mm_blend_epi16(feba, dchg, 0xf0), efgh = _mm_alignr_epi8(dchg, feba, 8);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(digest), _mm_shuffle_epi8(abcd, big_endian));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(digest + 16), _mm_shuffle_epi8(efgh, big_endian));
+}
+
+void hash_two(const std::uint8_t* first, const std::uint8_t* second, std::size_t blocks,
+              std::uint8_t first_digest[32], std::uint8_t second_digest[32]) {
+    State x, y;
+    for (std::size_t i = 0; i < blocks; ++i) {
+        const State before_x = x, before_y = y;
+        Schedule words_x(first + 64 * i), words_y(second + 64 * i);
+        all_rounds(x, y, words_x, words_y);
+        x.abef = _mm_add_epi32(x.abef, before_x.abef);
+        x.cdgh = _mm_add_epi32(x.cdgh, before_x.cdgh);
+        y.abef = _mm_add_epi32(y.abef, before_y.abef);
+        y.cdgh = _mm_add_epi32(y.cdgh, before_y.cdgh);
+    }
+    store(x, first_digest);
+    store(y, second_digest);
+}
+
+}  // namespace
+
+HashPair hash_pair_sha() {
+    return hash_two;
+}
+
+}  // namespace retrace::kernels
+
+#else
+
+namespace retrace::kernels {
+
+HashPair hash_pair_sha() {
+    return nullptr;
+}
+
+}  // namespace retrace::kernels
+
+#endif
