@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "tests/unit/kernels/golden_trainings.hpp"
+
+#include <fstream>
+
+namespace retrace::kernels::golden {
+namespace {
+
+Recipe mlp() {
+    Recipe run;
+    run.model.input = {1, 17, 17};  // K = 289: two links, the second one short
+    run.model.hidden = {40, 33};
+    run.training.samples = kSamples;
+    run.training.batch = 24;
+    run.training.steps = 200;
+    run.training.schedule = "cosine";
+    run.training.warmup_steps = 10;
+    run.training.weight_decay = 0.01f;
+    return run;
+}
+
+Recipe cnn() {
+    Recipe run;
+    run.model.kind = "lenet";
+    run.model.input = {1, 12, 12};
+    run.training.samples = kSamples;
+    run.training.batch = 4;
+    run.training.steps = 200;
+    run.training.optimizer = Optimizer::sgd;
+    run.training.learning_rate = 0.01f;
+    return run;
+}
+
+Recipe transformer(const std::string& kind) {
+    Recipe run;
+    run.model.kind = kind;
+    run.model.input = kind == "vit" ? std::vector<std::uint64_t>{1, 12, 12} : std::vector<std::uint64_t>{8};
+    run.model.classes = kind == "vit" ? 10 : 11;
+    run.model.width = 16;  // the four times wider layer and the 64 tokens of a batch are enough for digit slices
+    run.model.heads = 2;
+    run.model.layers = 1;
+    run.training.samples = kSamples;
+    run.training.batch = 8;
+    run.training.steps = 200;
+    run.training.schedule = "cosine";
+    run.training.warmup_steps = 20;
+    run.training.learning_rate = 3e-3f;
+    run.training.clip_norm = 1.0f;
+    return run;
+}
+
+/// Pixels and labels that a net can learn, made of integers alone.
+Tensor pixels(const ModelSpec& model) {
+    Dims dims{kSamples};
+    dims.insert(dims.end(), model.input.begin(), model.input.end());
+    Tensor x = zeros(DType::u8, dims);
+    const std::uint64_t size = x.elements() / kSamples;
+    for (std::uint64_t i = 0; i < x.elements(); ++i) {
+        const std::uint64_t label = i / size % 10, noise = (i * 2654435761u >> 7) % 64;
+        x.data[i] = static_cast<std::uint8_t>((i % size) % (label + 2) * 19 + noise);
+    }
+    return x;
+}
+
+/// Token t of sample s; the label of a token is the next one.
+std::uint8_t token(std::uint64_t s, std::uint64_t t) {
+    return static_cast<std::uint8_t>((s * 7 + t * (s % 3 + 1)) % 11);
+}
+
+}  // namespace
+
+std::map<std::string, Recipe> recipes() {
+    return {{"mlp", mlp()}, {"cnn", cnn()}, {"gpt", transformer("gpt")}, {"llama", transformer("llama")},
+            {"vit", transformer("vit")}};
+}
+
+TrainingPrograms programs(const Recipe& recipe) {
+    return *build_training(recipe.model, recipe.training, kSamples, 16);
+}
+
+std::pair<Tensor, Tensor> data(const ModelSpec& model) {
+    if (model.kind == "gpt" || model.kind == "llama") {
+        const std::uint64_t tokens = model.input[0];
+        Tensor x = zeros(DType::u8, {kSamples, tokens}), y = x;
+        for (std::uint64_t i = 0; i < x.elements(); ++i) {
+            x.data[i] = token(i / tokens, i % tokens);
+            y.data[i] = token(i / tokens, i % tokens + 1);
+        }
+        return {x, y};
+    }
+    Tensor y = zeros(DType::u8, {kSamples});
+    for (std::uint64_t i = 0; i < kSamples; ++i) y.data[i] = static_cast<std::uint8_t>(i % 10);
+    return {pixels(model), y};
+}
+
+std::map<std::string, std::string> roots(const std::string& path) {
+    std::ifstream in(path);
+    std::map<std::string, std::string> out;
+    std::string name, steps, root;
+    while (in >> name >> steps >> root) out[name + " " + steps] = root;
+    return out;
+}
+
+}  // namespace retrace::kernels::golden

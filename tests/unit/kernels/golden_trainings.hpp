@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The trainings whose roots are published in tests/vectors/numerics_training: models, hyper-parameters and data, all
+// made of integers.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "kernels/builder/training.hpp"
+#include "kernels/exec/tensor.hpp"
+
+namespace retrace::kernels::golden {
+
+inline constexpr std::uint64_t kSamples = 256, kSeed = 20260101;
+
+struct Recipe {
+    ModelSpec model;
+    TrainingSpec training;
+};
+
+/// Every training whose roots are published, by name.
+std::map<std::string, Recipe> recipes();
+TrainingPrograms programs(const Recipe& recipe);
+/// Samples and labels.
+std::pair<Tensor, Tensor> data(const ModelSpec& model);
+/// Lines "NAME STEPS ROOT" of the published file, by "NAME STEPS".
+std::map<std::string, std::string> roots(const std::string& path);
+
+}  // namespace retrace::kernels::golden
