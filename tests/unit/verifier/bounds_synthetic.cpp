@@ -71,8 +71,7 @@ public:
 kernels::Program program_of(const SyntheticShape& s) {
     const kernels::Dims a =
         s.transposed ? kernels::Dims{s.batch, s.k, s.m} : kernels::Dims{s.batch, s.m, s.k};
-    const kernels::Dims b =
-        s.transposed ? kernels::Dims{s.batch, s.n, s.k} : kernels::Dims{s.batch, s.k, s.n};
+    const kernels::Dims b{s.batch, s.k, s.n};
     const kernels::Dims c{s.batch, s.m, s.n};
     kernels::Program program;
     program.states = 3 * s.layers;
@@ -83,7 +82,7 @@ kernels::Program program_of(const SyntheticShape& s) {
         program.tensors.push_back(
             {kernels::TensorKind::state, kernels::DType::f32, b, kernels::kNoWriter, ""});
         program.tensors.push_back({kernels::TensorKind::state, kernels::DType::f32, c, layer, ""});
-        program.ops.push_back({kernels::OpCode::matmul, {3 * layer, 3 * layer + 1}, {3, flag, flag}, ""});
+        program.ops.push_back({kernels::OpCode::matmul, {3 * layer, 3 * layer + 1}, {3, flag, 0}, ""});
     }
     for (std::uint32_t layer = 0; layer < s.layers; ++layer)
         program.tensors.push_back(

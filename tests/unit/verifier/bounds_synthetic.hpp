@@ -18,7 +18,7 @@ struct SyntheticShape {
     std::uint32_t layers = 1;
     std::uint64_t batch = 1, m = 0, n = 0, k = 0;
     std::uint64_t steps = 1'000;  ///< Of the segment.
-    bool transposed = false;      ///< Both operands, so that a link's tiles lie in one column of each tree.
+    bool transposed = false;      ///< A is, so that a link's tiles lie in one column of each tree.
     std::uint64_t parameters() const { return layers * batch * (m * k + k * n + m * n); }
 };
 
