@@ -70,7 +70,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     auto agent = std::make_unique<verifier::VerifierAgent>(config, workshop_, party_->checkpoints());
     agent_ = agent.get();
     if (options.fraud)
-        verifier_ = verifier::make_fraud(*options.fraud, std::move(agent));
+        verifier_ = verifier::make_fraud(*options.fraud, config, std::move(agent));
     else
         verifier_ = std::move(agent);
 }

@@ -15,8 +15,9 @@ using kernels::State;
 using kernels::Tensor;
 using kernels::ThreadPool;
 
-constexpr std::array kFrauds = {Fraud::ulp, Fraud::skip_steps, Fraud::wrong_data, Fraud::stale_checkpoint,
-                                Fraud::silent};
+constexpr std::array kFrauds = {
+    Fraud::ulp,    Fraud::skip_steps, Fraud::wrong_data,     Fraud::stale_checkpoint,
+    Fraud::silent, Fraud::data_order, Fraud::hyper_parameter};
 
 class SkippingRunner final : public ForgingRunner {
 public:
@@ -56,19 +57,35 @@ private:
     std::optional<std::vector<Tensor>> stale_;
 };
 
-/// Trains on the data sets with their rows moved by one place, labels left where they are.
-class OtherDataRunner final : public StepRunner {
+/// Honest but for some steps, which another runner computes.
+class SteppedRunner : public StepRunner {
 public:
-    OtherDataRunner(std::uint64_t first, const Program& program, const Inputs& inputs, ThreadPool& pool)
-        : first_(first),
-          other_(rotated(inputs)),
-          honest_(program, inputs, pool),
-          wrong_(program, wrong_inputs(inputs), pool) {}
-
     std::vector<kernels::Metric> step(State& state) override { return at(state).step(state); }
     std::vector<Hash32> trace(const State& state) override { return at(state).trace(state); }
     std::vector<Tensor> outputs(const State& state, const std::vector<std::uint32_t>& ops) override {
         return at(state).outputs(state, ops);
+    }
+
+protected:
+    SteppedRunner(FraudSteps steps, const Program& program, const Inputs& inputs, ThreadPool& pool)
+        : steps_(steps), honest_(program, inputs, pool) {}
+    std::unique_ptr<ProgramRunner> wrong_;
+
+private:
+    ProgramRunner& at(const State& state) {
+        return state.step < steps_.first || state.step > steps_.last ? honest_ : *wrong_;
+    }
+    FraudSteps steps_;
+    ProgramRunner honest_;
+};
+
+/// Trains on the data sets with their rows moved by one place, labels left where they are.
+class OtherDataRunner final : public SteppedRunner {
+public:
+    OtherDataRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+        : SteppedRunner(steps, program, inputs, pool), other_(rotated(inputs)) {
+        if (!inputs.datasets.empty()) inputs.datasets.front() = &other_;
+        wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
     }
 
 private:
@@ -80,15 +97,39 @@ private:
         std::rotate(data.data.begin(), data.data.begin() + row, data.data.end());
         return data;
     }
-    Inputs wrong_inputs(Inputs inputs) const {
-        if (!inputs.datasets.empty()) inputs.datasets.front() = &other_;
-        return inputs;
-    }
-    ProgramRunner& at(const State& state) { return state.step < first_ ? honest_ : wrong_; }
-
-    std::uint64_t first_;
     Tensor other_;
-    ProgramRunner honest_, wrong_;
+};
+
+/// Draws the samples with another seed than the task's.
+class OtherOrderRunner final : public SteppedRunner {
+public:
+    OtherOrderRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+        : SteppedRunner(steps, program, inputs, pool) {
+        inputs.seed ^= 1;
+        wrong_ = std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+    }
+};
+
+/// Runs the program with every rank-0 float constant of it doubled: the learning rate is one of them.
+class OtherConstantsRunner final : public SteppedRunner {
+public:
+    OtherConstantsRunner(FraudSteps steps, const Program& program, Inputs inputs, ThreadPool& pool)
+        : SteppedRunner(steps, program, inputs, pool), other_(doubled(program)) {
+        wrong_ = std::make_unique<ProgramRunner>(other_, std::move(inputs), pool);
+    }
+
+private:
+    static Program doubled(Program program) {
+        for (std::uint32_t i = 0; i < program.constants; ++i) {
+            const kernels::TensorRecord& record = program.tensors[program.states + i];
+            if (record.dtype != kernels::DType::f32 || !record.dims.empty()) continue;
+            std::uint8_t* bits = program.constant_data[i].data.data();
+            const std::uint32_t exponent = load_u32(bits) >> 23 & 0xff;
+            if (exponent > 0 && exponent < 254) store_u32(bits, load_u32(bits) + (1u << 23));
+        }
+        return program;
+    }
+    Program other_;
 };
 
 }  // namespace
@@ -105,6 +146,10 @@ std::string_view slug(Fraud fraud) noexcept {
             return "stale_checkpoint";
         case Fraud::silent:
             return "silent";
+        case Fraud::data_order:
+            return "data_order";
+        case Fraud::hyper_parameter:
+            return "hyper_parameter";
     }
     return "unknown";
 }
@@ -116,12 +161,14 @@ std::optional<Fraud> parse_fraud(std::string_view text) noexcept {
     return *found;
 }
 
-FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule) {
+FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule, std::optional<std::uint64_t> segment) {
     ensure(schedule.steps > 0, "a task with steps");
-    const std::uint64_t first = schedule.step_of(schedule.segments() - 1), last = schedule.steps - 1;
+    const std::uint64_t index = std::min(segment.value_or(schedule.segments() - 1), schedule.segments() - 1);
+    const std::uint64_t first = schedule.step_of(index), last = schedule.step_of(index + 1) - 1;
     const std::uint64_t middle = first + (last - first + 1) / 2;
     switch (fraud) {
-        case Fraud::ulp:  // Earlier ones heal: moments decay and products round, until no bit differs any more.
+        case Fraud::ulp:  // Earlier ones heal: moments decay and products round, until no bit differs any
+                          // more.
             return {last, last};
         case Fraud::skip_steps:
             return {middle, last};
@@ -133,8 +180,9 @@ FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule) {
 }
 
 std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const Program& program,
-                                       Inputs inputs, ThreadPool& pool) {
-    const FraudSteps steps = fraud_steps(fraud, schedule);
+                                       Inputs inputs, ThreadPool& pool,
+                                       std::optional<std::uint64_t> segment) {
+    const FraudSteps steps = fraud_steps(fraud, schedule, segment);
     switch (fraud) {
         case Fraud::ulp: {
             const auto wrong = [step = steps.first](std::uint64_t at) { return at == step; };
@@ -143,9 +191,13 @@ std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, co
         case Fraud::skip_steps:
             return std::make_unique<SkippingRunner>(steps, program, std::move(inputs), pool);
         case Fraud::wrong_data:
-            return std::make_unique<OtherDataRunner>(steps.first, program, inputs, pool);
+            return std::make_unique<OtherDataRunner>(steps, program, std::move(inputs), pool);
+        case Fraud::data_order:
+            return std::make_unique<OtherOrderRunner>(steps, program, std::move(inputs), pool);
+        case Fraud::hyper_parameter:
+            return std::make_unique<OtherConstantsRunner>(steps, program, std::move(inputs), pool);
         case Fraud::stale_checkpoint: {
-            const std::uint64_t start = schedule.step_of(schedule.segments() - 1);
+            const std::uint64_t start = steps.last / schedule.interval * schedule.interval;
             return std::make_unique<StaleRunner>(start, steps.last, program, std::move(inputs), pool);
         }
         case Fraud::silent:

@@ -20,19 +20,25 @@ enum class Fraud : std::uint8_t {
     wrong_data = 3,  ///< The segment is trained on other samples than the task's.
     stale_checkpoint = 4,  ///< The segment ends with the state that it started from.
     silent = 5,            ///< Computes honestly and stops answering (see silence.hpp).
+    data_order = 6,        ///< The segment is trained on the task's samples in another order.
+    hyper_parameter = 7,   ///< The segment is trained with another number in place of one of the program's.
 };
 std::string_view slug(Fraud fraud) noexcept;
 std::optional<Fraud> parse_fraud(std::string_view text) noexcept;
 
-/// A runner that commits `fraud` in the last segment of `schedule`. Arguments as for ProgramRunner.
+/// A runner that commits `fraud` in one segment of `schedule`, the last if none is named. Arguments as for
+/// ProgramRunner.
 std::unique_ptr<StepRunner> make_fraud(Fraud fraud, const Schedule& schedule, const kernels::Program& program,
-                                       kernels::Inputs inputs, kernels::ThreadPool& pool);
+                                       kernels::Inputs inputs, kernels::ThreadPool& pool,
+                                       std::optional<std::uint64_t> segment = std::nullopt);
 
-/// Where a fraud begins: the steps of the last segment at which the computation is wrong.
+/// Where a fraud begins: the steps of its segment (the last if none is named) at which the computation is
+/// wrong.
 struct FraudSteps {
     std::uint64_t first = 0, last = 0;  ///< Inclusive.
 };
-FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule);
+FraudSteps fraud_steps(Fraud fraud, const Schedule& schedule,
+                       std::optional<std::uint64_t> segment = std::nullopt);
 
 /// A fraud by tampering: one ulp in each step that `wrong` names, in the first matrix product where it makes
 /// so much of the state differ that later steps do not round it away (else where it makes the most differ).

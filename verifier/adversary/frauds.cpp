@@ -8,7 +8,8 @@ namespace retrace::verifier {
 namespace {
 
 constexpr std::array kFrauds = {VerifierFraud::false_accuser, VerifierFraud::copier,
-                                VerifierFraud::never_reveals};
+                                VerifierFraud::never_reveals, VerifierFraud::guesser,
+                                VerifierFraud::no_show,       VerifierFraud::false_reporter};
 
 class Copier final : public Verifier {
 public:
@@ -32,14 +33,16 @@ private:
     std::set<std::uint64_t> copied_;
 };
 
-class NeverReveals final : public Verifier {
+/// An honest agent some of whose moves are kept back.
+class Withholder final : public Verifier {
 public:
-    explicit NeverReveals(std::unique_ptr<Verifier> inner) : inner_(std::move(inner)) {}
+    using Keep = bool (*)(const VerifierMove&);
+    Withholder(std::unique_ptr<Verifier> inner, Keep kept_back)
+        : inner_(std::move(inner)), kept_back_(kept_back) {}
 
     Output on_view(const VerifierView& view) override {
         Output out = inner_->on_view(view);
-        std::erase_if(out.moves,
-                      [](const VerifierMove& move) { return std::holds_alternative<RevealVerdict>(move); });
+        std::erase_if(out.moves, kept_back_);
         return out;
     }
     void on_done(const VerifierResult& result) override { inner_->on_done(result); }
@@ -47,6 +50,76 @@ public:
 
 private:
     std::unique_ptr<Verifier> inner_;
+    Keep kept_back_;
+};
+
+/// Verdicts from a function instead of a replay. Disputes are left to the inner agent, which computes.
+class Reciter final : public Verifier {
+public:
+    using Root = std::function<std::optional<Hash32>(const AuditView&)>;
+    Reciter(std::unique_ptr<Verifier> inner, Root root, Hash32 secret, solver::PartyId address)
+        : inner_(std::move(inner)), root_(std::move(root)), secret_(secret), address_(address) {}
+
+    Output on_view(const VerifierView& view) override {
+        VerifierView idle = view;
+        idle.audits.clear();
+        Output out = inner_->on_view(idle);
+        for (const AuditView& seat : view.audits) {
+            const Hash32 salt = solver::verdict_salt(secret_, seat.id);
+            if (seat.may_commit && said_.count(seat.id) == 0) {
+                const std::optional<Hash32> root = root_(seat);
+                if (!root) continue;
+                said_[seat.id] = *root;
+                out.moves.push_back(
+                    CommitVerdict{seat.id, solver::verdict_commitment(*root, salt, address_, seat.id)});
+            }
+            if (seat.may_reveal && said_.count(seat.id) != 0 && revealed_.insert(seat.id).second)
+                out.moves.push_back(RevealVerdict{seat.id, said_[seat.id], salt});
+        }
+        for (const KeepView& kept : view.keep) {
+            if (kept.may_attest && attested_.insert({kept.task, kept.run, kept.index}).second)
+                out.moves.push_back(AttestRetention{kept.task, kept.run, kept.index});
+        }
+        return out;
+    }
+    void on_done(const VerifierResult& result) override { inner_->on_done(result); }
+    std::vector<std::string> take_problems() override { return inner_->take_problems(); }
+
+private:
+    std::unique_ptr<Verifier> inner_;
+    Root root_;
+    Hash32 secret_;
+    solver::PartyId address_;
+    std::map<std::uint64_t, Hash32> said_;  // By audit.
+    std::set<std::uint64_t> revealed_;
+    std::set<solver::CheckpointKey> attested_;
+};
+
+class FalseReporter final : public Verifier {
+public:
+    explicit FalseReporter(std::unique_ptr<Verifier> inner) : inner_(std::move(inner)) {}
+
+    Output on_view(const VerifierView& view) override {
+        Output out = inner_->on_view(view);
+        for (const AuditView& seat : view.audits) {
+            if (!seat.may_report) continue;
+            // Every kind, and tiles that do not exist.
+            constexpr solver::ReportKind kKinds[] = {solver::ReportKind::state, solver::ReportKind::data,
+                                                     solver::ReportKind::program};
+            const std::uint64_t turn = turn_++;
+            const solver::ReportKind kind = kKinds[turn % 3];
+            const std::uint64_t index = kind == solver::ReportKind::state ? seat.segment : 0;
+            out.moves.push_back(ReportUnavailable{kind, seat.terms.id, seat.run, index,
+                                                  static_cast<std::uint32_t>(turn % 5), turn % 2 * 1000});
+        }
+        return out;
+    }
+    void on_done(const VerifierResult& result) override { inner_->on_done(result); }
+    std::vector<std::string> take_problems() override { return inner_->take_problems(); }
+
+private:
+    std::unique_ptr<Verifier> inner_;
+    std::uint64_t turn_ = 0;
 };
 
 }  // namespace
@@ -59,6 +132,12 @@ std::string_view slug(VerifierFraud fraud) noexcept {
             return "copier";
         case VerifierFraud::never_reveals:
             return "never_reveals";
+        case VerifierFraud::guesser:
+            return "guesser";
+        case VerifierFraud::no_show:
+            return "no_show";
+        case VerifierFraud::false_reporter:
+            return "false_reporter";
     }
     return "unknown";
 }
@@ -80,16 +159,37 @@ solver::RunnerFactory accusing_runners() {
     };
 }
 
-std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, std::unique_ptr<Verifier> inner) {
+std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, const VerifierConfig& config,
+                                     std::unique_ptr<Verifier> inner) {
     switch (fraud) {
         case VerifierFraud::copier:
             return std::make_unique<Copier>(std::move(inner));
         case VerifierFraud::never_reveals:
-            return std::make_unique<NeverReveals>(std::move(inner));
+            return std::make_unique<Withholder>(std::move(inner), [](const VerifierMove& move) {
+                return std::holds_alternative<RevealVerdict>(move);
+            });
+        case VerifierFraud::no_show:
+            return std::make_unique<Withholder>(std::move(inner), [](const VerifierMove& move) {
+                return std::holds_alternative<CommitVerdict>(move);
+            });
+        case VerifierFraud::guesser:
+            return std::make_unique<Reciter>(
+                std::move(inner), [](const AuditView& seat) { return std::optional(seat.start_root); },
+                config.secret, config.address);
+        case VerifierFraud::false_reporter:
+            return std::make_unique<FalseReporter>(std::move(inner));
         case VerifierFraud::false_accuser:
             break;
     }
     return inner;
+}
+
+std::unique_ptr<Verifier> make_colluder(Whisper whisper, const VerifierConfig& config,
+                                        std::unique_ptr<Verifier> inner) {
+    auto root = [whisper = std::move(whisper)](const AuditView& seat) {
+        return whisper(seat.terms.id, seat.run, seat.segment + 1);
+    };
+    return std::make_unique<Reciter>(std::move(inner), std::move(root), config.secret, config.address);
 }
 
 }  // namespace retrace::verifier

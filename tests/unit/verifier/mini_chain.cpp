@@ -61,7 +61,7 @@ VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std
     config.address = address;
     config.beacon_length = 100;
     agent = std::make_unique<VerifierAgent>(config, *workshop, *store);
-    if (fraud) agent = make_fraud(*fraud, std::move(agent));
+    if (fraud) agent = make_fraud(*fraud, config, std::move(agent));
 }
 
 MiniChain::MiniChain(TinyTask& task, SolverParty& solver, std::vector<VerifierParty*> verifiers)

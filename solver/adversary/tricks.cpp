@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "solver/adversary/tricks.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "merkle/hash/sha256.hpp"
+#include "solver/commitments.hpp"
+
+namespace retrace::solver {
+namespace {
+
+constexpr std::array kTricks = {Trick::commit_early, Trick::withhold, Trick::wrong_tiles, Trick::flood,
+                                Trick::hide};
+constexpr std::size_t kFloodCalls = 12;  // In one view.
+
+class NothingServed final : public ArtifactSource {
+public:
+    Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("not served"); }
+    Result<StateRoots> state(const Hash32&) override { return error("not served"); }
+    Result<kernels::Tensor> tensor(const Hash32&) override { return error("not served"); }
+};
+
+class BitTurned final : public ArtifactSource {
+public:
+    explicit BitTurned(ArtifactSource& honest) : honest_(honest) {}
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
+        return honest_.program(root, limit);
+    }
+    Result<StateRoots> state(const Hash32& root) override { return honest_.state(root); }
+    Result<kernels::Tensor> tensor(const Hash32& root) override {
+        auto tensor = honest_.tensor(root);
+        if (tensor && !tensor->data.empty()) tensor->data.back() ^= 1;
+        return tensor;
+    }
+
+private:
+    ArtifactSource& honest_;
+};
+
+/// Whether a move commits to or opens a state after the first one of its run.
+bool about_trained_state(const SolverView& view, const SolverMove& move) {
+    const auto later = [&](std::uint64_t task, std::uint64_t index) {
+        return std::any_of(view.runs.begin(), view.runs.end(), [&](const RunView& run) {
+            return run.terms.id == task && index > run.first_state;
+        });
+    };
+    if (const auto* m = std::get_if<CommitCheckpoint>(&move)) return later(m->task, m->index);
+    if (const auto* m = std::get_if<OpenSegment>(&move)) return later(m->task, m->opening.index);
+    if (const auto* m = std::get_if<OpenRoots>(&move)) return later(m->task, m->openings.back().index);
+    return std::holds_alternative<RevealSegment>(move);
+}
+
+}  // namespace
+
+std::string_view slug(Trick trick) noexcept {
+    switch (trick) {
+        case Trick::commit_early:
+            return "commit_early";
+        case Trick::withhold:
+            return "withhold";
+        case Trick::wrong_tiles:
+            return "wrong_tiles";
+        case Trick::flood:
+            return "flood";
+        case Trick::hide:
+            return "hide";
+    }
+    return "unknown";
+}
+
+std::optional<Trick> parse_trick(std::string_view text) noexcept {
+    const auto found =
+        std::find_if(kTricks.begin(), kTricks.end(), [&](Trick trick) { return slug(trick) == text; });
+    if (found == kTricks.end()) return std::nullopt;
+    return *found;
+}
+
+Opening TrickyMoves::made_up(const RunView& run, std::uint64_t index) const {
+    const Hash32 root = merkle::Sha256()
+                            .update(view(std::string_view("no state of anything")))
+                            .update_u64(run.terms.id)
+                            .update_u64(index)
+                            .finish();
+    return {index, checkpoint_salt(secret_, run.terms.id, run.run, index), root};
+}
+
+void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& moves) const {
+    // The first state is the true one: a wrong one is seen by everybody at its opening.
+    if (run.may_commit && run.next_state > run.first_state) {
+        const Opening opening = made_up(run, run.next_state);
+        moves.push_back(CommitCheckpoint{
+            run.terms.id, run.run, run.next_state,
+            checkpoint_commitment(run.terms.id, run.run, opening.index, opening.salt, opening.root)});
+    }
+    for (const std::uint64_t index : run.open_segments)
+        if (index > run.first_state) moves.push_back(OpenSegment{run.terms.id, run.run, made_up(run, index)});
+    for (const std::uint64_t index : run.reveal_segments)
+        moves.push_back(RevealSegment{run.terms.id, run.run, made_up(run, index)});
+    for (const std::uint64_t index : run.open_roots)
+        if (index > run.first_state) moves.push_back(OpenRoots{run.terms.id, run.run, {made_up(run, index)}});
+}
+
+void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
+    if (trick_ == Trick::hide) {
+        std::erase_if(moves,
+                      [](const SolverMove& move) { return std::holds_alternative<AnswerReport>(move); });
+    } else if (trick_ == Trick::flood) {
+        for (const RunView& run : view.runs)
+            for (std::size_t i = 0; i < kFloodCalls; ++i)
+                moves.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
+    } else if (trick_ == Trick::commit_early) {
+        std::vector<SolverMove> honest;
+        for (const SolverMove& move : moves)
+            if (!about_trained_state(view, move)) honest.push_back(move);
+        moves = std::move(honest);
+        for (const RunView& run : view.runs) commit_early(run, moves);
+    }
+}
+
+std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest) {
+    if (trick == Trick::withhold || trick == Trick::hide) return std::make_unique<NothingServed>();
+    if (trick == Trick::wrong_tiles) return std::make_unique<BitTurned>(honest);
+    return nullptr;
+}
+
+}  // namespace retrace::solver

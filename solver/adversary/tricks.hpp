@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Solvers that cheat in what they send and serve rather than in what they compute; for simulation and tests.
+// Nothing of the product makes one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "solver/artifacts/artifact_source.hpp"
+#include "solver/chain_view.hpp"
+
+namespace retrace::solver {
+
+enum class Trick : std::uint8_t {
+    commit_early = 1,  ///< Commits to made-up states at once, and trains never.
+    withhold = 2,      ///< Serves nothing to anybody; answers only on the ledger.
+    wrong_tiles = 3,   ///< Serves tensors with one bit turned.
+    flood = 4,         ///< Works honestly and sends calls that are refused all the time.
+    hide = 5,          ///< Serves nothing and answers no report.
+};
+std::string_view slug(Trick trick) noexcept;
+std::optional<Trick> parse_trick(std::string_view text) noexcept;
+
+/// What a solver with this trick does instead of what its honest agent wants to send. `secret` makes the
+/// salts.
+class TrickyMoves {
+public:
+    TrickyMoves(Trick trick, const Hash32& secret) : trick_(trick), secret_(secret) {}
+    void filter(const SolverView& view, std::vector<SolverMove>& moves);
+
+private:
+    void commit_early(const RunView& run, std::vector<SolverMove>& moves) const;
+    Opening made_up(const RunView& run, std::uint64_t index) const;
+
+    Trick trick_;
+    Hash32 secret_;
+    std::uint64_t flooded_ = 0;
+};
+
+/// What others get from a solver with this trick; null: what it has. `honest` is that, and outlives the
+/// result.
+std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest);
+
+}  // namespace retrace::solver
