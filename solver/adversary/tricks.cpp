@@ -102,20 +102,18 @@ void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& move
 }
 
 void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
-    if (trick_ == Trick::hide) {
-        std::erase_if(moves,
-                      [](const SolverMove& move) { return std::holds_alternative<AnswerReport>(move); });
-    } else if (trick_ == Trick::flood) {
-        for (const RunView& run : view.runs)
-            for (std::size_t i = 0; i < kFloodCalls; ++i)
-                moves.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
-    } else if (trick_ == Trick::commit_early) {
-        std::vector<SolverMove> honest;
-        for (const SolverMove& move : moves)
-            if (!about_trained_state(view, move)) honest.push_back(move);
-        moves = std::move(honest);
-        for (const RunView& run : view.runs) commit_early(run, moves);
+    std::vector<SolverMove> kept;
+    for (const SolverMove& move : moves) {
+        const bool hidden = trick_ == Trick::hide && std::holds_alternative<AnswerReport>(move);
+        const bool replaced = trick_ == Trick::commit_early && about_trained_state(view, move);
+        if (!hidden && !replaced) kept.push_back(move);
     }
+    for (const RunView& run : view.runs) {
+        if (trick_ == Trick::commit_early) commit_early(run, kept);
+        for (std::size_t i = 0; trick_ == Trick::flood && i < kFloodCalls; ++i)
+            kept.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
+    }
+    moves = std::move(kept);
 }
 
 std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest) {

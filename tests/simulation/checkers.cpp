@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/checkers.hpp"
+
+#include <algorithm>
+
+#include "contracts/calls/encode.hpp"
+#include "contracts/invariants.hpp"
+#include "contracts/views/views.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+using contracts::AnyEvent;
+
+constexpr std::size_t kViolationsMax = 20;  // The first ones say what is wrong.
+
+}  // namespace
+
+void Checkers::report(std::string violation) {
+    if (verdicts_.violations.size() < kViolationsMax) verdicts_.violations.push_back(std::move(violation));
+}
+
+bool Checkers::honest(const ledger::Address& address) const {
+    const auto found = parties_.find(address);
+    return found != parties_.end() && found->second.honest;
+}
+
+const std::string& Checkers::name(const ledger::Address& address) const {
+    static const std::string kStranger = "a stranger";
+    const auto found = parties_.find(address);
+    return found == parties_.end() ? kStranger : found->second.name;
+}
+
+void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
+    if (const auto* slashed = std::get_if<contracts::Slashed>(&event)) {
+        slashed_[slashed->party][slashed->task] += slashed->amount;
+        if (!honest(slashed->party)) return;
+        ++verdicts_.honest_slashed;
+        report("honest " + name(slashed->party) + " lost stake: " + slashed->reason + " (task " +
+               std::to_string(slashed->task) + ")");
+    } else if (const auto* bid = std::get_if<contracts::BidForfeited>(&event)) {
+        if (honest(bid->bidder)) report("honest " + name(bid->bidder) + " lost the deposit of a bid");
+    } else if (const auto* left = std::get_if<contracts::VerifierLeft>(&event)) {
+        if (left->dropped && honest(left->verifier))
+            report("honest " + name(left->verifier) + " was dropped from the beacon");
+    } else if (const auto* ended = std::get_if<contracts::RunEnded>(&event)) {
+        constexpr auto kForfeited = static_cast<std::uint8_t>(market::RunState::forfeited);
+        if (ended->state == kForfeited && honest(ended->solver))
+            report("honest " + name(ended->solver) + " lost its run: " + ended->reason);
+    } else if (const auto* opened = std::get_if<contracts::DisputeOpened>(&event)) {
+        constexpr auto kInitial = static_cast<std::uint8_t>(market::DisputeKind::initial);
+        if (honest(opened->challenger) && opened->kind != kInitial)
+            accused_.insert({opened->task, opened->run, opened->segment});
+    } else if (const auto* assigned = std::get_if<contracts::TaskAssigned>(&event)) {
+        if (const auto run = views::run(view, assigned->task, assigned->run))
+            locked_[{assigned->task, assigned->run}] = run->locked;
+    }
+}
+
+void Checkers::check_disputes(const ledger::StateView& view, std::uint64_t height) {
+    for (const std::uint64_t count = views::dispute_count(view); disputes_seen_ < count;)
+        open_disputes_.insert(++disputes_seen_);
+    for (auto it = open_disputes_.begin(); it != open_disputes_.end();) {
+        const auto dispute = views::dispute(view, *it);
+        const std::string which = "dispute " + std::to_string(*it);
+        if (!dispute) {
+            report(which + " is gone");
+            it = open_disputes_.erase(it);
+            continue;
+        }
+        if (dispute->state != market::DisputeState::open) {
+            it = open_disputes_.erase(it);
+            continue;
+        }
+        const auto game = views::game(view, *it++);
+        if (!game || game->phase == verifier::Phase::decided)
+            report(which + " is open without a game to play");
+        else if (dispute->mover != static_cast<std::uint8_t>(game->mover))
+            report(which + " waits for another party than its game");
+        if (dispute->mover != 1 && dispute->mover != 2) report(which + " has not exactly one mover");
+        if (dispute->deadline < height) report(which + " is past its deadline");
+    }
+}
+
+void Checkers::check_stakes(const ledger::StateView& view) {
+    for (const auto& [address, party] : parties_) {
+        const market::Stake stake = views::stake(view, address);
+        if (stake.locked > stake.bonded) report(party.name + " has more stake locked than bonded");
+        if (!party.honest) continue;
+        ledger::U256& highest = bonded_[address];
+        if (stake.bonded < highest) report("the stake of honest " + party.name + " shrank");
+        highest = stake.bonded;
+    }
+}
+
+void Checkers::after_block(const ledger::Block& block, const ledger::StateView& view, bool deep) {
+    const auto see_all = [&](const std::vector<ledger::Log>& logs) {
+        for (const ledger::Log& log : logs)
+            if (const auto event = contracts::decode_any_event(log)) see(*event, view);
+    };
+    see_all(block.system_logs);
+    for (const ledger::Receipt& receipt : block.receipts) see_all(receipt.logs);
+    check_disputes(view, block.header.height);
+    check_stakes(view);
+    if (!deep) return;
+    std::vector<ledger::Address> addresses;
+    for (const auto& [address, party] : parties_) addresses.push_back(address);
+    if (const auto broken = contracts::deep_check(view, addresses)) report("invariant: " + *broken);
+}
+
+void Checkers::count_frauds(const ledger::StateView& view) {
+    std::set<SegmentId> checked;  // By an honest auditor that committed a verdict.
+    for (std::uint64_t id = 1; id <= views::audit_count(view); ++id) {
+        const auto audit = views::audit(view, id);
+        if (!audit) continue;
+        for (const market::Seat& seat : audit->seats) {
+            const bool committed = !seat.commitment.is_zero();
+            if (committed && honest(seat.auditor)) checked.insert({audit->task, audit->run, audit->segment});
+        }
+    }
+    checked.insert(accused_.begin(), accused_.end());
+    for (const SegmentId& segment : checked) {
+        const auto& [task, run_index, index] = segment;
+        const auto run = views::run(view, task, run_index);
+        const auto start = views::checkpoint(view, task, run_index, index);
+        const auto end = views::checkpoint(view, task, run_index, index + 1);
+        const auto& truth = truth_[task];
+        const bool opened = start && end && start->opened && end->opened && index + 1 < truth.size();
+        const bool wrong_by_truth = opened && start->root == truth[index] && end->root != truth[index + 1];
+        if (!run || (!wrong_by_truth && accused_.count(segment) == 0)) continue;
+        ++verdicts_.frauds_audited;
+        const bool lost = run->state == market::RunState::forfeited &&
+                          slashed_[run->solver][task] >= locked_[{task, run_index}];
+        if (lost)
+            ++verdicts_.frauds_convicted;
+        else
+            report("the wrong segment " + std::to_string(index) + " of task " + std::to_string(task) +
+                   " run " + std::to_string(run_index) + " by " + name(run->solver) +
+                   " was audited and not convicted");
+    }
+}
+
+/// What verified segments and settled tasks promise.
+void Checkers::check_outcomes(const ledger::StateView& view) {
+    for (std::uint64_t id = 1; id <= views::task_count(view); ++id) {
+        const auto task = views::task(view, id);
+        if (!task) continue;
+        const auto& truth = truth_[id];
+        // What an honest solver was paid for is right to the last bit.
+        for (std::uint32_t index = 0; index < task->runs; ++index) {
+            const auto run = views::run(view, id, index);
+            if (!run || !honest(run->solver) || run->paid == run->first_state) continue;
+            const auto first = views::checkpoint(view, id, index, run->first_state);
+            const auto last = views::checkpoint(view, id, index, run->paid);
+            const bool from_truth =
+                first && run->first_state < truth.size() && first->root == truth[run->first_state];
+            if (from_truth && last && run->paid < truth.size() && last->root != truth[run->paid])
+                report("honest " + name(run->solver) + " was paid for another state than the true one");
+        }
+    }
+}
+
+void Checkers::at_end(const ledger::StateView& view, std::uint64_t height, bool done) {
+    if (!done) {
+        std::string stuck;
+        for (const std::uint64_t id : views::active_tasks(view)) {
+            const auto task = views::task(view, id);
+            stuck += " " + std::to_string(id) + " (" +
+                     std::string(task ? market::slug(task->state) : std::string_view("?")) + ")";
+        }
+        report("at height " + std::to_string(height) + " these tasks have not ended:" + stuck);
+    }
+    for (const auto& [address, party] : parties_) {
+        if (done && !views::stake(view, address).locked.is_zero())
+            report("all tasks ended and stake of " + party.name + " is still locked");
+    }
+    count_frauds(view);
+    check_outcomes(view);
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// What must hold after every block of every run, whatever anybody does.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "contracts/calls/events.hpp"
+#include "ledger/block/block.hpp"
+#include "ledger/state/view.hpp"
+#include "market/params.hpp"
+
+namespace retrace::sim {
+
+/// A party as the checkers know it.
+struct Watched {
+    std::string name;
+    bool honest = true;
+};
+
+struct Verdicts {
+    std::vector<std::string> violations;  ///< Sentences, in order of finding.
+    std::uint64_t honest_slashed = 0;
+    std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker,
+    std::uint64_t frauds_convicted = 0;  ///< and those of them whose solver lost its whole lock.
+};
+
+class Checkers {
+public:
+    Checkers(std::map<ledger::Address, Watched> parties, const market::Params& params)
+        : parties_(std::move(parties)), params_(params) {}
+
+    /// Right roots of the states of a task.
+    void set_truth(std::uint64_t task, std::vector<Hash32> roots) { truth_[task] = std::move(roots); }
+
+    /// `deep`: the walk through all records too.
+    void after_block(const ledger::Block& block, const ledger::StateView& view, bool deep);
+    /// `done`: every task ended in time.
+    void at_end(const ledger::StateView& view, std::uint64_t height, bool done);
+    void report(std::string violation);
+
+    const Verdicts& verdicts() const noexcept { return verdicts_; }
+
+private:
+    void see(const contracts::AnyEvent& event, const ledger::StateView& view);
+    void check_disputes(const ledger::StateView& view, std::uint64_t height);
+    void check_stakes(const ledger::StateView& view);
+    void count_frauds(const ledger::StateView& view);
+    void check_outcomes(const ledger::StateView& view);
+    bool honest(const ledger::Address& address) const;
+    const std::string& name(const ledger::Address& address) const;
+
+    using SegmentId = std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>;
+    using RunId = std::pair<std::uint64_t, std::uint32_t>;
+
+    std::map<ledger::Address, Watched> parties_;
+    const market::Params& params_;
+    std::map<std::uint64_t, std::vector<Hash32>> truth_;
+    std::map<ledger::Address, ledger::U256> bonded_;  ///< Of honest parties, at its highest.
+    std::set<std::uint64_t> open_disputes_;
+    std::uint64_t disputes_seen_ = 0;
+    std::set<SegmentId> accused_;           ///< By an honest party, whose replay ended in another root.
+    std::map<RunId, ledger::U256> locked_;  ///< Of each run, at its start.
+    std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.
+    Verdicts verdicts_;
+};
+
+}  // namespace retrace::sim

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The chain as the parties meet it: the real ledger on a store in memory, the real mempool, and proposers
+// that take turns, one of which may be malicious. Consensus itself is not modelled: a block is final at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "ledger/chain/chain.hpp"
+#include "ledger/mempool/mempool.hpp"
+#include "ledger/storage/fault_store.hpp"
+#include "tests/simulation/random.hpp"
+
+namespace retrace::sim {
+
+/// What a malicious proposer does in its own blocks, a third of all; it cannot touch the others'.
+enum class ProposerFraud : std::uint8_t {
+    none = 0,
+    censor = 1,  ///< Leaves out what honest parties send.
+    delay = 2,   ///< Proposes nothing at all.
+};
+std::string_view slug(ProposerFraud fraud) noexcept;
+
+struct HostOptions {
+    ProposerFraud proposer = ProposerFraud::none;
+    std::set<ledger::Address> victims;  ///< Of the censor.
+    unsigned crash_permille = 0;        ///< Of blocks whose write fails or tears, and the node restarts.
+};
+
+class Host {
+public:
+    /// `executor` outlives the host.
+    Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions options,
+         Random random);
+
+    const ledger::Chain& chain() const noexcept { return *chain_; }
+    /// A transaction arrives; empty: taken, else the refusal.
+    std::string take(View raw);
+    /// Makes the next block and commits it, through as many crashes as there are. A sentence when the node
+    /// came back with another history than it had.
+    struct Made {
+        std::shared_ptr<const ledger::Block> block;
+        unsigned crashes = 0;
+        std::string violation;
+    };
+    Made produce();
+
+private:
+    bool open_with_fault();
+    std::vector<Bytes> choose();
+
+    ledger::Genesis genesis_;
+    const ledger::TxExecutor& executor_;
+    HostOptions options_;
+    Random random_;
+    ledger::MemoryStore disk_;
+    std::unique_ptr<ledger::FaultStore> store_;
+    std::unique_ptr<ledger::Chain> chain_;
+    std::unique_ptr<ledger::Mempool> pool_;
+};
+
+}  // namespace retrace::sim

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// retrace-sim: plays seeds of the simulation, one with its trace or many with a summary.
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "tests/simulation/batch.hpp"
+
+namespace retrace::sim {
+namespace {
+
+constexpr const char* kUsage =
+    "usage: retrace-sim --seed S                     plays one run and prints its trace\n"
+    "       retrace-sim --seeds N [--first-seed S]   plays N runs and prints a summary\n"
+    "options:\n"
+    "  --json             nothing but one JSON object on standard output\n"
+    "  --threads N        (default: as many as the machine has)\n"
+    "  --quiet            with --seed: the outcome without the trace\n"
+    "  --sabotage RULE    break a rule on purpose, to see a checker report it:\n"
+    "                     slash_honest, mint, two_movers, stall, acquit\n"
+    "exit status: 0 nothing was violated, 1 something was, 2 wrong usage\n";
+
+struct Arguments {
+    std::optional<std::uint64_t> seed, seeds;
+    std::uint64_t first_seed = 1, threads = 0;
+    bool json = false, quiet = false;
+    Sabotage sabotage = Sabotage::none;
+};
+
+bool read_number(std::string_view text, std::uint64_t& out) {
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+    return failure == std::errc() && end == text.data() + text.size();
+}
+
+std::optional<Arguments> read(int count, char** words) {
+    Arguments out;
+    for (int i = 1; i < count; ++i) {
+        const std::string_view word = words[i];
+        if (word == "--json") {
+            out.json = true;
+            continue;
+        }
+        if (word == "--quiet") {
+            out.quiet = true;
+            continue;
+        }
+        if (i + 1 >= count) return std::nullopt;
+        const std::string_view value = words[++i];
+        std::uint64_t number = 0;
+        const bool is_number = read_number(value, number);
+        if (word == "--sabotage") {
+            const auto sabotage = parse_sabotage(value);
+            if (!sabotage) return std::nullopt;
+            out.sabotage = *sabotage;
+        } else if (!is_number) {
+            return std::nullopt;
+        } else if (word == "--seed") {
+            out.seed = number;
+        } else if (word == "--seeds") {
+            out.seeds = number;
+        } else if (word == "--first-seed") {
+            out.first_seed = number;
+        } else if (word == "--threads" && number <= 1024) {
+            out.threads = number;
+        } else {
+            return std::nullopt;
+        }
+    }
+    if (out.seed.has_value() == out.seeds.has_value()) return std::nullopt;
+    return out;
+}
+
+void print_outcome(const Outcome& outcome) {
+    for (const std::string& violation : outcome.verdicts.violations)
+        std::printf("VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed),
+                    violation.c_str());
+}
+
+int play_one(const Arguments& arguments, const Catalogue& catalogue) {
+    RunOptions options;
+    options.sabotage = arguments.sabotage;
+    if (!arguments.json && !arguments.quiet)
+        options.sink = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
+    const Outcome outcome = play(*arguments.seed, random_scenario(*arguments.seed), catalogue, options);
+    Summary summary;
+    summary.add(outcome);
+    if (arguments.json) {
+        std::printf("%s\n", to_json(summary).c_str());
+    } else {
+        print_outcome(outcome);
+        std::printf(
+            "seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
+            static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
+            static_cast<unsigned long long>(outcome.transactions),
+            static_cast<unsigned long long>(outcome.verdicts.frauds_convicted),
+            static_cast<unsigned long long>(outcome.verdicts.frauds_audited),
+            to_hex(view(outcome.trace_hash)).c_str());
+    }
+    return summary.good() ? 0 : 1;
+}
+
+int play_many(const Arguments& arguments, const Catalogue& catalogue) {
+    std::vector<std::uint64_t> seeds;
+    for (std::uint64_t i = 0; i < *arguments.seeds; ++i) seeds.push_back(arguments.first_seed + i);
+    const auto tell = [&](const Outcome& outcome) {
+        if (!arguments.json) print_outcome(outcome);
+    };
+    const Summary summary =
+        run_seeds(seeds, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
+    if (arguments.json) {
+        std::printf("%s\n", to_json(summary).c_str());
+    } else {
+        std::printf(
+            "%llu runs, %llu violations, %llu honest parties slashed, %llu of %llu audited frauds "
+            "convicted\n",
+            static_cast<unsigned long long>(summary.runs),
+            static_cast<unsigned long long>(summary.violations),
+            static_cast<unsigned long long>(summary.honest_slashed),
+            static_cast<unsigned long long>(summary.frauds_convicted),
+            static_cast<unsigned long long>(summary.frauds_audited));
+        for (const std::uint64_t seed : summary.failed_seeds)
+            std::printf("again: retrace-sim --seed %llu\n", static_cast<unsigned long long>(seed));
+    }
+    return summary.good() ? 0 : 1;
+}
+
+int run(int count, char** words) {
+    const auto arguments = read(count, words);
+    if (!arguments) {
+        std::fputs(kUsage, stderr);
+        return 2;
+    }
+    name_seed_on_abort();
+    const Catalogue catalogue = make_catalogue();
+    return arguments->seed ? play_one(*arguments, catalogue) : play_many(*arguments, catalogue);
+}
+
+}  // namespace
+}  // namespace retrace::sim
+
+int main(int count, char** words) {
+    return retrace::sim::run(count, words);
+}

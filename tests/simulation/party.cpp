@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/party.hpp"
+
+#include "merkle/base/ensure.hpp"
+#include "merkle/hash/sha256.hpp"
+#include "tests/simulation/disk.hpp"
+
+namespace retrace::sim {
+namespace {
+
+constexpr std::uint64_t kTip = 1'000'000'000;
+constexpr std::uint64_t kGas = 5'000'000;
+constexpr std::uint64_t kRepeatBlocks = 2;  // A node offers what is in no block again,
+constexpr std::size_t kPendingMax = 400;    // up to so many at a time.
+constexpr Millis kWorkMin = 50, kWorkMax = 1200;
+
+ledger::SecretKey key_of(const std::string& name) {
+    const Hash32 seed =
+        merkle::sha256({view(std::string_view("simulated key")), view(std::string_view(name))});
+    auto key = ledger::SecretKey::from_bytes(view(seed));
+    ensure(key.has_value(), "a hash is a key");
+    return std::move(*key);
+}
+
+}  // namespace
+
+ledger::Address party_address(const std::string& name) {
+    return key_of(name).address();
+}
+
+Party::Party(World& world, NodeId id, std::string name, bool honest)
+    : world_(world),
+      id_(id),
+      name_(std::move(name)),
+      honest_(honest),
+      key_(key_of(name_)),
+      address_(key_.address()),
+      random_(world.random.fork(name_)) {
+    world_.trace.name(address_, name_);
+}
+
+Hash32 Party::secret() const {
+    return merkle::sha256({view(std::string_view("simulated secret")), view(std::string_view(name_))});
+}
+
+void Party::power_on() {
+    up_ = true;
+    boot();
+}
+
+void Party::plan_crash(Millis from, Millis until) {
+    crashes_.emplace_back(from, until);
+    world_.clock.at(from, [this] { crash(); });
+    world_.clock.at(until, [this] {
+        if (up_) return;
+        power_on();
+        say("is up again");
+    });
+}
+
+void Party::crash() {
+    crashes_.pop_front();
+    up_ = busy_ = false;
+    ++incarnation_;
+    jobs_.clear();
+    pending_.clear();
+    view_.reset();
+    halt();
+    say("crashes");
+}
+
+void Party::start_job() {
+    if (busy_ || jobs_.empty()) return;
+    busy_ = true;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    const Millis end = world_.clock.now() + random_.between(kWorkMin, kWorkMax);
+    if (!crashes_.empty() && crashes_.front().first < end) {
+        // The power goes before it is done: what it wrote is there in part, and nobody is told.
+        const DiskImage before = image_of(disk());
+        (void)job.run();
+        tear(disk(), before, random_);
+        return;
+    }
+    const std::function<void()> tell = job.run();
+    world_.clock.at(end, [this, tell, incarnation = incarnation_] {
+        if (incarnation != incarnation_) return;
+        busy_ = false;
+        tell();
+        start_job();
+    });
+}
+
+void Party::on_notice(std::uint64_t height) {
+    if (!up_ || height <= height_) return;
+    const ledger::Chain& chain = world_.host.chain();
+    if (height == chain.height()) {
+        view_ = chain.view();
+    } else {
+        auto view = chain.view_at(height);
+        ensure(view.has_value(), "a recent state is kept");
+        view_ = std::move(*view);
+    }
+    height_ = height;
+    resend(*view_, height);
+    act(*view_, height);
+}
+
+void Party::send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value,
+                 bool force) {
+    if (!view_ || pending_.size() >= kPendingMax) return;
+    if (!force) {
+        ledger::BlockContext block;
+        block.height = height_ + 1;
+        block.chain_id = kChainId;
+        const auto tried = world_.executor.view_call(*view_, block, {address_, to, value, data, kGas});
+        if (!tried.ok) return say(std::string(what) + " is not sent: " + tried.revert_reason);
+    }
+    ledger::Transaction tx;
+    tx.chain_id = kChainId;
+    tx.nonce = next_nonce_++;
+    tx.tip_cap = kTip;
+    tx.fee_cap = world_.host.chain().next_base_fee() * ledger::U256(4) + tx.tip_cap;
+    tx.gas_limit = kGas;
+    tx.to = to;
+    tx.value = value;
+    tx.data = std::move(data);
+    const ledger::TxPtr signed_tx = ledger::sign_tx(std::move(tx), key_);
+    pending_.push_back({signed_tx->tx.nonce, signed_tx->raw, height_});
+    say(what);
+    transmit(signed_tx->raw);
+}
+
+void Party::transmit(const Bytes& raw) {
+    const auto arrival = world_.network.send(id_, kHostNode, world_.clock.now());
+    if (arrival) world_.clock.at(*arrival, [this, raw] { (void)world_.host.take(raw); });
+}
+
+void Party::resend(const ledger::StateView& view, std::uint64_t height) {
+    const std::uint64_t nonce = view.account(address_).nonce;
+    std::erase_if(pending_, [&](const Pending& tx) { return tx.nonce < nonce; });
+    for (Pending& tx : pending_) {
+        if (height < tx.sent_height + kRepeatBlocks) continue;
+        tx.sent_height = height;
+        transmit(tx.raw);
+    }
+    if (pending_.empty()) next_nonce_ = nonce;
+}
+
+}  // namespace retrace::sim

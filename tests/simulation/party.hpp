@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// What every simulated party has: an account, a machine that may go off in the middle of its work, a disk
+// that stays, and a line to the chain through the network.
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "contracts/calls/encode.hpp"
+#include "solver/agent/work.hpp"
+#include "tests/simulation/world.hpp"
+
+namespace retrace::sim {
+
+/// The account of a party follows from its name.
+ledger::Address party_address(const std::string& name);
+
+class Party {
+public:
+    Party(World& world, NodeId id, std::string name, bool honest);
+    virtual ~Party() = default;
+    Party(const Party&) = delete;
+    Party& operator=(const Party&) = delete;
+
+    const std::string& name() const noexcept { return name_; }
+    const ledger::Address& address() const noexcept { return address_; }
+    NodeId id() const noexcept { return id_; }
+    bool honest() const noexcept { return honest_; }
+    bool up() const noexcept { return up_; }
+    /// What others may fetch from it; null: nothing.
+    virtual solver::ArtifactSource* shelf() { return nullptr; }
+
+    void power_on();
+    /// At `from` all memory is lost, a write in progress tears; at `until` it starts again.
+    void plan_crash(Millis from, Millis until);
+    /// The news of block `height` arrives.
+    void on_notice(std::uint64_t height);
+
+protected:
+    virtual void boot() = 0;  ///< Memory is empty, the disk is as it was left.
+    virtual void halt() = 0;  ///< Memory is lost.
+    virtual void act(const ledger::StateView& view, std::uint64_t height) = 0;
+
+    World& world() noexcept { return world_; }
+    std::filesystem::path disk() const { return world_.folder / name_; }
+    Hash32 secret() const;
+    void say(std::string_view what) { world_.trace.say(world_.clock.now(), name_, what); }
+
+    /// Signs and sends, unless the rules would refuse it in the present view (`force`: even then).
+    template <class Call>
+    void call(std::string_view what, const Call& content, const ledger::U256& value = {},
+              bool force = false) {
+        send(what, contracts::address_of(Call::kContract), contracts::calldata(content), value, force);
+    }
+    /// A long computation: one at a time; urgent ones first.
+    template <class Result>
+    void work(solver::WorkOrder<Result> order, std::function<void(const Result&)> done, bool urgent = false) {
+        Job job{std::move(order.what), [run = std::move(order.run), done = std::move(done)] {
+                    return [result = run(), done] { done(result); };
+                }};
+        urgent ? jobs_.push_front(std::move(job)) : jobs_.push_back(std::move(job));
+        start_job();
+    }
+
+private:
+    struct Job {
+        std::string what;
+        std::function<std::function<void()>()> run;  ///< Returns what is to be told when it is done.
+    };
+    struct Pending {
+        std::uint64_t nonce = 0;
+        Bytes raw;
+        std::uint64_t sent_height = 0;
+    };
+    void send(std::string_view what, const ledger::Address& to, Bytes data, const ledger::U256& value,
+              bool force);
+    void transmit(const Bytes& raw);
+    void resend(const ledger::StateView& view, std::uint64_t height);
+    void start_job();
+    void crash();
+
+    World& world_;
+    NodeId id_;
+    std::string name_;
+    bool honest_;
+    ledger::SecretKey key_;
+    ledger::Address address_;
+    Random random_;
+    bool up_ = false, busy_ = false;
+    std::uint64_t incarnation_ = 0;  ///< What was begun in an earlier one is never told.
+    std::deque<std::pair<Millis, Millis>> crashes_;
+    std::deque<Job> jobs_;
+    std::deque<Pending> pending_;
+    std::uint64_t next_nonce_ = 0, height_ = 0;
+    std::shared_ptr<const ledger::StateView> view_;
+};
+
+}  // namespace retrace::sim

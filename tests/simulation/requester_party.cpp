@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/requester_party.hpp"
+
+#include "kernels/contract.hpp"
+#include "market/escrow.hpp"
+#include "merkle/base/ensure.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+
+constexpr std::uint64_t kAskBlocks = 6;
+constexpr std::uint64_t kReplayBlocks = 10;
+
+}  // namespace
+
+std::string_view slug(RequesterFraud fraud) noexcept {
+    switch (fraud) {
+        case RequesterFraud::none:
+            return "honest";
+        case RequesterFraud::withdraw:
+            return "withdraw";
+        case RequesterFraud::impossible:
+            return "impossible";
+        case RequesterFraud::no_upload:
+            return "no_upload";
+        case RequesterFraud::disappear:
+            return "disappear";
+    }
+    return "unknown";
+}
+
+RequesterParty::RequesterParty(World& world, NodeId id, std::string name, std::vector<Order> orders)
+    : Party(world, id, std::move(name), true), orders_(std::move(orders)) {}
+
+market::TaskSpec RequesterParty::spec_of(const Order& order) {
+    const TaskKind& kind = world().catalogue[order.kind];
+    market::TaskSpec spec;
+    spec.name = kind.name;
+    spec.program_root = kind.program->root();
+    spec.program_bytes = kind.program_bytes.size();
+    spec.init_root = kind.init->root();
+    spec.data_roots = kind.data_roots;
+    spec.steps = order.steps;
+    spec.interval = order.interval;
+    spec.seed = order.seed;
+    spec.contract_hash = kernels::contract_hash();
+    spec.price_ceiling = ledger::U256(10 * market::kMilli);
+    spec.audit_bp = order.audit_bp;
+    spec.auditors = order.auditors;
+    spec.replicas = order.replicas;
+    spec.replay_blocks = kReplayBlocks;
+    spec.finish_blocks = 600;
+    if (order.fraud == RequesterFraud::impossible)
+        spec.program_root = merkle::sha256(retrace::view(std::string_view("no program")));
+    if (order.fraud == RequesterFraud::no_upload)
+        spec.data_roots.front() = merkle::sha256(retrace::view(std::string_view("no data")));
+    return spec;
+}
+
+void RequesterParty::post(const Order& order) {
+    const market::TaskSpec spec = spec_of(order);
+    const auto escrow = market::escrow_of(spec, world().params);
+    ensure(escrow.has_value(), "the simulation's prices are small");
+    call(
+        "posts a task of " + world().catalogue[order.kind].name + " (" + std::string(slug(order.fraud)) + ")",
+        contracts::PostTask{spec}, escrow->total());
+    if (order.fraud == RequesterFraud::no_upload) return;
+    const TaskKind& kind = world().catalogue[order.kind];
+    world().uploads.programs[spec.program_root] =
+        order.fraud == RequesterFraud::impossible ? Bytes{1, 2, 3} : kind.program_bytes;
+    world().uploads.programs[spec.init_root] = kind.init_bytes;
+    for (std::size_t i = 0; i < kind.data.size(); ++i)
+        world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
+}
+
+bool RequesterParty::posted_all(const ledger::StateView& view) const {
+    return views::task_count(view) >= orders_.size();
+}
+
+bool RequesterParty::has_model(const ledger::StateView& view, const market::Task& task,
+                               const market::TaskSpec& spec) {
+    NetworkSource source(world(), id());
+    const TaskKind* kind = nullptr;
+    for (const TaskKind& candidate : world().catalogue)
+        if (candidate.program->root() == spec.program_root) kind = &candidate;
+    if (kind == nullptr) return false;
+    for (const std::uint32_t run : task.active) {
+        const auto last = views::checkpoint(view, task.id, run, spec.segments());
+        if (last && last->opened &&
+            solver::fetch_state(source, *kind->program, last->root, spec.steps, world().pool))
+            return true;
+    }
+    return false;
+}
+
+void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
+                            const Order& order) {
+    const auto task = views::task(view, id);
+    const auto spec = world().immutable.spec(view, id);
+    if (!task || !spec || task->requester != address()) return;
+    if (height < tried_height_[id] + kAskBlocks) return;
+    if (order.fraud == RequesterFraud::withdraw && task->state == market::TaskState::bidding) {
+        tried_height_[id] = height;
+        // Not always in the first auction: a successor's can be cancelled too.
+        if ((order.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
+        return;
+    }
+    if (order.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
+    tried_height_[id] = height;
+    if (has_model(view, *task, *spec)) {
+        call("accepts the model", contracts::AcceptModel{id});
+    } else if (!task->active.empty()) {
+        constexpr auto kModel = static_cast<std::uint8_t>(market::ReportKind::model);
+        call("reports the model as not served",
+             contracts::ReportUnavailable{kModel, id, task->active.front(), spec->segments(), 0, 0},
+             world().params.report_fee);
+    }
+}
+
+void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
+    // One at a time, so that tasks are numbered as orders are.
+    if (sent_ < orders_.size() && views::task_count(view) == sent_ && height >= orders_[sent_].at_height)
+        post(orders_[sent_++]);
+    for (std::size_t i = 0; i < sent_; ++i) follow(view, height, i + 1, orders_[i]);
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// A requester: posts tasks, uploads what they need, takes the model; or does not.
+#pragma once
+
+#include "tests/simulation/party.hpp"
+
+namespace retrace::sim {
+
+enum class RequesterFraud : std::uint8_t {
+    none = 0,
+    withdraw = 1,    ///< Cancels whenever the rules allow it.
+    impossible = 2,  ///< Posts a program that is none.
+    no_upload = 3,   ///< Posts, and uploads nothing.
+    disappear = 4,   ///< Uploads, and is never seen again.
+};
+std::string_view slug(RequesterFraud fraud) noexcept;
+
+/// A task to be posted.
+struct Order {
+    std::size_t kind = 0;  ///< In the catalogue.
+    std::uint64_t steps = 8, interval = 2, seed = 1;
+    std::uint16_t audit_bp = 2500;
+    std::uint8_t auditors = 2, replicas = 1;
+    std::uint64_t at_height = 25;
+    RequesterFraud fraud = RequesterFraud::none;
+};
+
+class RequesterParty final : public Party {
+public:
+    RequesterParty(World& world, NodeId id, std::string name, std::vector<Order> orders);
+
+    /// All orders are in blocks.
+    bool posted_all(const ledger::StateView& view) const;
+
+private:
+    void boot() override {}
+    void halt() override {}
+    void act(const ledger::StateView& view, std::uint64_t height) override;
+    market::TaskSpec spec_of(const Order& order);
+    void post(const Order& order);
+    void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const Order& order);
+    bool has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec);
+
+    std::vector<Order> orders_;
+    std::size_t sent_ = 0;
+    std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: when it last asked for the model.
+};
+
+}  // namespace retrace::sim

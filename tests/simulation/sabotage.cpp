@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/sabotage.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "contracts/disputes/cases.hpp"
+#include "contracts/effects.hpp"
+#include "contracts/invariants.hpp"
+#include "contracts/staking/stakes.hpp"
+#include "contracts/views/views.hpp"
+#include "ledger/state/supply.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+
+constexpr std::array kSabotages = {Sabotage::none,       Sabotage::slash_honest, Sabotage::mint,
+                                   Sabotage::two_movers, Sabotage::stall,        Sabotage::acquit};
+
+template <class Act>
+void for_open_disputes(const ledger::State& state, Act act) {
+    for (std::uint64_t id = 1; id <= views::dispute_count(state); ++id) {
+        const auto dispute = views::dispute(state, id);
+        if (dispute && dispute->state == market::DisputeState::open) act(*dispute);
+    }
+}
+
+/// Stake that nobody paid for.
+void grow_stake(ledger::State& state, const ledger::Address& party) {
+    market::Stake stake = views::stake(state, party);
+    stake.bonded += ledger::U256(1);
+    contracts::store(state, contracts::keys::stake(party), stake);
+}
+
+}  // namespace
+
+std::string_view slug(Sabotage sabotage) noexcept {
+    switch (sabotage) {
+        case Sabotage::none:
+            return "none";
+        case Sabotage::slash_honest:
+            return "slash_honest";
+        case Sabotage::mint:
+            return "mint";
+        case Sabotage::two_movers:
+            return "two_movers";
+        case Sabotage::stall:
+            return "stall";
+        case Sabotage::acquit:
+            return "acquit";
+    }
+    return "unknown";
+}
+
+std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept {
+    const auto found = std::find_if(kSabotages.begin(), kSabotages.end(),
+                                    [&](Sabotage sabotage) { return slug(sabotage) == text; });
+    if (found == kSabotages.end()) return std::nullopt;
+    return *found;
+}
+
+ledger::CallResult WatchedExecutor::call(ledger::State& state, const ledger::BlockContext& block,
+                                         const ledger::Call& call) const {
+    return rules_.call(state, block, call);
+}
+
+void WatchedExecutor::break_disputes(ledger::State& state) const {
+    for_open_disputes(state, [&](market::Dispute dispute) {
+        dispute.mover = 3;
+        contracts::store(state, contracts::keys::dispute(dispute.id), dispute);
+    });
+}
+
+std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state,
+                                                      const ledger::BlockContext& block) const {
+    const bool broken = block.height >= height_;
+    if (broken && sabotage_ == Sabotage::stall) return {};
+    std::vector<ledger::Log> logs = rules_.begin_block(state, block);
+    if (!broken) return logs;
+    const auto params = views::params(state);
+    contracts::Effects fx{state, *params, block.height, {}};
+    switch (sabotage_) {
+        case Sabotage::slash_honest:
+            if (block.height % 50 == 0)
+                contracts::slash_available(fx, victim_, ledger::U256(market::kMilli),
+                                           contracts::SlashReason::beacon_missed);
+            break;
+        case Sabotage::mint:
+            if (block.height % 50 == 0) grow_stake(state, victim_);
+            break;
+        case Sabotage::two_movers:
+            break_disputes(state);
+            break;
+        case Sabotage::acquit:
+            for_open_disputes(
+                state, [&](const market::Dispute& dispute) { contracts::withdraw_dispute(fx, dispute.id); });
+            break;
+        default:
+            break;
+    }
+    logs.insert(logs.end(), fx.logs.begin(), fx.logs.end());
+    return logs;
+}
+
+void WatchedExecutor::check_invariants(const ledger::StateView& before, const ledger::State& after) const {
+    if (broken_) return;
+    broken_ = contracts::broken_invariant(before, after);
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// The contracts as the simulation runs them: what would abort a node is written down instead, and a rule can
+// be broken on purpose to show that the checkers see it.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "contracts/executor.hpp"
+
+namespace retrace::sim {
+
+enum class Sabotage : std::uint8_t {
+    none = 0,
+    slash_honest = 1,  ///< A party that did nothing wrong loses stake.
+    mint = 2,          ///< Stake comes from nowhere.
+    two_movers = 3,    ///< A dispute waits for both of its sides.
+    stall = 4,         ///< What is due does not happen.
+    acquit = 5,        ///< Every dispute is withdrawn instead of decided.
+};
+std::string_view slug(Sabotage sabotage) noexcept;
+std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept;
+
+class WatchedExecutor final : public ledger::TxExecutor {
+public:
+    /// From block `height` on the rule is broken; `victim` is who loses under slash_honest.
+    WatchedExecutor(Sabotage sabotage, std::uint64_t height) : sabotage_(sabotage), height_(height) {}
+    void set_victim(const ledger::Address& victim) { victim_ = victim; }
+    /// The first invariant that did not hold, taken once.
+    std::optional<std::string> take_broken() const { return std::exchange(broken_, std::nullopt); }
+
+    bool is_contract(const ledger::Address& address) const override { return rules_.is_contract(address); }
+    ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
+                            const ledger::Call& call) const override;
+    ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
+                                 const ledger::Call& call) const override {
+        return rules_.view_call(view, block, call);
+    }
+    std::vector<ledger::Log> begin_block(ledger::State& state,
+                                         const ledger::BlockContext& block) const override;
+    void genesis(ledger::State& state, View config) const override { rules_.genesis(state, config); }
+    void check_invariants(const ledger::StateView& before, const ledger::State& after) const override;
+
+private:
+    void break_disputes(ledger::State& state) const;
+
+    contracts::Executor rules_;
+    Sabotage sabotage_;
+    std::uint64_t height_;
+    ledger::Address victim_;
+    mutable std::optional<std::string> broken_;  // One thread executes.
+};
+
+}  // namespace retrace::sim

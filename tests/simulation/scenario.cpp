@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/scenario.hpp"
+
+#include <algorithm>
+
+#include "kernels/contract.hpp"
+
+namespace retrace::sim {
+namespace {
+
+constexpr std::uint64_t kStakeCoins = 50;
+// Outages of one party: shorter than the bound, and far enough apart to catch up in between.
+constexpr Millis kOutageMax = 5 * kBlockMillis, kCalmMin = 45 * kBlockMillis, kCalmMax = 160 * kBlockMillis;
+constexpr Millis kOutagesUntil = 900 * kBlockMillis;
+
+ledger::U256 coins(std::uint64_t count) {
+    return ledger::U256(count) * ledger::U256(1000 * market::kMilli);
+}
+
+SolverRole honest_solver() {
+    SolverRole role;
+    role.stake = coins(kStakeCoins);
+    return role;
+}
+VerifierRole honest_verifier() {
+    VerifierRole role;
+    role.stake = coins(kStakeCoins);
+    return role;
+}
+
+std::vector<Outage> random_outages(Random& random, std::size_t parties) {
+    std::vector<Outage> out;
+    for (std::size_t party = 0; party < parties; ++party) {
+        if (random.chance(300)) continue;  // Some have a quiet time.
+        for (Millis at = random.between(20 * kBlockMillis, kCalmMax); at < kOutagesUntil;
+             at += random.between(kCalmMin, kCalmMax)) {
+            const Millis until = at + random.between(200, kOutageMax);
+            // Requesters have nothing at stake and are not restarted.
+            out.push_back({party, party != 0 && random.chance(500), at, until});
+            at = until;
+        }
+    }
+    return out;
+}
+
+Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers) {
+    Order order;
+    order.kind = random.below(3);
+    order.interval = random.between(1, 3);
+    order.steps = order.interval * random.between(2, 5) + random.below(order.interval);
+    order.seed = random.below(1000);
+    constexpr std::uint16_t kAuditShares[] = {500, 2500, 10000};
+    order.audit_bp = random.pick(kAuditShares);
+    order.auditors = static_cast<std::uint8_t>(random.between(1, 3));
+    order.replicas = random.chance(150) ? static_cast<std::uint8_t>(std::min<std::size_t>(solvers, 3)) : 1;
+    order.at_height = at_height;
+    if (random.chance(200)) {
+        constexpr RequesterFraud kFrauds[] = {RequesterFraud::withdraw, RequesterFraud::impossible,
+                                              RequesterFraud::no_upload, RequesterFraud::disappear};
+        order.fraud = random.pick(kFrauds);
+    }
+    return order;
+}
+
+}  // namespace
+
+market::Params simulated_params() {
+    market::Params p;
+    p.contract_hash = kernels::contract_hash();
+    p.developer_chain = true;
+    p.epoch_blocks = 16;
+    p.bid_blocks = 12;
+    p.reveal_blocks = 20;
+    p.accept_blocks = 24;
+    p.checkpoint_blocks = 40;
+    p.open_blocks = 24;
+    p.verdict_blocks = 24;
+    p.reveal_segment_blocks = 24;
+    p.reveal_verdict_blocks = 24;
+    p.challenge_blocks = 24;
+    p.deliver_blocks = 40;
+    p.answer_blocks = 24;
+    p.unbond_blocks = 2'000;
+    p.move_blocks = 8;
+    p.moves = 30;
+    return p;
+}
+
+const std::vector<std::string>& solver_names() {
+    static const std::vector<std::string> kNames = {"ulp",
+                                                    "skip_steps",
+                                                    "wrong_data",
+                                                    "data_order",
+                                                    "stale_checkpoint",
+                                                    "hyper_parameter",
+                                                    "silent",
+                                                    "commit_early",
+                                                    "withhold",
+                                                    "wrong_tiles",
+                                                    "flood",
+                                                    "hide",
+                                                    "lie_steps",
+                                                    "lie_state",
+                                                    "lie_trace",
+                                                    "lie_tiles",
+                                                    "lie_links",
+                                                    "lie_tile",
+                                                    "lie_header",
+                                                    "stop_in_dispute"};
+    return kNames;
+}
+
+const std::vector<std::string>& verifier_names() {
+    static const std::vector<std::string> kNames = {"false_accuser", "copier",  "never_reveals",
+                                                    "guesser",       "no_show", "false_reporter",
+                                                    "colluder",      "griefer"};
+    return kNames;
+}
+
+std::optional<SolverRole> solver_named(std::string_view name) {
+    SolverRole role = honest_solver();
+    if (name == "honest") return role;
+    role.price_bp = 7000;  // Wins against honest ones.
+    role.fraud = solver::parse_fraud(name);
+    role.trick = solver::parse_trick(name);
+    role.lie = verifier::parse_game_lie(name);
+    if (role.lie) role.fraud = solver::Fraud::ulp;  // Lies about something that is wrong.
+    if (role.honest()) return std::nullopt;
+    return role;
+}
+
+std::optional<VerifierRole> verifier_named(std::string_view name) {
+    VerifierRole role = honest_verifier();
+    if (name == "honest") return role;
+    role.fraud = verifier::parse_verifier_fraud(name);
+    role.colludes = name == "colluder";
+    role.griefs = name == "griefer";
+    if (role.honest()) return std::nullopt;
+    return role;
+}
+
+std::optional<RequesterFraud> requester_named(std::string_view name) {
+    for (const auto fraud : {RequesterFraud::none, RequesterFraud::withdraw, RequesterFraud::impossible,
+                             RequesterFraud::no_upload, RequesterFraud::disappear})
+        if (slug(fraud) == name) return fraud;
+    return std::nullopt;
+}
+
+std::optional<ProposerFraud> proposer_named(std::string_view name) {
+    for (const auto fraud : {ProposerFraud::none, ProposerFraud::censor, ProposerFraud::delay})
+        if (slug(fraud) == name) return fraud;
+    return std::nullopt;
+}
+
+Scenario calm_scenario() {
+    Scenario out;
+    out.network.loss_permille = 0;
+    out.solvers.assign(2, honest_solver());
+    out.verifiers.assign(3, honest_verifier());
+    out.orders.assign(1, Order{});
+    return out;
+}
+
+Scenario random_scenario(std::uint64_t seed) {
+    Random random(seed ^ 0x5ce7a210u);
+    Scenario out;
+    out.solvers.push_back(honest_solver());
+    for (std::uint64_t more = random.between(1, 3); more > 0; --more) {
+        SolverRole role = honest_solver();
+        if (random.chance(700)) role = *solver_named(random.pick(solver_names()));
+        if (random.chance(500)) role.segment = random.below(5);
+        if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two at once.
+        role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
+        out.solvers.push_back(role);
+    }
+    out.verifiers.assign(2, honest_verifier());
+    for (std::uint64_t more = random.between(1, 3); more > 0; --more) {
+        VerifierRole role = honest_verifier();
+        if (random.chance(700)) role = *verifier_named(random.pick(verifier_names()));
+        role.stake = coins(random.between(20, 100));
+        out.verifiers.push_back(role);
+    }
+    std::uint64_t at = random.between(40, 60);
+    for (std::uint64_t more = random.between(1, 2); more > 0; --more) {
+        out.orders.push_back(random_order(random, at, out.solvers.size()));
+        at += random.below(60);
+    }
+    out.network.delay_max = random.between(100, 1100);
+    out.network.loss_permille = static_cast<unsigned>(random.below(80));
+    constexpr ProposerFraud kProposers[] = {ProposerFraud::none, ProposerFraud::none, ProposerFraud::censor,
+                                            ProposerFraud::delay};
+    out.proposer = random.pick(kProposers);
+    if (random.chance(300)) out.node_crash_permille = 20;
+    if (random.chance(800)) out.outages = random_outages(random, out.parties());
+    return out;
+}
+
+std::string Scenario::describe() const {
+    std::string out = "solvers:";
+    for (const SolverRole& role : solvers) out += " " + role.describe();
+    out += "; verifiers:";
+    for (const VerifierRole& role : verifiers) out += " " + role.describe();
+    out += "; proposer: " + std::string(slug(proposer)) + "; tasks:";
+    for (const Order& order : orders) {
+        out += " [" + std::to_string(order.steps) + " steps, " + std::to_string(order.interval) +
+               " a segment, replicas " + std::to_string(order.replicas) + ", audited " +
+               std::to_string(order.audit_bp) + " bp by " + std::to_string(order.auditors) + ", requester " +
+               std::string(slug(order.fraud)) + "]";
+    }
+    return out + "; outages: " + std::to_string(outages.size());
+}
+
+}  // namespace retrace::sim

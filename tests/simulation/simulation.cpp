@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/simulation.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace fs = std::filesystem;
+namespace views = contracts::views;
+
+constexpr std::uint64_t kCoins = 100'000;
+constexpr std::uint64_t kSettleBlocks = 12;  // After the last task's end: what is still under way arrives.
+constexpr std::uint64_t kDeepEvery = 8;      // The walk through all records, in blocks.
+
+/// All that belongs to one run.
+class Play {
+public:
+    Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options);
+    Outcome run();
+
+private:
+    struct Cast {
+        std::string name;
+        ledger::Address address;
+        bool honest = true;
+    };
+    ledger::Genesis genesis(const std::vector<Cast>& cast) const;
+    void add_parties();
+    void plan_outages();
+    void produce();
+    void tell(std::uint64_t height);
+    void set_truths(const ledger::StateView& view);
+    void count_fees(const ledger::Block& block);
+    Outcome outcome() const;
+    bool all_ended(const ledger::StateView& view) const;
+
+    std::uint64_t seed_;
+    const Scenario& scenario_;
+    market::Params params_;
+    WatchedExecutor executor_;
+    Random random_;
+    std::vector<Cast> cast_;
+    std::unique_ptr<World> world_;
+    std::unique_ptr<Checkers> checkers_;
+    RequesterParty* requester_ = nullptr;
+    std::map<std::uint64_t, std::vector<Hash32>> truths_;
+    std::map<ledger::Address, ledger::U256> fees_;
+    std::uint64_t ended_height_ = 0, transactions_ = 0;
+    bool over_ = false;
+};
+
+std::vector<std::string> names_of(const Scenario& scenario) {
+    std::vector<std::string> names{"requester"};
+    for (std::size_t i = 0; i < scenario.solvers.size(); ++i) names.push_back("solver" + std::to_string(i));
+    for (std::size_t i = 0; i < scenario.verifiers.size(); ++i)
+        names.push_back("verifier" + std::to_string(i));
+    return names;
+}
+
+Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
+           const RunOptions& options)
+    : seed_(seed),
+      scenario_(scenario),
+      params_(simulated_params()),
+      executor_(options.sabotage, options.sabotage_height),
+      random_(seed) {
+    const auto names = names_of(scenario);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const bool solver = i >= 1 && i <= scenario.solvers.size();
+        const bool honest = i == 0 || (solver ? scenario.solvers[i - 1].honest()
+                                              : scenario.verifiers[i - 1 - scenario.solvers.size()].honest());
+        cast_.push_back({names[i], party_address(names[i]), honest});
+    }
+    HostOptions host;
+    host.proposer = scenario.proposer;
+    host.crash_permille = scenario.node_crash_permille;
+    std::map<ledger::Address, Watched> watched;
+    for (const Cast& member : cast_) {
+        if (member.honest) host.victims.insert(member.address);
+        watched[member.address] = {member.name, member.honest};
+    }
+    executor_.set_victim(cast_[1 + scenario.solvers.size()].address);
+    world_ = std::make_unique<World>(random_, catalogue, params_, genesis(cast_), executor_, std::move(host),
+                                     scenario.network, options.sink, options.folder);
+    checkers_ = std::make_unique<Checkers>(std::move(watched), params_);
+    world_->trace.say(0, "seed " + std::to_string(seed), scenario.describe());
+    add_parties();
+    plan_outages();
+}
+
+ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
+    ledger::Genesis out;
+    out.chain_id = kChainId;
+    out.gas_limit = 20'000'000'000;
+    for (const Cast& member : cast) out.alloc[member.address] = initial_coins();
+    out.contracts = market::encode(params_);
+    return out;
+}
+
+void Play::add_parties() {
+    World& world = *world_;
+    NodeId id = 1;
+    auto requester = std::make_unique<RequesterParty>(world, id, cast_[0].name, scenario_.orders);
+    requester_ = requester.get();
+    world.parties.push_back(std::move(requester));
+    for (const SolverRole& role : scenario_.solvers) {
+        ++id;
+        world.parties.push_back(std::make_unique<SolverParty>(world, id, cast_[id - 1].name, role));
+    }
+    for (const VerifierRole& role : scenario_.verifiers) {
+        ++id;
+        world.parties.push_back(std::make_unique<VerifierParty>(world, id, cast_[id - 1].name, role));
+    }
+    for (const auto& party : world.parties) party->power_on();
+}
+
+void Play::plan_outages() {
+    for (const Outage& outage : scenario_.outages) {
+        Party& party = *world_->parties[outage.party];
+        if (outage.crash)
+            party.plan_crash(outage.from, outage.until);
+        else
+            world_->network.cut(party.id(), outage.from, outage.until);
+    }
+}
+
+bool Play::all_ended(const ledger::StateView& view) const {
+    return requester_->posted_all(view) && views::active_tasks(view).empty();
+}
+
+void Play::set_truths(const ledger::StateView& view) {
+    for (std::uint64_t id = truths_.size() + 1; id <= views::task_count(view); ++id) {
+        const Order& order = scenario_.orders[id - 1];
+        truths_[id] =
+            true_roots(world_->catalogue[order.kind], order.steps, order.interval, order.seed, world_->pool);
+        checkers_->set_truth(id, truths_[id]);
+    }
+}
+
+void Play::count_fees(const ledger::Block& block) {
+    for (std::size_t i = 0; i < block.txs.size(); ++i) {
+        ++transactions_;
+        if (block.txs[i].tx == nullptr) continue;
+        const ledger::Receipt& receipt = block.receipts[i];
+        fees_[block.txs[i].tx->sender] += receipt.effective_gas_price * ledger::U256(receipt.gas_used);
+    }
+}
+
+void Play::tell(std::uint64_t height) {
+    World& world = *world_;
+    for (const auto& party : world.parties) {
+        const auto arrival = world.network.send(kHostNode, party->id(), world.clock.now());
+        if (!arrival) continue;
+        world.clock.at(*arrival, [&party, height] { party->on_notice(height); });
+    }
+}
+
+void Play::produce() {
+    World& world = *world_;
+    const Host::Made made = world.host.produce();
+    const ledger::Block& block = *made.block;
+    const std::uint64_t height = block.header.height;
+    if (made.crashes != 0) world.trace.say(world.clock.now(), "node", "crashes while it writes a block");
+    if (!made.violation.empty()) checkers_->report(made.violation);
+    for (const ledger::Log& log : block.system_logs) world.trace.log(world.clock.now(), height, log);
+    for (const ledger::Receipt& receipt : block.receipts) {
+        for (const ledger::Log& log : receipt.logs) world.trace.log(world.clock.now(), height, log);
+        if (!receipt.success) world.trace.say(world.clock.now(), "refused", receipt.revert_reason);
+    }
+    count_fees(block);
+    const auto view = world.host.chain().view();
+    set_truths(*view);
+    checkers_->after_block(block, *view, height % kDeepEvery == 0);
+    if (const auto broken = executor_.take_broken()) checkers_->report("invariant: " + *broken);
+    tell(height);
+    if (ended_height_ == 0 && all_ended(*view)) ended_height_ = height;
+    const bool violated = !checkers_->verdicts().violations.empty();  // Nothing after it says more.
+    const bool at_end =
+        height >= scenario_.blocks_max || (ended_height_ != 0 && height >= ended_height_ + kSettleBlocks);
+    over_ = violated || at_end;
+    if (at_end && !violated) checkers_->at_end(*view, height, ended_height_ != 0);
+    if (!over_) world.clock.after(kBlockMillis, [this] { produce(); });
+}
+
+Outcome Play::outcome() const {
+    Outcome out;
+    out.seed = seed_;
+    out.verdicts = checkers_->verdicts();
+    out.trace_hash = world_->trace.hash();
+    out.trace_lines = world_->trace.lines();
+    out.height = world_->host.chain().height();
+    out.transactions = transactions_;
+    const auto view = world_->host.chain().view();
+    for (const Cast& member : cast_) {
+        Outcome::Balance& balance = out.balances[member.name];
+        balance.coins = ledger::balance_of(*view, member.address);
+        const market::Stake stake = views::stake(*view, member.address);
+        balance.bonded = stake.bonded;
+        const auto fees = fees_.find(member.address);
+        if (fees != fees_.end()) balance.fees = fees->second;
+    }
+    for (std::uint64_t id = 1; id <= views::task_count(*view); ++id) {
+        const auto task = views::task(*view, id);
+        if (!task) continue;
+        Outcome::TaskEnd end;
+        end.state = task->state;
+        end.true_root = truths_.at(id).back();
+        for (std::uint32_t index = 0; index < task->runs; ++index) {
+            end.runs.push_back(views::run(*view, id, index).value());
+            const auto last = views::checkpoint(*view, id, index, truths_.at(id).size() - 1);
+            if (last && last->opened) end.final_root = last->root;
+        }
+        out.tasks.push_back(std::move(end));
+    }
+    for (std::uint64_t id = 1; id <= views::dispute_count(*view); ++id)
+        out.disputes.push_back(views::dispute(*view, id).value());
+    return out;
+}
+
+Outcome Play::run() {
+    world_->clock.at(kBlockMillis, [this] { produce(); });
+    while (!over_ && world_->clock.step()) {
+    }
+    return outcome();
+}
+
+}  // namespace
+
+ledger::U256 initial_coins() {
+    return ledger::U256(kCoins) * ledger::U256(1000 * market::kMilli);
+}
+
+fs::path scratch_folder() {
+    static std::atomic<std::uint64_t> count{0};
+    std::error_code failure;
+    const fs::path shared = "/dev/shm";
+    const bool in_memory = fs::is_directory(shared, failure) && ::access(shared.c_str(), W_OK) == 0;
+    const fs::path base = in_memory ? shared : fs::temp_directory_path();
+    return base / ("retrace-sim-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+}
+
+Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
+             const RunOptions& options) {
+    RunOptions own = options;
+    if (own.folder.empty()) own.folder = scratch_folder();
+    Outcome outcome;
+    {
+        Play run(seed, scenario, catalogue, own);
+        outcome = run.run();
+    }
+    std::error_code ignored;
+    fs::remove_all(own.folder, ignored);
+    return outcome;
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// One run: a scenario played to its end on virtual time, watched by the checkers.
+#pragma once
+
+#include "tests/simulation/checkers.hpp"
+#include "tests/simulation/scenario.hpp"
+
+namespace retrace::sim {
+
+struct Outcome {
+    std::uint64_t seed = 0;
+    Verdicts verdicts;
+    Hash32 trace_hash;
+    std::uint64_t height = 0, trace_lines = 0, transactions = 0;
+
+    /// For tests of single adversaries: what is on the chain at the end, by party name.
+    struct Balance {
+        ledger::U256 coins, bonded, slashed;  ///< Coins: all that it has but its stake.
+        ledger::U256 fees;                    ///< Paid for gas, over the whole run.
+    };
+    std::map<std::string, Balance> balances;
+    struct TaskEnd {
+        market::TaskState state{};
+        std::vector<market::Run> runs;
+        Hash32 final_root, true_root;  ///< Of the last run's last state, zero if never opened.
+    };
+    std::vector<TaskEnd> tasks;
+    std::vector<market::Dispute> disputes;
+
+    bool good() const { return verdicts.violations.empty(); }
+};
+
+struct RunOptions {
+    Sabotage sabotage = Sabotage::none;
+    std::uint64_t sabotage_height = 60;
+    Trace::Sink sink;              ///< Gets each line of the trace.
+    std::filesystem::path folder;  ///< Where the parties' disks may be; made and removed by the run.
+};
+
+/// What a party begins with.
+ledger::U256 initial_coins();
+
+/// Plays it. The same arguments give the same outcome, on any machine and beside any other run.
+Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
+             const RunOptions& options);
+
+/// A folder in memory where the machine has one, for `RunOptions::folder`.
+std::filesystem::path scratch_folder();
+
+}  // namespace retrace::sim

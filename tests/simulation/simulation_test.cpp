@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Whole runs: one seed is one run, and the checkers can fail.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/simulation/batch.hpp"
+
+namespace retrace::sim {
+namespace {
+
+const Catalogue& catalogue() {
+    static const Catalogue made = make_catalogue();
+    return made;
+}
+
+std::vector<std::uint64_t> numbers(std::uint64_t first, std::uint64_t count) {
+    std::vector<std::uint64_t> out;
+    for (std::uint64_t i = 0; i < count; ++i) out.push_back(first + i);
+    return out;
+}
+
+TEST(Simulation, one_seed_is_one_run) {
+    for (const std::uint64_t seed : {1, 5, 9, 12}) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        std::string first, second;
+        RunOptions options;
+        options.sink = [&](const std::string& line) { first += line; };
+        const Outcome a = play(seed, random_scenario(seed), catalogue(), options);
+        options.sink = [&](const std::string& line) { second += line; };
+        const Outcome b = play(seed, random_scenario(seed), catalogue(), options);
+        EXPECT_EQ(a.trace_hash, b.trace_hash);
+        EXPECT_EQ(first, second);
+        EXPECT_EQ(a.height, b.height);
+        EXPECT_GT(a.trace_lines, 50u);
+    }
+}
+
+TEST(Simulation, the_number_of_threads_changes_nothing) {
+    std::vector<Hash32> one, three;
+    const auto keep = [](std::vector<Hash32>& into) {
+        return [&into](const Outcome& outcome) { into.push_back(outcome.trace_hash); };
+    };
+    const Summary a = run_seeds(numbers(1, 8), catalogue(), Sabotage::none, 1, keep(one));
+    const Summary b = run_seeds(numbers(1, 8), catalogue(), Sabotage::none, 3, keep(three));
+    EXPECT_EQ(one, three);
+    EXPECT_EQ(to_json(a), to_json(b));
+}
+
+TEST(Simulation, an_undisturbed_task_is_settled_with_the_true_model) {
+    for (std::size_t kind = 0; kind < catalogue().size(); ++kind) {
+        Scenario scenario = calm_scenario();
+        scenario.orders[0].kind = kind;
+        const Outcome outcome = play(1, scenario, catalogue(), {});
+        EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
+        ASSERT_EQ(outcome.tasks.size(), 1u);
+        EXPECT_EQ(outcome.tasks[0].state, market::TaskState::settled);
+        EXPECT_EQ(outcome.tasks[0].final_root, outcome.tasks[0].true_root);
+        EXPECT_THAT(outcome.disputes, ::testing::IsEmpty());
+    }
+}
+
+/// Which seeds a broken rule is seen in, and in what words.
+struct Broken {
+    Sabotage sabotage;
+    const char* words;
+};
+class Checker : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(Checker, sees_a_broken_rule) {
+    RunOptions options;
+    options.sabotage = GetParam().sabotage;
+    // A fraud that is disputed, so that there is something to break.
+    Scenario scenario = calm_scenario();
+    scenario.solvers.push_back(*solver_named("ulp"));
+    scenario.blocks_max = 900;
+    const Outcome broken = play(3, scenario, catalogue(), options);
+    ASSERT_FALSE(broken.good());
+    EXPECT_THAT(broken.verdicts.violations, ::testing::Contains(::testing::HasSubstr(GetParam().words)));
+    const Outcome whole = play(3, scenario, catalogue(), {});
+    EXPECT_THAT(whole.verdicts.violations, ::testing::IsEmpty());
+    EXPECT_EQ(whole.verdicts.frauds_audited, 1u);
+    EXPECT_EQ(whole.verdicts.frauds_convicted, 1u);
+    Summary summary;
+    summary.add(broken);
+    EXPECT_EQ(summary.failed_seeds, std::vector<std::uint64_t>{3});
+    EXPECT_FALSE(summary.good());
+    EXPECT_EQ(summary.honest_slashed > 0, GetParam().sabotage == Sabotage::slash_honest);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, Checker,
+                         ::testing::Values(Broken{Sabotage::slash_honest, "honest verifier0 lost stake"},
+                                           Broken{Sabotage::mint, "holds the sum of its records"},
+                                           Broken{Sabotage::two_movers, "not exactly one mover"},
+                                           Broken{Sabotage::stall, "have not ended"},
+                                           Broken{Sabotage::acquit, "was audited and not convicted"}),
+                         [](const auto& info) { return std::string(slug(info.param.sabotage)); });
+
+TEST(Summary, is_one_json_object) {
+    Summary summary;
+    EXPECT_EQ(to_json(summary),
+              "{\"runs\":0,\"violations\":0,\"honest_slashed\":0,\"frauds_audited\":0,"
+              "\"frauds_convicted\":0,\"failed_seeds\":[]}");
+    summary.failed_seeds = {3, 14};
+    EXPECT_THAT(to_json(summary), ::testing::EndsWith("\"failed_seeds\":[3,14]}"));
+}
+
+/// Every seed that ever failed, one a line; '#' begins a remark.
+TEST(Simulation, seeds_that_failed_once_fail_no_more) {
+    std::ifstream in(RETRACE_FAILED_SEEDS);
+    ASSERT_TRUE(in);
+    std::vector<std::uint64_t> seeds;
+    for (std::string line; std::getline(in, line);) {
+        if (line.empty() || line[0] == '#') continue;
+        seeds.push_back(std::stoull(line));
+    }
+    const Summary summary = run_seeds(seeds, catalogue(), Sabotage::none, 0, [](const Outcome& outcome) {
+        EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty()) << "seed " << outcome.seed;
+    });
+    EXPECT_EQ(summary.runs, seeds.size());
+}
+
+}  // namespace
+}  // namespace retrace::sim

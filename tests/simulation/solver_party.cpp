@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/solver_party.hpp"
+
+#include "market/auction.hpp"
+#include "market/odds.hpp"
+#include "merkle/base/ensure.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+
+constexpr std::uint64_t kResendBlocks = 5;
+
+}  // namespace
+
+std::string SolverRole::describe() const {
+    std::string out;
+    const auto add = [&](std::string_view word) {
+        if (!out.empty()) out += "+";
+        out += word;
+    };
+    if (fraud) add(solver::slug(*fraud));
+    if (trick) add(solver::slug(*trick));
+    if (lie) add(verifier::slug(*lie));
+    return out.empty() ? "honest" : out;
+}
+
+SolverParty::SolverParty(World& world, NodeId id, std::string name, SolverRole role)
+    : Party(world, id, std::move(name), role.honest()), role_(std::move(role)) {
+    if (role_.fraud == solver::Fraud::silent) silence_.emplace();
+    if (role_.trick) tricks_.emplace(*role_.trick, secret());
+}
+
+void SolverParty::boot() {
+    auto memory = std::make_unique<Memory>();
+    auto store = solver::CheckpointStore::open(disk());
+    ensure(store.has_value(), "a checkpoint store opens after any crash");
+    memory->store = std::move(*store);
+    memory->shelf = std::make_unique<StoreShelf>(*memory->store, world().pool);
+    if (role_.trick) memory->tricky_shelf = solver::tricky_shelf(*role_.trick, *memory->shelf);
+    memory->source = std::make_unique<NetworkSource>(world(), id());
+    auto runners = solver::honest_runners();
+    if (role_.fraud)
+        runners = [role = role_](const solver::TaskTerms& terms, const kernels::Program& program,
+                                 kernels::Inputs inputs, kernels::ThreadPool& pool) {
+            return solver::make_fraud(*role.fraud, terms.schedule, program, std::move(inputs), pool,
+                                      role.segment);
+        };
+    memory->workshop = std::make_unique<solver::Workshop>(*memory->source, world().pool, std::move(runners));
+    solver::SolverConfig config;
+    config.secret = secret();
+    config.resend_blocks = kResendBlocks;
+    memory->agent =
+        std::make_unique<solver::SolverAgent>(std::move(config), *memory->workshop, *memory->store);
+    memory->desk = std::make_unique<verifier::Desk>(
+        *memory->workshop, [agent = memory->agent.get()](const verifier::DisputeView& view) {
+            return agent->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
+        });
+    memory->disputes = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->desk);
+    memory_ = std::move(memory);
+}
+
+void SolverParty::halt() {
+    memory_.reset();
+    enrolled_height_ = 0;
+}
+
+solver::ArtifactSource* SolverParty::shelf() {
+    if (!memory_) return nullptr;
+    if (memory_->tricky_shelf) return memory_->tricky_shelf.get();
+    return memory_->shelf.get();
+}
+
+std::optional<Hash32> SolverParty::root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {
+    if (!memory_) return std::nullopt;
+    const auto commitment = memory_->store->commitment({task, run, index});
+    if (!commitment) return std::nullopt;
+    return commitment->root;
+}
+
+void SolverParty::enroll(const ledger::StateView& view, std::uint64_t height) {
+    if (enrolled_height_ != 0 && height < enrolled_height_ + kResendBlocks) return;
+    enrolled_height_ = height;
+    const auto bonded = views::stake(view, address()).bonded;
+    if (bonded.is_zero())
+        call("deposits", contracts::Deposit{}, role_.stake);
+    else
+        call("registers as solver", contracts::RegisterSolver{"sim://" + name(), 0});
+}
+
+node::Quote SolverParty::quote(const ledger::StateView& view, const market::TaskSpec& spec) const {
+    const auto price = ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
+    const auto params = views::params(view);
+    const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
+    if (!floor || views::stake(view, address()).available() < *floor) return {std::nullopt, "stake too low"};
+    return {price, {}};
+}
+
+void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
+    if (!views::solver(view, address())) return enroll(view, height);
+    const node::Pricing pricing = [&](std::uint64_t, const market::TaskSpec& spec) {
+        return quote(view, spec);
+    };
+    const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
+    solver::SolverAgent::Output out = memory_->agent->on_view(seen);
+    if (silence_) silence_->filter(seen, out.moves);
+    if (tricks_) tricks_->filter(seen, out.moves);
+    make_moves(view, seen, std::move(out.moves));
+    if (out.work) {
+        work<solver::SolverResult>(std::move(*out.work), [this](const solver::SolverResult& result) {
+            memory_->agent->on_done(result);
+            for (const std::string& problem : memory_->agent->take_problems()) say(problem);
+        });
+    }
+    play(view, height);
+}
+
+void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
+    const auto disputes = node::dispute_views(view, address(), world().immutable);
+    verifier::DisputeAgent::Output out = memory_->disputes->on_view(height, disputes);
+    for (const verifier::PlayMove& move : out.moves) {
+        std::optional<Bytes> bytes = move.move;
+        for (const verifier::DisputeView& dispute : disputes) {
+            if (role_.lie && dispute.id == move.dispute)
+                bytes = verifier::tell(*role_.lie, dispute.game, move.move);
+        }
+        if (bytes)
+            call("moves in dispute " + std::to_string(move.dispute),
+                 contracts::PlayMove{move.dispute, *bytes});
+    }
+    if (out.work) {
+        const auto done = [this](const verifier::Answer& answer) {
+            memory_->disputes->on_done(answer);
+            for (const std::string& problem : memory_->disputes->take_problems()) say(problem);
+        };
+        work<verifier::Answer>(std::move(*out.work), done, true);
+    }
+}
+
+void SolverParty::send_bid(const ledger::StateView& view, const solver::CommitBid& bid) {
+    const auto task = views::task(view, bid.task);
+    const auto spec = views::spec(view, bid.task);
+    const auto price = spec ? quote(view, *spec).price : std::nullopt;
+    if (!task || !price) return;
+    const SealedBid sealed =
+        bids_.try_emplace({bid.task, bid.round}, SealedBid{*price, task->reveal_end + spec->finish_blocks})
+            .first->second;
+    const Hash32 commitment =
+        market::bid_commitment(bid.task, bid.round, sealed.price, sealed.finish, bid.salt, address());
+    call("bids", contracts::CommitBid{bid.task, commitment}, world().params.bid_deposit);
+}
+
+void SolverParty::make_moves(const ledger::StateView& view, const solver::SolverView&,
+                             std::vector<solver::SolverMove> moves) {
+    const bool force = role_.trick == solver::Trick::flood;
+    for (const solver::SolverMove& move : moves) {
+        if (const auto* m = std::get_if<solver::CommitBid>(&move)) {
+            send_bid(view, *m);
+        } else if (const auto* m = std::get_if<solver::RevealBid>(&move)) {
+            const auto sealed = bids_.find({m->task, m->round});
+            if (sealed != bids_.end())
+                call("reveals its bid",
+                     contracts::RevealBid{m->task, sealed->second.price, sealed->second.finish, m->salt});
+        } else if (const auto* m = std::get_if<solver::AcceptData>(&move)) {
+            call("accepts the data", contracts::AcceptData{m->task});
+        } else if (const auto* m = std::get_if<solver::Decline>(&move)) {
+            call("declines: " + m->reason, contracts::DeclineTask{m->task});
+        } else if (const auto* m = std::get_if<solver::CommitCheckpoint>(&move)) {
+            call("commits checkpoint " + std::to_string(m->index),
+                 contracts::CommitCheckpoint{m->task, m->run, m->index, m->commitment}, {}, force);
+        } else if (const auto* m = std::get_if<solver::OpenSegment>(&move)) {
+            call("opens segment " + std::to_string(m->opening.index),
+                 contracts::OpenSegment{m->task, m->run, m->opening.index, m->opening.salt, m->opening.root});
+        } else if (const auto* m = std::get_if<solver::RevealSegment>(&move)) {
+            call("reveals the end of segment " + std::to_string(m->opening.index - 1),
+                 contracts::RevealSegment{m->task, m->run, m->opening.index - 1, m->opening.salt,
+                                          m->opening.root});
+        } else if (const auto* m = std::get_if<solver::OpenRoots>(&move)) {
+            for (const solver::Opening& opening : m->openings)
+                call("opens state " + std::to_string(opening.index),
+                     contracts::OpenRoots{m->task, m->run, opening.index, {opening.salt}, {opening.root}});
+        } else if (const auto* m = std::get_if<solver::AnswerReport>(&move)) {
+            call("answers report " + std::to_string(m->report),
+                 contracts::AnswerUnavailable{m->report, m->answer});
+        }
+    }
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// A solver: the product's agents on a simulated machine, and what an adversary changes about them.
+#pragma once
+
+#include "solver/adversary/silence.hpp"
+#include "solver/adversary/tricks.hpp"
+#include "solver/agent/agent.hpp"
+#include "tests/simulation/party.hpp"
+#include "tests/simulation/shelf.hpp"
+#include "verifier/adversary/game_lies.hpp"
+#include "verifier/agent/dispute_agent.hpp"
+
+namespace retrace::sim {
+
+struct SolverRole {
+    std::optional<solver::Fraud> fraud;
+    std::optional<std::uint64_t> segment;  ///< Where the fraud is; the last if none is named.
+    std::optional<solver::Trick> trick;
+    std::optional<verifier::GameLie> lie;
+    ledger::U256 stake;
+    std::uint64_t price_bp = 8000;  ///< Of a task's ceiling.
+
+    bool honest() const { return !fraud && !trick && !lie; }
+    std::string describe() const;
+};
+
+class SolverParty final : public Party {
+public:
+    SolverParty(World& world, NodeId id, std::string name, SolverRole role);
+
+    solver::ArtifactSource* shelf() override;
+    const SolverRole& role() const noexcept { return role_; }
+    /// What it tells an accomplice: the root that it has for a state.
+    std::optional<Hash32> root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const;
+
+private:
+    void boot() override;
+    void halt() override;
+    void act(const ledger::StateView& view, std::uint64_t height) override;
+    void enroll(const ledger::StateView& view, std::uint64_t height);
+    node::Quote quote(const ledger::StateView& view, const market::TaskSpec& spec) const;
+    void play(const ledger::StateView& view, std::uint64_t height);
+    void make_moves(const ledger::StateView& view, const solver::SolverView& seen,
+                    std::vector<solver::SolverMove> moves);
+    void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
+
+    /// Lost in a crash.
+    struct Memory {
+        std::unique_ptr<solver::CheckpointStore> store;
+        std::unique_ptr<StoreShelf> shelf;
+        std::unique_ptr<solver::ArtifactSource> tricky_shelf;
+        std::unique_ptr<NetworkSource> source;
+        std::unique_ptr<solver::Workshop> workshop;
+        std::unique_ptr<solver::SolverAgent> agent;
+        std::unique_ptr<verifier::Desk> desk;
+        std::unique_ptr<verifier::DisputeAgent> disputes;
+    };
+    struct SealedBid {
+        ledger::U256 price;
+        std::uint64_t finish = 0;
+    };
+    SolverRole role_;
+    std::unique_ptr<Memory> memory_;
+    std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< A small file: survives.
+    std::uint64_t enrolled_height_ = 0;
+    std::optional<solver::Silence> silence_;
+    std::optional<solver::TrickyMoves> tricks_;
+};
+
+}  // namespace retrace::sim

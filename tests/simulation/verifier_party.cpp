@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/verifier_party.hpp"
+
+#include "merkle/base/ensure.hpp"
+#include "merkle/hash/sha256.hpp"
+#include "tests/simulation/solver_party.hpp"
+
+namespace retrace::sim {
+namespace {
+
+namespace views = contracts::views;
+
+constexpr std::uint64_t kResendBlocks = 5;
+constexpr std::uint64_t kBeaconLength = 512;  // Epochs of a simulated run stay below it.
+
+}  // namespace
+
+std::string VerifierRole::describe() const {
+    if (fraud) return std::string(verifier::slug(*fraud));
+    if (colludes) return "colluder";
+    return griefs ? "griefer" : "honest";
+}
+
+VerifierParty::VerifierParty(World& world, NodeId id, std::string name, VerifierRole role)
+    : Party(world, id, std::move(name), role.honest()), role_(std::move(role)) {}
+
+std::unique_ptr<verifier::Verifier> VerifierParty::adversary(const verifier::VerifierConfig& config,
+                                                             std::unique_ptr<verifier::Verifier> honest) {
+    if (role_.fraud) return verifier::make_fraud(*role_.fraud, config, std::move(honest));
+    if (!role_.colludes) return honest;
+    const auto whisper = [this](std::uint64_t task, std::uint32_t run,
+                                std::uint64_t index) -> std::optional<Hash32> {
+        for (const auto& party : world().parties) {
+            const auto* solver = dynamic_cast<const SolverParty*>(party.get());
+            if (solver == nullptr || solver->honest()) continue;
+            if (const auto root = solver->root_of(task, run, index)) return root;
+        }
+        return std::nullopt;
+    };
+    return verifier::make_colluder(whisper, config, std::move(honest));
+}
+
+void VerifierParty::boot() {
+    auto memory = std::make_unique<Memory>();
+    auto store = solver::CheckpointStore::open(disk());
+    ensure(store.has_value(), "a checkpoint store opens after any crash");
+    memory->store = std::move(*store);
+    memory->shelf = std::make_unique<StoreShelf>(*memory->store, world().pool);
+    memory->source = std::make_unique<NetworkSource>(world(), id());
+    const bool accuser = role_.fraud == verifier::VerifierFraud::false_accuser;
+    memory->workshop = std::make_unique<solver::Workshop>(
+        *memory->source, world().pool, accuser ? verifier::accusing_runners() : solver::honest_runners());
+    verifier::VerifierConfig config;
+    config.secret = secret();
+    config.address = address().bytes;
+    config.resend_blocks = kResendBlocks;
+    config.beacon_length = kBeaconLength;
+    auto agent = std::make_unique<verifier::VerifierAgent>(config, *memory->workshop, *memory->store);
+    memory->agent = agent.get();
+    memory->verifier = adversary(config, std::move(agent));
+    memory_ = std::move(memory);
+}
+
+void VerifierParty::halt() {
+    memory_.reset();
+    enrolled_height_ = 0;
+}
+
+void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
+                           const std::optional<market::VerifierInfo>& info) {
+    if (enrolled_height_ != 0 && height < enrolled_height_ + kResendBlocks) return;
+    enrolled_height_ = height;
+    if (views::stake(view, address()).bonded < world().params.min_verifier_stake)
+        return call("deposits", contracts::Deposit{}, role_.stake);
+    // One that was dropped goes on with the chain that it registered.
+    const Hash32 head = info ? info->head : memory_->agent->beacon_head(0);
+    call("registers as verifier", contracts::RegisterVerifier{"sim://" + name(), head});
+}
+
+void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
+    const auto info = views::verifier(view, address());
+    if (!info || !info->member) enroll(view, height, info);
+    verifier::VerifierView seen =
+        node::verifier_view(view, height, address(), memory_->seats, world().immutable);
+    if (role_.griefs) {
+        seen.disputes.clear();
+        grief(view);
+    }
+    verifier::Verifier::Output out = memory_->verifier->on_view(seen);
+    for (const verifier::VerifierMove& move : out.moves) make_move(move);
+    if (out.work) {
+        work<verifier::VerifierResult>(std::move(*out.work), [this](const verifier::VerifierResult& result) {
+            memory_->verifier->on_done(result);
+            for (const std::string& problem : memory_->verifier->take_problems()) say(problem);
+        });
+    }
+}
+
+void VerifierParty::grief(const ledger::StateView& view) {
+    for (const std::uint64_t id : views::active_tasks(view)) {
+        const auto task = views::task(view, id);
+        if (!task) continue;
+        for (const std::uint32_t index : task->active) {
+            const auto run = views::run(view, id, index);
+            for (std::uint64_t i = run ? run->clear : 0; run && i + 1 < run->next_state; ++i) {
+                const auto segment = views::segment(view, id, index, i);
+                if (!segment || segment->window_end == 0 || !griefed_.insert({id, index, i}).second) continue;
+                const Hash32 root = merkle::sha256(retrace::view(std::string_view("anything else")));
+                call("challenges segment " + std::to_string(i),
+                     contracts::ChallengeSegment{id, index, i, root}, world().params.challenge_bond);
+            }
+        }
+    }
+}
+
+void VerifierParty::make_move(const verifier::VerifierMove& move) {
+    if (const auto* m = std::get_if<verifier::CommitVerdict>(&move)) {
+        call("commits a verdict", contracts::CommitVerdict{m->audit, m->commitment});
+    } else if (const auto* m = std::get_if<verifier::RevealVerdict>(&move)) {
+        call("reveals its verdict", contracts::RevealVerdict{m->audit, m->root, m->salt});
+    } else if (const auto* m = std::get_if<verifier::AttestRetention>(&move)) {
+        call("attests to keep state " + std::to_string(m->index),
+             contracts::AttestRetention{m->task, m->run, m->index});
+    } else if (const auto* m = std::get_if<verifier::ReportUnavailable>(&move)) {
+        const auto kind = static_cast<std::uint8_t>(m->kind);
+        call("reports something that is not served",
+             contracts::ReportUnavailable{kind, m->task, m->run, m->index, m->tensor, m->tile},
+             world().params.report_fee);
+    } else if (const auto* m = std::get_if<verifier::RevealBeacon>(&move)) {
+        call("reveals its beacon link", contracts::RevealBeacon{m->preimage});
+    } else if (const auto* m = std::get_if<verifier::ChallengeInitial>(&move)) {
+        call("challenges the initial state", contracts::ChallengeInitial{m->task, m->run, m->root},
+             world().params.challenge_bond);
+    } else if (const auto* m = std::get_if<verifier::PlayMove>(&move)) {
+        call("moves in dispute " + std::to_string(m->dispute), contracts::PlayMove{m->dispute, m->move});
+    }
+}
+
+}  // namespace retrace::sim

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// A verifier: the product's agent on a simulated machine, and what an adversary changes about it.
+#pragma once
+
+#include "tests/simulation/party.hpp"
+#include "tests/simulation/shelf.hpp"
+#include "verifier/adversary/frauds.hpp"
+
+namespace retrace::sim {
+
+struct VerifierRole {
+    std::optional<verifier::VerifierFraud> fraud;
+    bool colludes = false;  ///< With every solver that tells it something.
+    bool griefs = false;    ///< Challenges all that is opened, and plays no dispute.
+    ledger::U256 stake;
+
+    bool honest() const { return !fraud && !colludes && !griefs; }
+    std::string describe() const;
+};
+
+class VerifierParty final : public Party {
+public:
+    VerifierParty(World& world, NodeId id, std::string name, VerifierRole role);
+
+    solver::ArtifactSource* shelf() override { return memory_ ? memory_->shelf.get() : nullptr; }
+    const VerifierRole& role() const noexcept { return role_; }
+
+private:
+    void boot() override;
+    void halt() override;
+    void act(const ledger::StateView& view, std::uint64_t height) override;
+    void enroll(const ledger::StateView& view, std::uint64_t height,
+                const std::optional<market::VerifierInfo>& info);
+    void make_move(const verifier::VerifierMove& move);
+    void grief(const ledger::StateView& view);
+    std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
+                                                  std::unique_ptr<verifier::Verifier> honest);
+
+    /// Lost in a crash.
+    struct Memory {
+        std::unique_ptr<solver::CheckpointStore> store;
+        std::unique_ptr<StoreShelf> shelf;
+        std::unique_ptr<NetworkSource> source;
+        std::unique_ptr<solver::Workshop> workshop;
+        verifier::VerifierAgent* agent = nullptr;  ///< Inside verifier.
+        std::unique_ptr<verifier::Verifier> verifier;
+        node::Seats seats;
+    };
+    VerifierRole role_;
+    std::unique_ptr<Memory> memory_;
+    std::uint64_t enrolled_height_ = 0;
+    std::set<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>> griefed_;
+};
+
+}  // namespace retrace::sim

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// What the parts of one simulated run share. Nothing in it is shared between runs but the catalogue, which is
+// only read.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "kernels/exec/thread_pool.hpp"
+#include "market/params.hpp"
+#include "node/service/views.hpp"
+#include "solver/artifacts/artifact_source.hpp"
+#include "tests/simulation/catalogue.hpp"
+#include "tests/simulation/clock.hpp"
+#include "tests/simulation/host.hpp"
+#include "tests/simulation/network.hpp"
+#include "tests/simulation/trace.hpp"
+
+namespace retrace::sim {
+
+class Party;
+
+constexpr NodeId kHostNode = 0;
+constexpr std::uint64_t kChainId = 7298;
+constexpr Millis kBlockMillis = 1000;
+
+/// What requesters uploaded to the node's artifact store.
+struct Uploads {
+    std::map<Hash32, Bytes> programs;
+    std::map<Hash32, kernels::Tensor> tensors;
+};
+
+struct World {
+    World(Random& random, const Catalogue& catalogue, const market::Params& params,
+          const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions host_options,
+          NetworkLimits limits, Trace::Sink sink, std::filesystem::path folder)
+        : catalogue(catalogue),
+          params(params),
+          executor(executor),
+          network(random.fork("network"), limits),
+          host(genesis, executor, std::move(host_options), random.fork("host")),
+          random(random.fork("world")),
+          trace(std::move(sink)),
+          folder(std::move(folder)) {}
+
+    const Catalogue& catalogue;
+    const market::Params& params;
+    const ledger::TxExecutor& executor;
+    Clock clock;
+    Network network;
+    Host host;
+    Random random;
+    Trace trace;
+    std::filesystem::path folder;  ///< Disks of all parties.
+    kernels::ThreadPool pool{1};
+    node::Immutable immutable;
+    Uploads uploads;
+    std::vector<std::unique_ptr<Party>> parties;  ///< Party i is node i + 1.
+};
+
+/// Where a party finds artifacts: on its own disk, at the node, at other parties, over the network. Tiles
+/// that do not hash to what was asked for are dropped, as the transfer does.
+class NetworkSource final : public solver::ArtifactSource {
+public:
+    NetworkSource(World& world, NodeId self) : world_(world), self_(self) {}
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
+    Result<solver::StateRoots> state(const Hash32& root) override;
+    Result<kernels::Tensor> tensor(const Hash32& root) override;
+
+private:
+    /// A request and its answer, tried again a few times.
+    bool reach(NodeId server);
+
+    World& world_;
+    NodeId self_;
+};
+
+}  // namespace retrace::sim
