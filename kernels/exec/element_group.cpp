@@ -3,20 +3,48 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kBlock = 1024;  ///< Elements: a dozen scratch slots stay within a first-level cache of 48 KiB.
+constexpr std::uint64_t kBlock =
+    1024;  ///< Elements: a dozen scratch slots stay within a first-level cache of 48 KiB.
 constexpr std::uint64_t kGrain = 16384;  ///< Elements a thread takes at least.
+
+/// Rows shorter than this are taken several at a time, with row and column vectors spread out to full
+/// operands.
+constexpr std::uint64_t kShortRow = 128;
+
+/// Each of `rows` elements `cols` times.
+template <class T>
+void spread_column(const T* from, std::uint64_t rows, std::uint64_t cols, T* to) {
+    if (cols == 4) {
+        for (std::uint64_t r = 0; r < rows; ++r) {
+            for (std::uint64_t c = 0; c < 4; ++c) to[4 * r + c] = from[r];
+        }
+        return;
+    }
+    for (std::uint64_t r = 0; r < rows; ++r, to += cols) std::fill_n(to, cols, from[r]);
+}
+
+/// Element `first` of a tensor of elements of `size` bytes, spread from a column to `rows` full rows.
+void spread_column(const std::uint8_t* from, std::uint32_t size, std::uint64_t rows, std::uint64_t cols,
+                   std::uint8_t* to) {
+    if (size == 1) return spread_column<std::uint8_t>(from, rows, cols, to);
+    spread_column(reinterpret_cast<const std::uint32_t*>(from), rows, cols,
+                  reinterpret_cast<std::uint32_t*>(to));
+}
 
 }  // namespace
 
-/// `count` elements of one row (of the whole, when flat) from element `first`.
+/// `count` elements of one row (of the whole, when flat) from element `first`; of several whole rows with
+/// `spare`, where the row and column vectors lie spread out.
 struct ElementGroup::Block {
     std::uint64_t first = 0, row = 0, col = 0, count = 0;
+    const std::uint8_t* spare = nullptr;
 };
 
 ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
@@ -26,7 +54,8 @@ ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& f
         Side side{false, tensor, size_of(program.tensors[tensor].dtype), Spread::full};
         if (!program.is_op_output(tensor)) return side;
         const Place& at = plan.places[tensor - program.tensors_static()];
-        if (at.where == Place::Where::scratch) side.scratch = true, side.at = static_cast<std::uint32_t>(at.at);
+        if (at.where == Place::Where::scratch)
+            side.scratch = true, side.at = static_cast<std::uint32_t>(at.at);
         return side;
     };
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
@@ -38,7 +67,9 @@ ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& f
         for (std::uint32_t i = 0; i < step.inputs; ++i) {
             step.in[i] = place(own.op.inputs[i]);
             step.in[i].spread = *spread_of(shape_, geometry(own.inputs[i].dims));
-            flat_ &= step.in[i].spread == Spread::full || step.in[i].spread == Spread::scalar;
+            const bool vector = step.in[i].spread == Spread::row || step.in[i].spread == Spread::column;
+            if (vector) step.in[i].spare = spares_++;
+            flat_ &= !vector;
         }
         step.out = place(program.output_of(op));
         steps_.push_back(step);
@@ -56,9 +87,14 @@ void ElementGroup::run_block(const Block& block, const std::vector<const std::ui
                 in[i] = {scratch + side.at * kBlock * 4, moves};
                 continue;
             }
+            if (block.spare != nullptr && (side.spread == Spread::row || side.spread == Spread::column)) {
+                in[i] = {block.spare + side.spare * kBlock * 4, true};
+                continue;
+            }
             const std::uint64_t at = side.spread == Spread::full     ? block.first
                                      : side.spread == Spread::row    ? block.col
-                                     : side.spread == Spread::column ? block.row : 0;
+                                     : side.spread == Spread::column ? block.row
+                                                                     : 0;
             in[i] = {memory[side.at] + at * side.size, moves};
         }
         // The planner gave the outputs their memory.
@@ -69,9 +105,39 @@ void ElementGroup::run_block(const Block& block, const std::vector<const std::ui
     }
 }
 
+void ElementGroup::run_short_rows(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const {
+    const std::uint64_t cols = shape_.cols, rows = kBlock / cols;
+    const std::uint64_t blocks = (shape_.rows + rows - 1) / rows;
+    pool.parallel_for(blocks, kGrain / kBlock, [&](std::uint64_t begin, std::uint64_t end) {
+        alignas(64) std::array<std::uint8_t, kScratchSlots * kBlock * 4> scratch;
+        std::vector<std::uint8_t> spare(spares_ * kBlock * 4);
+        const auto spread = [&](Spread kind, auto each) {
+            for (const Step& step : steps_) {
+                for (std::uint32_t i = 0; i < step.inputs; ++i) {
+                    const Side& side = step.in[i];
+                    if (side.spread == kind) each(side, spare.data() + side.spare * kBlock * 4);
+                }
+            }
+        };
+        spread(Spread::row, [&](const Side& side, std::uint8_t* to) {
+            for (std::uint64_t r = 0; r < rows; ++r) {
+                std::memcpy(to + r * cols * side.size, memory[side.at], cols * side.size);
+            }
+        });
+        for (std::uint64_t i = begin; i < end; ++i) {
+            const std::uint64_t row = i * rows, here = std::min(rows, shape_.rows - row);
+            spread(Spread::column, [&](const Side& side, std::uint8_t* to) {
+                spread_column(memory[side.at] + row * side.size, side.size, here, cols, to);
+            });
+            run_block({row * cols, row, 0, here * cols, spare.data()}, memory, scratch.data());
+        }
+    });
+}
+
 void ElementGroup::run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const {
     const std::uint64_t rows = flat_ ? 1 : shape_.rows, cols = flat_ ? shape_.elements() : shape_.cols;
     if (rows == 0 || cols == 0) return;
+    if (!flat_ && cols < kShortRow) return run_short_rows(memory, pool);
     const std::uint64_t blocks = (cols + kBlock - 1) / kBlock;
     const std::uint64_t grain = std::max<std::uint64_t>(1, kGrain / std::min(cols, kBlock));
     pool.parallel_for(rows * blocks, grain, [&](std::uint64_t begin, std::uint64_t end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run of elementwise ops over one geometry, computed block by block while the block is in the first-level cache: bias
-// and activation, AdamW, softmax's differences are such runs. Every op of the run still does its own loop on the block,
-// so the bits are those of the single ops by construction.
+// A run of elementwise ops over one geometry, computed block by block while the block is in the first-level
+// cache: bias and activation, AdamW, softmax's differences are such runs. Every op of the run still does its
+// own loop on the block, so the bits are those of the single ops by construction.
 #pragma once
 
 #include "kernels/exec/plan.hpp"
@@ -14,16 +14,19 @@ namespace retrace::kernels {
 
 class ElementGroup {
 public:
-    ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan, const Unit& unit);
+    ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+                 const Unit& unit);
     /// `memory` holds the address of every tensor that is in memory.
     void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 
 private:
     struct Side {
         bool scratch = false;
-        std::uint32_t at = 0;      ///< Tensor number or scratch slot.
-        std::uint32_t size = 4;    ///< Of an element.
+        std::uint32_t at = 0;    ///< Tensor number or scratch slot.
+        std::uint32_t size = 4;  ///< Of an element.
         Spread spread = Spread::full;
+        std::uint32_t spare =
+            0;  ///< Of short rows: the buffer in which a row or column vector is spread out.
     };
     struct Step {
         ElementLoop loop = nullptr;
@@ -32,10 +35,13 @@ private:
         Side out;
     };
     struct Block;
-    void run_block(const Block& block, const std::vector<const std::uint8_t*>& memory, std::uint8_t* scratch) const;
+    void run_block(const Block& block, const std::vector<const std::uint8_t*>& memory,
+                   std::uint8_t* scratch) const;
+    void run_short_rows(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 
     Geometry shape_;
-    bool flat_ = true;  ///< No row or column vectors: rows need not be told apart.
+    bool flat_ = true;          ///< No row or column vectors: rows need not be told apart.
+    std::uint32_t spares_ = 0;  ///< Buffers for vectors that are spread out.
     std::vector<Step> steps_;
 };
 

@@ -21,7 +21,7 @@ struct Free {
 /// A plan with its memory, which is taken at the first use.
 struct Workspace {
     MemoryPlan plan;
-    std::vector<ElementGroup> groups;       ///< Of the units of several ops, in order.
+    std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order.
     std::unique_ptr<std::uint8_t, Free> arena;
 
     void reserve() {
@@ -38,7 +38,8 @@ bool is_metric(const TensorRecord& record) {
 }  // namespace
 
 struct Executor::Impl {
-    /// Called for each op once it has run (null output: it was never in memory as a whole); false ends the step.
+    /// Called for each op once it has run (null output: it was never in memory as a whole); false ends the
+    /// step.
     using AfterOp = std::function<bool(std::uint32_t op, const std::uint8_t* output)>;
 
     const Program& program;
@@ -58,8 +59,13 @@ struct Executor::Impl {
         fast.plan = plan_memory(p, b == Backend::reference);
         isolated.plan = plan_memory(p, true);
         for (const Unit& unit : fast.plan.units) {
-            if (unit.count > 1) fast.groups.emplace_back(p, facts, fast.plan, unit);
+            if (is_group(unit)) fast.groups.emplace_back(p, facts, fast.plan, unit);
         }
+    }
+
+    /// The reference runs every op by itself.
+    bool is_group(const Unit& unit) const {
+        return backend == Backend::cpu && is_elementwise(program.ops[unit.first].code);
     }
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {
@@ -69,12 +75,14 @@ struct Executor::Impl {
 
     void check_tensor(std::uint32_t index, const Tensor& tensor) const {
         const TensorRecord& record = program.tensors[index];
-        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == bytes_of(index),
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims &&
+                   tensor.data.size() == bytes_of(index),
                "state and data sets as the program records them");
     }
 
     /// Addresses of all tensors of a step.
-    std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state, const Inputs& inputs) const {
+    std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state,
+                                               const Inputs& inputs) const {
         std::vector<const std::uint8_t*> at(program.tensors.size());
         ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
                "as many state tensors and data sets as the program has");
@@ -83,14 +91,16 @@ struct Executor::Impl {
             check_tensor(t, state.tensors[i]);
             at[t] = state.tensors[i].data.data();
         }
-        for (std::uint32_t i = 0; i < program.constants; ++i, ++t) at[t] = program.constant_data[i].data.data();
+        for (std::uint32_t i = 0; i < program.constants; ++i, ++t)
+            at[t] = program.constant_data[i].data.data();
         for (std::uint32_t i = 0; i < program.datasets; ++i, ++t) {
             check_tensor(t, *inputs.datasets[i]);
             at[t] = inputs.datasets[i]->data.data();
         }
         for (const Place& place : space.plan.places) {
             if (place.where == Place::Where::arena) at[t] = space.arena.get() + place.at;
-            if (place.where == Place::Where::state || place.where == Place::Where::alias) at[t] = at[place.at];
+            if (place.where == Place::Where::state || place.where == Place::Where::alias)
+                at[t] = at[place.at];
             ++t;
         }
         return at;
@@ -108,7 +118,8 @@ struct Executor::Impl {
                 std::uint64_t seed) const {
         std::vector<const std::uint8_t*> operands;
         for (const std::uint32_t input : program.ops[op].inputs) operands.push_back(at[input]);
-        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
+        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent
+        // it.
         auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
         const OpCall call{facts[op], operands, output, seed, step, pool};
         kernels[op] != nullptr ? kernels[op](call) : run_reference(call);
@@ -121,7 +132,7 @@ struct Executor::Impl {
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         auto group = space.groups.begin();
         for (const Unit& unit : space.plan.units) {
-            if (unit.count > 1) {
+            if (&space == &fast && is_group(unit)) {
                 (group++)->run(at, pool);
             } else if (space.plan.places[unit.first].where != Place::Where::alias) {
                 run_op(unit.first, at, state.step, inputs.seed);
@@ -191,18 +202,21 @@ Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t 
     return std::move(outputs(state, inputs, {op}).front());
 }
 
-std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops) {
+std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs,
+                                      const std::vector<std::uint32_t>& ops) {
     if (impl_->external) return impl_->external->outputs(state, inputs, ops);
     const Program& program = impl_->program;
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ensure(ops[i] < program.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
+        ensure(ops[i] < program.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
+               "ops of the program, ascending");
     }
     impl_->run(impl_->isolated, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         if (op != ops[found.size()]) return true;
         const TensorRecord& record = program.tensors[program.output_of(op)];
-        found.push_back({record.dtype, record.dims, Bytes(output, output + impl_->bytes_of(program.output_of(op)))});
+        found.push_back(
+            {record.dtype, record.dims, Bytes(output, output + impl_->bytes_of(program.output_of(op)))});
         return found.size() < ops.size();
     });
     return found;

@@ -9,18 +9,32 @@
 #include <vector>
 
 namespace retrace::kernels {
+namespace {
+
+constexpr int kLooks = 1000;  ///< Some tens of microseconds.
+
+void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
 
 // One job at a time: its indices are cut into pieces that the threads take from a counter, so a thread that
 // the system delays does not hold up the others. A worker enters a job and leaves it under the mutex; the
-// caller returns only when all that entered have left, so the job's fields outlive their readers.
+// caller returns only when all that entered have left, so the job's fields outlive their readers. The loops
+// of a small model last microseconds, less than waking a thread does, so both sides look around for a moment
+// before they sleep.
 struct ThreadPool::Impl {
     using Body = std::function<void(std::uint64_t, std::uint64_t)>;
 
     std::mutex mutex;
     std::condition_variable wake, left;
     std::vector<std::thread> workers;
-    std::uint64_t job = 0;
-    unsigned inside = 0;
+    std::atomic<std::uint64_t> job{0};  ///< Written under the mutex.
+    std::atomic<unsigned> inside{0};    ///< Written under the mutex.
+    bool spins = false;                 ///< Every thread has a core of its own.
     bool stop = false;
     const Body* body = nullptr;
     std::uint64_t n = 0, piece = 1;
@@ -36,13 +50,23 @@ struct ThreadPool::Impl {
         }
     }
 
+    template <class Done>
+    void look_around(Done done) const {
+        for (int i = 0; i < kLooks && spins && !done(); ++i) relax();
+    }
+
     void work() {
         std::uint64_t seen = 0;
-        std::unique_lock lock(mutex);
         for (;;) {
-            wake.wait(lock, [&] { return stop || (job != seen && body != nullptr); });
+            look_around([&] { return job.load(std::memory_order_relaxed) != seen; });
+            std::unique_lock lock(mutex);
+            if (!stop && body == nullptr && job.load() != seen) {  // too late for that one
+                seen = job.load();
+                continue;
+            }
+            wake.wait(lock, [&] { return stop || (job.load() != seen && body != nullptr); });
             if (stop) return;
-            seen = job;
+            seen = job.load();
             ++inside;
             const Body& mine = *body;
             lock.unlock();
@@ -55,6 +79,7 @@ struct ThreadPool::Impl {
 
 ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
+    impl_->spins = threads <= std::thread::hardware_concurrency();
     for (unsigned i = 1; i < threads; ++i)
         impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
 }
@@ -91,9 +116,10 @@ void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::
     }
     impl_->wake.notify_all();
     impl_->take_pieces(body);
+    impl_->look_around([this] { return impl_->inside.load(std::memory_order_relaxed) == 0; });
     std::unique_lock lock(impl_->mutex);
     impl_->body = nullptr;  // a worker that wakes late finds nothing to enter
-    impl_->left.wait(lock, [&] { return impl_->inside == 0; });
+    impl_->left.wait(lock, [&] { return impl_->inside.load() == 0; });
 }
 
 }  // namespace retrace::kernels

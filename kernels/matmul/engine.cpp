@@ -15,6 +15,8 @@ constexpr std::uint64_t kPackedBytesMax =
     2 << 20;  ///< Both operands: blocks packed ahead, while they stay in the cache.
 constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
 constexpr std::uint64_t kChunkRows = 192;         ///< Rows of C that stay there with them.
+constexpr std::uint64_t kThinBytes =
+    3 << 19;  ///< All of B packed: below, rows of A are packed by who uses them.
 constexpr std::uint64_t kSerialWork = std::uint64_t{1}
                                       << 18;  ///< Multiply-adds below which waking threads costs more.
 
@@ -56,22 +58,24 @@ public:
           pool_(pool),
           rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
-          blocks_(matmul_blocks(a.cols)) {}
+          blocks_(matmul_blocks(a.cols)),
+          plain_(kernel.plain_rows && a.col_stride == 1) {}
 
     void run(Workspace& workspace) {
+        if (thin()) return run_thin(workspace);
         const std::uint64_t each = block_bytes();
         at_hand_ = std::min(blocks_, std::max<std::uint64_t>(1, kPackedBytesMax / each));
         place(workspace.at_least(at_hand_ * each));
         for (begin_ = 0; begin_ < blocks_; begin_ += at_hand_) {
             here_ = std::min(at_hand_, blocks_ - begin_);
-            pack();
+            pack(true);
             multiply();
         }
     }
 
 private:
     // Every part is a multiple of 64 bytes, so that all of them are aligned like the first.
-    std::uint64_t a_bytes() const { return round_up(rows_ * kernel_.row_words() * 4, 64); }
+    std::uint64_t a_bytes() const { return plain_ ? 0 : round_up(rows_ * kernel_.row_words() * 4, 64); }
     std::uint64_t b_bytes() const { return panels_ * kernel_.panel_words() * 4; }
     std::uint64_t scale_a_bytes() const { return round_up(rows_ * 4, 64); }
     std::uint64_t scale_b_bytes() const { return round_up(panels_ * kernel_.cols * 4, 64); }
@@ -93,15 +97,34 @@ private:
         start_ = reinterpret_cast<std::int32_t*>(take(at_hand_ * start_bytes()));
     }
 
-    std::uint32_t* row_of(std::uint64_t block, std::uint64_t row) const {
-        return packed_a_ + block * (a_bytes() / 4) + row * kernel_.row_words();
+    /// Where a row of A is packed to and read from, and the rows behind it.
+    struct Rows {
+        std::uint32_t* words = nullptr;
+        std::uint64_t stride = 0;  ///< In words.
+        float* scale = nullptr;    ///< Null for values as they are, like `start`.
+        std::int32_t* start = nullptr;
+
+        Rows from(std::uint64_t row) const {
+            if (scale == nullptr) return {words + row * stride, stride, nullptr, nullptr};
+            return {words + row * stride, stride, scale + row, start + row * kSlicesMax};
+        }
+    };
+
+    /// In A itself, which nobody writes to, where its rows are what the kernel reads.
+    Rows plain_rows(std::uint64_t block) const {
+        float* const data = const_cast<float*>(a_.data) + (begin_ + block) * kBlockK;
+        return {reinterpret_cast<std::uint32_t*>(data), a_.row_stride, nullptr, nullptr};
+    }
+    Rows rows_at(std::uint64_t block, std::uint64_t row) const {
+        if (plain_) return plain_rows(block).from(row);
+        const Rows all{packed_a_ + block * (a_bytes() / 4), kernel_.row_words(),
+                       scale_a_ + block * (scale_a_bytes() / 4), start_ + block * (start_bytes() / 4)};
+        return all.from(row);
     }
     std::uint32_t* panel_of(std::uint64_t block, std::uint64_t panel) const {
         return packed_b_ + block * (b_bytes() / 4) + panel * kernel_.panel_words();
     }
-    float* scale_a_of(std::uint64_t block) const { return scale_a_ + block * (scale_a_bytes() / 4); }
     float* scale_b_of(std::uint64_t block) const { return scale_b_ + block * (scale_b_bytes() / 4); }
-    std::int32_t* start_of(std::uint64_t block) const { return start_ + block * (start_bytes() / 4); }
     std::uint32_t terms(std::uint64_t block) const {
         return static_cast<std::uint32_t>(
             std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
@@ -110,30 +133,30 @@ private:
         return a_.rows * b_.cols * a_.cols < kSerialWork ? tasks : 1;
     }
 
-    void pack() {
-        const std::uint64_t units_a = round_up(a_.rows, kPackRows) / kPackRows;
+    void pack(bool rows_too) {
+        const std::uint64_t units_a = rows_too && !plain_ ? round_up(a_.rows, kPackRows) / kPackRows : 0;
         const std::uint64_t units_b = round_up(b_.cols, kPackColumns) / kPackColumns;
         const std::uint64_t units = (units_a + units_b) * here_;
         pool_.parallel_for(units, grain(units), [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t i = begin; i < end; ++i) {
                 const std::uint64_t block = i / (units_a + units_b), unit = i % (units_a + units_b);
                 if (unit < units_a)
-                    pack_rows(block, unit * kPackRows);
+                    pack_rows(block, unit * kPackRows, a_.rows, rows_at(block, unit * kPackRows));
                 else
                     pack_columns(block, (unit - units_a) * kPackColumns);
             }
         });
     }
 
-    void pack_rows(std::uint64_t block, std::uint64_t row) {
+    /// At most kPackRows rows from `row` on, none from `end` on.
+    void pack_rows(std::uint64_t block, std::uint64_t row, std::uint64_t end, const Rows& to) {
         PackSource source;
         source.data = a_.data + row * a_.row_stride + (begin_ + block) * kBlockK * a_.col_stride;
         source.vector_stride = a_.row_stride;
         source.k_stride = a_.col_stride;
-        source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackRows, a_.rows - row));
+        source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackRows, end - row));
         source.n = terms(block);
-        kernel_.pack_a(source, row_of(block, row), scale_a_of(block) + row,
-                       start_of(block) + row * kSlicesMax);
+        kernel_.pack_a(source, to.words, to.scale, to.start);
     }
 
     void pack_columns(std::uint64_t block, std::uint64_t column) {
@@ -174,51 +197,83 @@ private:
         });
     }
 
+    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
+        for (std::uint64_t block = 0; block < here_; ++block) {
+            tiles(block, rows_at(block, first_row), first_row, rows, first_panel, panels);
+        }
+    }
+
     /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream
     /// from the second, and C is walked along its rows.
-    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
+    void tiles(std::uint64_t block, const Rows& a, std::uint64_t first_row, std::uint64_t rows,
+               std::uint64_t first_panel, std::uint64_t panels) {
         // Tiles of nearly equal height are faster than full ones and a small rest.
-        const std::uint64_t tiles = (rows + kernel_.rows - 1) / kernel_.rows;
+        const std::uint64_t count = (rows + kernel_.rows - 1) / kernel_.rows;
         if (kernel_.enter != nullptr) kernel_.enter();
-        for (std::uint64_t block = 0; block < here_; ++block) {
-            for (std::uint64_t t = 0; t < tiles; ++t) {
-                const std::uint64_t row = first_row + rows * t / tiles,
-                                    end = first_row + rows * (t + 1) / tiles;
-                for (std::uint64_t p = 0; p < panels; ++p) tile(block, row, end - row, first_panel + p);
+        for (std::uint64_t t = 0; t < count; ++t) {
+            const std::uint64_t row = rows * t / count, end = rows * (t + 1) / count;
+            for (std::uint64_t p = 0; p < panels; ++p) {
+                tile(block, a.from(row), first_row + row, end - row, first_panel + p);
             }
         }
         if (kernel_.leave != nullptr) kernel_.leave();
     }
 
-    void tile(std::uint64_t block, std::uint64_t row, std::uint64_t rows, std::uint64_t panel) {
+    void tile(std::uint64_t block, const Rows& a, std::uint64_t row, std::uint64_t rows,
+              std::uint64_t panel) {
         const std::uint64_t column = panel * kernel_.cols;
-        const std::uint64_t columns = std::min<std::uint64_t>(kernel_.cols, b_.cols - column);
         Tile t;
-        t.a = row_of(block, row);
+        t.a = a.words;
+        t.a_stride = a.stride;
         t.b = panel_of(block, panel);
-        t.scale_a = scale_a_of(block) + row;
+        t.scale_a = a.scale;
         t.scale_b = scale_b_of(block) + column;
-        t.start = start_of(block) + row * kSlicesMax;
+        t.start = a.start;
+        t.c = c_ + row * c_stride_ + column;
+        t.c_stride = c_stride_;
         t.rows = static_cast<std::uint32_t>(rows);
         t.groups = (terms(block) + kernel_.group - 1) / kernel_.group;
-        t.narrow = columns <= kernel_.lanes;
+        t.columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(kernel_.cols, b_.cols - column));
+        t.narrow = t.columns <= kernel_.lanes;
         t.first = begin_ + block == 0;
         t.last = begin_ + block + 1 == blocks_;
-        float* const c = c_ + row * c_stride_ + column;
-        if (columns == kernel_.cols || columns == kernel_.lanes) {
-            t.c = c;
-            t.c_stride = c_stride_;
-            return kernel_.multiply(t);
-        }
-        alignas(64) float edge[kTileRowsMax * 2 * kLanesMax] = {};
-        t.c = edge;
-        t.c_stride = kernel_.cols;
-        for (std::uint64_t r = 0; r < rows && !t.first; ++r) {
-            std::copy_n(c + r * c_stride_, columns, edge + r * kernel_.cols);
-        }
         kernel_.multiply(t);
-        for (std::uint64_t r = 0; r < rows; ++r) {
-            std::copy_n(edge + r * kernel_.cols, columns, c + r * c_stride_);
+    }
+
+    /// B is small beside A: it is packed whole, and every thread packs the rows of A that it multiplies,
+    /// block after block, so that they never leave its cache.
+    bool thin() const {
+        return blocks_ * b_bytes() <= kThinBytes && a_.rows >= std::uint64_t{pool_.threads()} * kChunkRows;
+    }
+
+    void run_thin(Workspace& workspace) {
+        begin_ = 0;
+        here_ = at_hand_ = blocks_;
+        std::byte* const memory = workspace.at_least(blocks_ * (b_bytes() + scale_b_bytes()));
+        packed_b_ = reinterpret_cast<std::uint32_t*>(memory);
+        scale_b_ = reinterpret_cast<float*>(memory + blocks_ * b_bytes());
+        pack(false);
+        const std::uint64_t rows = chunk_rows(1), tasks = (a_.rows + rows - 1) / rows;
+        pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t task = begin; task < end; ++task) {
+                thin_chunk(task * rows, std::min(rows, a_.rows - task * rows));
+            }
+        });
+    }
+
+    void thin_chunk(std::uint64_t first_row, std::uint64_t rows) {
+        static thread_local Workspace workspace;
+        const std::uint64_t room = round_up(rows, kernel_.lanes) + kTileRowsMax;
+        const std::uint64_t words = round_up(room * kernel_.row_words(), 16), scales = round_up(room, 16);
+        auto* const memory = reinterpret_cast<std::uint32_t*>(
+            workspace.at_least(plain_ ? 64 : 4 * (words + scales + room * kSlicesMax)));
+        const Rows packed{memory, kernel_.row_words(), reinterpret_cast<float*>(memory + words),
+                          reinterpret_cast<std::int32_t*>(memory + words + scales)};
+        for (std::uint64_t block = 0; block < blocks_; ++block) {
+            for (std::uint64_t row = 0; row < rows && !plain_; row += kPackRows) {
+                pack_rows(block, first_row + row, first_row + rows, packed.from(row));
+            }
+            tiles(block, plain_ ? plain_rows(block).from(first_row) : packed, first_row, rows, 0, panels_);
         }
     }
 
@@ -229,6 +284,7 @@ private:
     const std::uint64_t c_stride_;
     ThreadPool& pool_;
     const std::uint64_t rows_, panels_, blocks_;  ///< rows_: of packed A, where a whole tile may be read.
+    const bool plain_;                            ///< A is read where it is.
     std::uint64_t at_hand_ = 0, begin_ = 0, here_ = 0;
     std::uint32_t* packed_a_ = nullptr;
     std::uint32_t* packed_b_ = nullptr;

@@ -34,14 +34,16 @@ struct PackSource {
 /// One tile of C, at most MatmulKernel::rows × cols, and one block of K.
 struct Tile {
     const std::uint32_t* a = nullptr;     ///< First row.
+    std::uint64_t a_stride = 0;           ///< Words from row to row; read where the kernel takes plain rows.
     const std::uint32_t* b = nullptr;     ///< Panel.
     const float* scale_a = nullptr;       ///< One a row; null for f32, like the next two.
     const float* scale_b = nullptr;       ///< One a column, `cols` of them.
     const std::int32_t* start = nullptr;  ///< kSlicesMax a row: where the integer sums S_g start.
-    float* c = nullptr;                   ///< Carried values; every column of the panel is read and written.
+    float* c = nullptr;                   ///< Carried values.
     std::uint64_t c_stride = 0;
     std::uint32_t rows = 0, groups = 0;
-    bool narrow = false;               ///< Only the panel's first half of columns matters.
+    std::uint32_t columns = 0;         ///< Of the panel that are read and written.
+    bool narrow = false;               ///< They lie in the panel's first half.
     bool first = false, last = false;  ///< First block of K: c is not read. Last: the epilogue is applied.
 };
 
@@ -49,6 +51,7 @@ struct MatmulKernel {
     std::uint32_t rows = 0, cols = 0;  ///< Largest tile; cols = 2 · lanes.
     std::uint32_t lanes = 0;
     std::uint32_t group = 0, a_words = 0, b_words = 0;
+    bool plain_rows = false;  ///< A's words are its values: rows that are dense along K need no packing.
     /// `out` is the first vector's row. `scale` and `start` (kSlicesMax a row) are not touched for f32.
     void (*pack_a)(const PackSource& source, std::uint32_t* out, float* scale, std::int32_t* start) = nullptr;
     /// `out` is the first vector's panel. Whole panels are written, missing columns with zeros.

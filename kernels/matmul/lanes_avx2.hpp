@@ -18,6 +18,12 @@ struct LanesAvx2 {
     static I load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const I*>(p)); }
     static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
     static void store(std::uint32_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<I*>(p), x); }
+    /// The first `lanes` lanes, 1 to 7; the others are zero, or stay as they are in memory.
+    static F load_some(const float* p, int lanes) { return _mm256_maskload_ps(p, first(lanes)); }
+    static void store_some(float* p, int lanes, F x) { _mm256_maskstore_ps(p, first(lanes), x); }
+    static I first(int lanes) {
+        return _mm256_cmpgt_epi32(_mm256_set1_epi32(lanes), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    }
     static F broadcast(float x) { return _mm256_set1_ps(x); }
     static I broadcast(std::int32_t x) { return _mm256_set1_epi32(x); }
     static F zero() { return _mm256_setzero_ps(); }

@@ -8,11 +8,11 @@
 namespace retrace::kernels {
 namespace {
 
-/// Copies vector `v` of a source along K into 256 floats, zeros behind it.
-inline void copy_vector(const PackSource& source, std::uint32_t v, float* out) {
+/// Copies vector `v` of a source along K, zeros behind it up to a multiple of `multiple` values.
+inline void copy_vector(const PackSource& source, std::uint32_t v, std::uint32_t multiple, float* out) {
     const float* const x = source.data + v * source.vector_stride;
     for (std::uint32_t k = 0; k < source.n; ++k) out[k] = x[k * source.k_stride];
-    for (std::uint32_t k = source.n; k < kBlockK; ++k) out[k] = 0.0f;
+    for (std::uint32_t k = source.n; k % multiple != 0; ++k) out[k] = 0.0f;
 }
 
 /// Sixteen or fewer adjacent vectors at `first` with all lanes there: missing ones zero, k after k in `out`.
@@ -29,7 +29,7 @@ inline void copy_across(const PackSource& source, std::uint32_t first, std::uint
 inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple,
                               float* copy) {
     if (source.k_stride == 1 && source.n % multiple == 0) return source.data + v * source.vector_stride;
-    copy_vector(source, v, copy);
+    copy_vector(source, v, multiple, copy);
     return copy;
 }
 
@@ -109,19 +109,30 @@ inline void fetch_c(const Tile& t, int rows) {
     }
 }
 
-/// Lines 13 and 14 for one row of a tile and one register of columns; `value` is u, or the chunk's chain for
-/// f32.
+/// Lines 13 and 14 for one register of columns of one row; `value` is u, or the chunk's chain for f32.
+template <class L, int S>
+typename L::F carried_value(const Tile& t, int row, int part, typename L::F value, typename L::F before) {
+    typename L::F carried;
+    if constexpr (S == 0) {
+        carried = t.first ? value : L::add(before, value);
+    } else {
+        const typename L::F v = L::mul(value, L::broadcast(t.scale_a[row]));
+        carried = L::fma(v, L::load(t.scale_b + part * L::width), before);
+    }
+    return t.last ? L::finish(carried) : carried;
+}
+
+/// The same from and to memory. At the right edge of C only the lanes that are there are touched.
 template <class L, int S>
 void carry(const Tile& t, int row, int part, typename L::F value) {
     float* const c = t.c + static_cast<std::uint64_t>(row) * t.c_stride + part * L::width;
-    typename L::F carried;
-    if constexpr (S == 0) {
-        carried = t.first ? value : L::add(L::load(c), value);
-    } else {
-        const typename L::F v = L::mul(value, L::broadcast(t.scale_a[row]));
-        carried = L::fma(v, L::load(t.scale_b + part * L::width), t.first ? L::zero() : L::load(c));
+    const int lanes = static_cast<int>(t.columns) - part * L::width;
+    if (lanes >= L::width) {
+        L::store(c, carried_value<L, S>(t, row, part, value, t.first ? L::zero() : L::load(c)));
+    } else if (lanes > 0) {
+        const typename L::F before = t.first ? L::zero() : L::load_some(c, lanes);
+        L::store_some(c, lanes, carried_value<L, S>(t, row, part, value, before));
     }
-    L::store(c, t.last ? L::finish(carried) : carried);
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ struct Words {
         }
     }
 
-    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, one behind the other.
+    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, one behind the
+    /// other.
     template <void (*words)(I, I*)>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
                        std::uint32_t* out, std::uint32_t cols, float* scale) {
@@ -150,16 +151,19 @@ struct Words {
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero();
         }
         fetch_c(t, R);
-        const std::uint32_t* a = t.a;
+        // Rows in threes, so that every address is a pointer plus the stride once or twice.
+        const std::uint32_t* a[(R + 2) / 3];
+        for (int r = 0; r < R; r += 3) a[r / 3] = t.a + static_cast<std::uint64_t>(r) * t.a_stride;
         const std::uint32_t* b = t.b;
-        for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kCols) {
+        for (std::uint32_t g = 0; g < t.groups; ++g, b += kCols) {
             F y[P];
             for (int p = 0; p < P; ++p) y[p] = L::floats(L::load(b + p * L::width));
             for (int r = 0; r < R; ++r) {
-                const F x = L::floats(
-                    L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords])));
+                const std::uint32_t word = a[r / 3][static_cast<std::uint64_t>(r % 3) * t.a_stride];
+                const F x = L::floats(L::broadcast(static_cast<std::int32_t>(word)));
                 for (int p = 0; p < P; ++p) sum[r][p] = L::fma(x, y[p], sum[r][p]);
             }
+            for (int r = 0; r < R; r += 3) ++a[r / 3];
         }
         for (int r = 0; r < R; ++r) {
             for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, sum[r][p]);
@@ -225,6 +229,7 @@ struct Words {
         Tile right = t;
         right.b += L::width;
         right.c += L::width;
+        right.columns -= L::width;
         if (S != 0) right.scale_b += L::width;
         multiply_rows<R, 1>(right);
     }
@@ -237,6 +242,7 @@ struct Words {
         k.lanes = L::width;
         k.group = 1;
         k.a_words = k.b_words = kWords;
+        k.plain_rows = S == 0;
         k.pack_a = pack_a;
         k.pack_b = pack_b;
         k.multiply = multiply<R, P>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Inner loops that are compiled once for each instruction set (loops_generic.cpp, loops_avx2.cpp, loops_avx512.cpp,
-// all from loops_body.hpp). They are plain functions on pointers: nothing that the linker could share between the
-// copies.
+// Inner loops that are compiled once for each instruction set (loops_generic.cpp, loops_avx2.cpp,
+// loops_avx512.cpp, all from loops_body.hpp). They are plain functions on pointers: nothing that the linker
+// could share between the copies.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,8 @@ struct Loops {
     float (*row_max)(const float* x, std::size_t n);
     /// row_max of many rows of cols <= 256 terms.
     void (*rows_max)(const float* x, std::size_t rows, std::size_t cols, float* out);
+    /// Column of the first greatest of each of many rows of cols <= 256 terms.
+    void (*rows_argmax)(const float* x, std::size_t rows, std::size_t cols, std::int32_t* out);
     /// One level of `cols` results: n <= 256 rows that lie `stride` apart.
     void (*col_sum)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);
     void (*col_max)(const float* x, std::size_t stride, std::size_t n, std::size_t cols, float* out);

@@ -10,8 +10,8 @@ namespace {
 
 using Index = std::array<std::uint64_t, kRankMax>;
 
-/// Copies a box of `extent` elements between two row-major tensors, each entered at its offset with its strides (in
-/// elements). The last axis of the box is the inner loop.
+/// Copies a box of `extent` elements between two row-major tensors, each entered at its offset with its
+/// strides (in elements). The last axis of the box is the inner loop.
 struct Box {
     std::size_t rank = 0;
     Index extent{}, from_stride{}, to_stride{};
@@ -51,11 +51,80 @@ void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
     });
 }
 
-void run_box(const Box& box, std::uint32_t size, const std::uint8_t* from, std::uint8_t* to, ThreadPool& pool) {
+/// Joins axes that are one axis on both sides.
+Box joined(const Box& box) {
+    Box out = box;
+    out.rank = 0;
+    for (std::size_t i = 0; i < box.rank; ++i) {
+        if (out.rank > 0) {
+            const std::size_t last = out.rank - 1;
+            if (out.from_stride[last] == box.extent[i] * box.from_stride[i] &&
+                out.to_stride[last] == box.extent[i] * box.to_stride[i]) {
+                out.extent[last] *= box.extent[i];
+                out.from_stride[last] = box.from_stride[i];
+                out.to_stride[last] = box.to_stride[i];
+                continue;
+            }
+        }
+        out.extent[out.rank] = box.extent[i];
+        out.from_stride[out.rank] = box.from_stride[i];
+        out.to_stride[out.rank] = box.to_stride[i];
+        ++out.rank;
+    }
+    return out;
+}
+
+constexpr std::uint64_t kTurned = 64;  ///< Elements along the axis that is dense in the input.
+
+/// A box whose last axis is dense in the output and whose axis `dense` is so in the input: both are walked in
+/// pieces that stay in the first-level cache.
+template <class T>
+void turn_box(const Box& box, std::size_t dense, const T* from, T* to, ThreadPool& pool) {
+    const std::size_t inner = box.rank - 1;
+    Box outer = box;
+    outer.extent[inner] = 1;
+    outer.extent[dense] = (box.extent[dense] + kTurned - 1) / kTurned;
+    std::uint64_t pieces = 1;
+    for (std::size_t i = 0; i < inner; ++i) pieces *= outer.extent[i];
+    const std::uint64_t n = box.extent[inner], step = box.from_stride[inner], line = box.to_stride[dense];
+    pool.parallel_for(pieces, 1 + 16384 / (n * kTurned), [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t piece = begin; piece < end; ++piece) {
+            const T* source = from + box.from;
+            T* target = to + box.to;
+            std::uint64_t rest = piece, count = kTurned;
+            for (std::size_t i = inner; i-- > 0; rest /= outer.extent[i]) {
+                const std::uint64_t at = rest % outer.extent[i] * (i == dense ? kTurned : 1);
+                if (i == dense) count = std::min(kTurned, box.extent[i] - at);
+                source += at * box.from_stride[i];
+                target += at * box.to_stride[i];
+            }
+            for (std::uint64_t i = 0; i < n; ++i) {
+                for (std::uint64_t j = 0; j < count; ++j) target[j * line + i] = source[i * step + j];
+            }
+        }
+    });
+}
+
+template <class T>
+void move_box(const Box& whole, const T* from, T* to, ThreadPool& pool) {
+    const Box box = joined(whole);
+    for (std::size_t i = 0; i < box.rank; ++i) {
+        if (box.extent[i] == 0) return;
+    }
+    const std::size_t inner = box.rank - 1;
+    for (std::size_t i = 0; i < inner && box.to_stride[inner] == 1; ++i) {
+        if (box.from_stride[inner] != 1 && box.from_stride[i] == 1) return turn_box(box, i, from, to, pool);
+    }
+    copy_box(box, from, to, pool);
+}
+
+void run_box(const Box& box, std::uint32_t size, const std::uint8_t* from, std::uint8_t* to,
+             ThreadPool& pool) {
     if (size == 1) {
-        copy_box(box, from, to, pool);
+        move_box(box, from, to, pool);
     } else {
-        copy_box(box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to), pool);
+        move_box(box, reinterpret_cast<const std::uint32_t*>(from), reinterpret_cast<std::uint32_t*>(to),
+                 pool);
     }
 }
 
@@ -82,7 +151,8 @@ void run_reshape(const OpCall& call) {
 void run_permute(const OpCall& call) {
     const Index input = strides_of(call.facts.inputs[0].dims);
     Index from{};
-    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i) from[i] = input[call.facts.op.attributes[i]];
+    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i)
+        from[i] = input[call.facts.op.attributes[i]];
     const Box box = box_of(call.facts.output.dims, from, strides_of(call.facts.output.dims));
     run_box(box, size_of(call.facts.output.dtype), call.inputs[0], call.output, call.pool);
 }
@@ -90,7 +160,8 @@ void run_permute(const OpCall& call) {
 void run_slice(const OpCall& call) {
     const Index from = strides_of(call.facts.inputs[0].dims);
     Box box = box_of(call.facts.output.dims, from, strides_of(call.facts.output.dims));
-    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i) box.from += call.facts.op.attributes[i] * from[i];
+    for (std::size_t i = 0; i < call.facts.output.dims.size(); ++i)
+        box.from += call.facts.op.attributes[i] * from[i];
     run_box(box, size_of(call.facts.output.dtype), call.inputs[0], call.output, call.pool);
 }
 

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/ops/window_shape.hpp"
-
 #include <algorithm>
 #include <cstring>
 
 #include "kernels/ops/cpu/kernels.hpp"
+#include "kernels/ops/cpu/loops.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/ops/window_shape.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox). `Width` is kw where it is a constant,
-/// so that the copies are a few moves; 0 otherwise.
+/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox). `Width` is kw where it is a
+/// constant, so that the copies are a few moves; 0 otherwise.
 template <class T, std::uint64_t Width>
 void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, T fill, T* out) {
     const auto y0 = static_cast<std::int64_t>(oy * s.sh) - static_cast<std::int64_t>(s.ph);
     const auto x0 = static_cast<std::int64_t>(ox * s.sw) - static_cast<std::int64_t>(s.pw);
     const auto h = static_cast<std::int64_t>(s.h), w = static_cast<std::int64_t>(s.w);
-    const auto kh = static_cast<std::int64_t>(s.kh), kw = static_cast<std::int64_t>(Width != 0 ? Width : s.kw);
-    const std::int64_t low = std::clamp<std::int64_t>(-x0, 0, kw), high = std::clamp<std::int64_t>(w - x0, low, kw);
+    const auto kh = static_cast<std::int64_t>(s.kh),
+               kw = static_cast<std::int64_t>(Width != 0 ? Width : s.kw);
+    const std::int64_t low = std::clamp<std::int64_t>(-x0, 0, kw),
+                       high = std::clamp<std::int64_t>(w - x0, low, kw);
     const bool inside = low == 0 && high == kw;
     for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
         for (std::int64_t ky = 0; ky < kh; ++ky, out += kw) {
@@ -40,38 +42,91 @@ void gather_as(const OpCall& call) {
     const WindowShape s = gather_shape(call.facts);
     const T fill = static_cast<T>(call.facts.op.attributes[6]);
     const std::uint64_t width = s.c * s.kh * s.kw;
-    call.pool.parallel_for(s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t row = begin; row < end; ++row) {
-            gather_window<T, Width>(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w, row / s.ow % s.oh,
-                                    row % s.ow, fill, call.out<T>() + row * width);
-        }
-    });
+    call.pool.parallel_for(
+        s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t row = begin; row < end; ++row) {
+                gather_window<T, Width>(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w,
+                                        row / s.ow % s.oh, row % s.ow, fill, call.out<T>() + row * width);
+            }
+        });
 }
 
 template <class T>
 void gather(const OpCall& call) {
     switch (gather_shape(call.facts).kw) {
-        case 2: return gather_as<T, 2>(call);
-        case 3: return gather_as<T, 3>(call);
-        case 5: return gather_as<T, 5>(call);
-        default: return gather_as<T, 0>(call);
+        case 2:
+            return gather_as<T, 2>(call);
+        case 3:
+            return gather_as<T, 3>(call);
+        case 5:
+            return gather_as<T, 5>(call);
+        default:
+            return gather_as<T, 0>(call);
     }
 }
 
-/// Adds the windows' elements at kernel position k to one channel's plane of sums. Positions ascend in the caller, and
-/// a position adds at most one term to a pixel, so every pixel's terms come in the normative order.
-void scatter_position(const WindowShape& s, std::uint64_t k, const float* windows, std::uint64_t width, float* plane) {
-    const std::uint64_t ky = k / s.kw, kx = k % s.kw;
+/// Windows that neither overlap nor are padded: a pixel is one element of one window, or in none.
+bool is_partition(const WindowShape& s) {
+    return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
+}
+
+template <std::uint64_t Width>
+void copy_partition(const WindowShape& s, const float* windows, std::uint64_t width, float* plane) {
+    const std::uint64_t kw = Width != 0 ? Width : s.kw;
+    if (s.oh * s.kh != s.h || s.ow * kw != s.w) std::fill_n(plane, s.h * s.w, 0.0f);
     for (std::uint64_t oy = 0; oy < s.oh; ++oy) {
-        const std::uint64_t y = oy * s.sh + ky;
-        if (y < s.ph || y - s.ph >= s.h) continue;
-        float* line = plane + (y - s.ph) * s.w;
-        const float* row = windows + oy * s.ow * width + k;
-        for (std::uint64_t ox = 0; ox < s.ow; ++ox) {
-            const std::uint64_t x = ox * s.sw + kx;
-            if (x >= s.pw && x - s.pw < s.w) line[x - s.pw] += row[ox * width];
+        for (std::uint64_t ky = 0; ky < s.kh; ++ky) {
+            float* line = plane + (oy * s.kh + ky) * s.w;
+            const float* row = windows + oy * s.ow * width + ky * kw;
+            for (std::uint64_t ox = 0; ox < s.ow; ++ox, row += width, line += kw) {
+                for (std::uint64_t kx = 0; kx < kw; ++kx) line[kx] = finish(0.0f + row[kx]);
+            }
         }
     }
+}
+
+/// The elements of one channel by kernel position: turned[k][window].
+void turn_windows(const WindowShape& s, const float* windows, std::uint64_t width, float* turned) {
+    const std::uint64_t count = s.oh * s.ow, window = s.kh * s.kw;
+    for (std::uint64_t p = 0; p < count; ++p) {
+        for (std::uint64_t k = 0; k < window; ++k) turned[k * count + p] = windows[p * width + k];
+    }
+}
+
+/// Adds the windows' elements at kernel position k to one channel's plane of sums. Positions ascend in the
+/// caller, and a position adds at most one term to a pixel, so every pixel's terms come in the normative
+/// order.
+void scatter_position(const WindowShape& s, std::uint64_t k, const float* elements, float* plane) {
+    const std::uint64_t ky = k / s.kw, kx = k % s.kw;
+    // Windows begin..end have their pixel inside the image: 0 <= ox·sw + kx - pw < w.
+    const std::uint64_t begin = kx >= s.pw ? 0 : (s.pw - kx + s.sw - 1) / s.sw;
+    const std::uint64_t end = s.w + s.pw > kx ? std::min(s.ow, (s.w + s.pw - kx - 1) / s.sw + 1) : 0;
+    for (std::uint64_t oy = 0; oy < s.oh; ++oy) {
+        const std::uint64_t y = oy * s.sh + ky;
+        if (y < s.ph || y - s.ph >= s.h || begin >= end) continue;
+        float* line = plane + (y - s.ph) * s.w + (begin * s.sw + kx - s.pw);
+        const float* row = elements + oy * s.ow + begin;
+        if (s.sw == 1) {
+            for (std::uint64_t i = 0; i < end - begin; ++i) line[i] += row[i];
+        } else {
+            for (std::uint64_t i = 0; i < end - begin; ++i) line[i * s.sw] += row[i];
+        }
+    }
+}
+
+/// All links of one channel's plane.
+void scatter_plane(const WindowShape& s, const float* turned, float* link, float* out) {
+    const std::uint64_t window = s.kh * s.kw, pixels = s.h * s.w, count = s.oh * s.ow;
+    std::fill_n(out, pixels, 0.0f);
+    for (std::uint64_t first = 0; first < window; first += kWindowTerms) {
+        float* sums = first == 0 ? out : link;
+        std::fill_n(sums, pixels, 0.0f);
+        for (std::uint64_t k = first; k < std::min(window, first + kWindowTerms); ++k) {
+            scatter_position(s, k, turned + k * count, sums);
+        }
+        if (sums != out) loops().accumulate(out, sums, pixels);
+    }
+    loops().finish(out, pixels);
 }
 
 }  // namespace
@@ -83,22 +138,22 @@ void run_window_gather(const OpCall& call) {
 void run_window_scatter(const OpCall& call) {
     const WindowShape s = scatter_shape(call.facts);
     const std::uint64_t window = s.kh * s.kw, width = s.c * window, pixels = s.h * s.w;
-    call.pool.parallel_for(s.n * s.c, 1, [&](std::uint64_t begin, std::uint64_t end) {
-        std::vector<float> link(window > kWindowTerms ? pixels : 0);
+    const bool partition = is_partition(s);
+    const std::uint64_t grain = 1 + 8192 / (pixels + 1);
+    call.pool.parallel_for(s.n * s.c, grain, [&](std::uint64_t begin, std::uint64_t end) {
+        std::vector<float> link(partition || window <= kWindowTerms ? 0 : pixels);
+        std::vector<float> turned(partition ? 0 : s.oh * s.ow * window);
         for (std::uint64_t plane = begin; plane < end; ++plane) {
             float* out = call.out<float>() + plane * pixels;
-            const float* windows = call.in<float>(0) + plane / s.c * s.oh * s.ow * width + plane % s.c * window;
-            std::fill_n(out, pixels, 0.0f);
-            for (std::uint64_t first = 0; first < window; first += kWindowTerms) {
-                float* sums = first == 0 ? out : link.data();
-                std::fill_n(sums, pixels, 0.0f);
-                for (std::uint64_t k = first; k < std::min(window, first + kWindowTerms); ++k) {
-                    scatter_position(s, k, windows, width, sums);
-                }
-                if (sums == out) continue;
-                for (std::uint64_t i = 0; i < pixels; ++i) out[i] += sums[i];
+            const float* windows =
+                call.in<float>(0) + plane / s.c * s.oh * s.ow * width + plane % s.c * window;
+            if (partition) {
+                s.kw == 2 ? copy_partition<2>(s, windows, width, out)
+                          : copy_partition<0>(s, windows, width, out);
+            } else {
+                turn_windows(s, windows, width, turned.data());
+                scatter_plane(s, turned.data(), link.data(), out);
             }
-            for (std::uint64_t i = 0; i < pixels; ++i) out[i] = finish(out[i]);
         }
     });
 }
