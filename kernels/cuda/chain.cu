@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products as chains of fma (NUMERICS 3, `f32`): 16×16 threads, each with a square of elements whose chains run in the
-// contract's order over tiles of K in shared memory.
+// Products as chains of fma (NUMERICS 3, `f32`): 16×16 threads, each with a square of elements whose chains
+// run in the contract's order over tiles of K in shared memory.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -31,7 +31,8 @@ __device__ void fetch(const Operand& o, std::uint64_t first, std::uint64_t k, st
 
 template <std::uint32_t kEach>
 __global__ void __launch_bounds__(kThreads)
-    chain_kernel(Operand a, Operand b, float* c, std::uint64_t k_total, std::uint64_t tiles_m, std::uint64_t tiles_n) {
+    chain_kernel(Operand a, Operand b, float* c, std::uint64_t k_total, std::uint64_t tiles_m,
+                 std::uint64_t tiles_n) {
     constexpr std::uint32_t kTile = kSide * kEach;
     struct Shared {
         float a[kDepth][kTile + 4], b[kDepth][kTile + 4];
@@ -59,7 +60,8 @@ __global__ void __launch_bounds__(kThreads)
         for (std::uint32_t d = 0; d < depth; ++d) {
             float x[kEach], y[kEach];
             RETRACE_UNROLL
-            for (std::uint32_t i = 0; i < kEach; ++i) x[i] = shared.a[d][ty * kEach + i], y[i] = shared.b[d][tx + i * kSide];
+            for (std::uint32_t i = 0; i < kEach; ++i)
+                x[i] = shared.a[d][ty * kEach + i], y[i] = shared.b[d][tx + i * kSide];
             RETRACE_UNROLL
             for (std::uint32_t i = 0; i < kEach * kEach; ++i) {
                 chain[i / kEach][i % kEach] = fma32(x[i / kEach], y[i % kEach], chain[i / kEach][i % kEach]);
@@ -80,17 +82,18 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <std::uint32_t kEach>
-void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, std::uint64_t batch, std::uint64_t k) {
+void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, std::uint64_t batch,
+                 std::uint64_t k) {
     constexpr std::uint32_t kTile = kSide * kEach;
     const std::uint64_t tiles_m = (a.vectors + kTile - 1) / kTile, tiles_n = (b.vectors + kTile - 1) / kTile;
-    launch(stream, Grid{batch * tiles_m * tiles_n, kThreads, 2 * kDepth * (kTile + 4) * 4}, chain_kernel<kEach>, a, b,
-           c, k, tiles_m, tiles_n);
+    launch(stream, Grid{batch * tiles_m * tiles_n, kThreads, 2 * kDepth * (kTile + 4) * 4},
+           chain_kernel<kEach>, a, b, c, k, tiles_m, tiles_n);
 }
 
 }  // namespace
 
-void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b, float* c,
-                     std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
+                     float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k) {
     const Operand rows{a, m, transposed_a ? 1 : k, transposed_a ? m : 1};
     const Operand columns{b, n, transposed_b ? k : 1, transposed_b ? 1 : n};
     if (m >= 128 && n >= 128) return multiply_as<8>(stream, rows, columns, c, batch, k);

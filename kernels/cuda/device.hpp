@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernels of this folder share. C++17: .cu files include it, through nvcc or through the host emulation of
-// tests/cuda, which puts its own words for __global__, threadIdx and the like in front of them.
+// What the kernels of this folder share. C++17: .cu files include it, through nvcc or through the host
+// emulation of tests/cuda, which puts its own words for __global__, threadIdx and the like in front of them.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,8 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
     if (grid.blocks == 0) return;
 #if defined(__CUDACC__)
     if (grid.shared > 48 * 1024) {
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared));
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(grid.shared));
     }
     // More than 2^31 - 1 blocks are refused by the runtime; more than 2^32 must not wrap.
     const unsigned blocks = grid.blocks > 0xffffffffu ? 0xffffffffu : static_cast<unsigned>(grid.blocks);

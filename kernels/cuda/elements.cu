@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All elementwise ops, alone or in runs: a thread does every step of a run on its four elements, values between steps
-// lie in the thread's slots of shared memory. The arithmetic is that of kernels/ops/functions.hpp.
+// All elementwise ops, alone or in runs: a thread does every step of a run on its four elements, values
+// between steps lie in the thread's slots of shared memory. The arithmetic is that of
+// kernels/ops/functions.hpp.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/ops/functions.hpp"
@@ -28,7 +29,9 @@ __device__ void fetch_spread(const ElementSide& side, const Place& place, Quad& 
     std::uint64_t row = place.row, col = place.col;
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
-        const std::uint64_t index = side.spread == Spread::row ? col : side.spread == Spread::column ? row : 0;
+        const std::uint64_t index = side.spread == Spread::row      ? col
+                                    : side.spread == Spread::column ? row
+                                                                    : 0;
         out.word[v] = v < place.count ? load_element(side, index) : 0;
         if (++col == place.cols) col = 0, ++row;
     }
@@ -107,57 +110,94 @@ __device__ std::uint32_t converted(DType in, DType out, std::uint32_t bits) {
     return out == DType::i32 ? static_cast<std::uint32_t>(value) : to_bits(static_cast<float>(value));
 }
 
-__device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad& b, const Quad& c, Quad& out) {
+__device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad& b, const Quad& c,
+                             Quad& out) {
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
         switch (step.code) {
-            case OpCode::convert: out.word[v] = converted(step.in, step.out, a.word[v]); break;
+            case OpCode::convert:
+                out.word[v] = converted(step.in, step.out, a.word[v]);
+                break;
             case OpCode::powi:
                 out.word[v] = to_bits(apply_powi(from_bits(a.word[v]), static_cast<std::int32_t>(b.word[v])));
                 break;
             case OpCode::fma:
-                out.word[v] = to_bits(apply_fma(from_bits(a.word[v]), from_bits(b.word[v]), from_bits(c.word[v])));
+                out.word[v] =
+                    to_bits(apply_fma(from_bits(a.word[v]), from_bits(b.word[v]), from_bits(c.word[v])));
                 break;
-            case OpCode::logical_and: out.word[v] = a.word[v] & b.word[v]; break;
-            case OpCode::logical_or: out.word[v] = a.word[v] | b.word[v]; break;
-            case OpCode::logical_not: out.word[v] = a.word[v] ^ 1; break;
-            default: out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v]; break;  // select
+            case OpCode::logical_and:
+                out.word[v] = a.word[v] & b.word[v];
+                break;
+            case OpCode::logical_or:
+                out.word[v] = a.word[v] | b.word[v];
+                break;
+            case OpCode::logical_not:
+                out.word[v] = a.word[v] ^ 1;
+                break;
+            default:
+                out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v];
+                break;  // select
         }
     }
 }
 
 __device__ void compute(const ElementStep& step, const Quad& a, const Quad& b, const Quad& c, Quad& out) {
     switch (step.code) {
-        case OpCode::neg: return unary<OpCode::neg>(a, out);
-        case OpCode::abs: return unary<OpCode::abs>(a, out);
-        case OpCode::exp: return unary<OpCode::exp>(a, out);
-        case OpCode::log: return unary<OpCode::log>(a, out);
-        case OpCode::tanh: return unary<OpCode::tanh>(a, out);
-        case OpCode::sigmoid: return unary<OpCode::sigmoid>(a, out);
-        case OpCode::erf: return unary<OpCode::erf>(a, out);
-        case OpCode::sqrt: return unary<OpCode::sqrt>(a, out);
-        case OpCode::rsqrt: return unary<OpCode::rsqrt>(a, out);
-        case OpCode::relu: return unary<OpCode::relu>(a, out);
-        case OpCode::sin_turns: return unary<OpCode::sin_turns>(a, out);
-        case OpCode::cos_turns: return unary<OpCode::cos_turns>(a, out);
-        case OpCode::add: return binary<OpCode::add>(a, b, out);
-        case OpCode::sub: return binary<OpCode::sub>(a, b, out);
-        case OpCode::mul: return binary<OpCode::mul>(a, b, out);
-        case OpCode::div: return binary<OpCode::div>(a, b, out);
-        case OpCode::max: return binary<OpCode::max>(a, b, out);
-        case OpCode::min: return binary<OpCode::min>(a, b, out);
-        case OpCode::pow: return binary<OpCode::pow>(a, b, out);
-        case OpCode::equal: return compare<OpCode::equal>(step.in, a, b, out);
-        case OpCode::less: return compare<OpCode::less>(step.in, a, b, out);
-        case OpCode::less_equal: return compare<OpCode::less_equal>(step.in, a, b, out);
-        case OpCode::greater: return compare<OpCode::greater>(step.in, a, b, out);
-        case OpCode::greater_equal: return compare<OpCode::greater_equal>(step.in, a, b, out);
-        default: return compute_bits(step, a, b, c, out);
+        case OpCode::neg:
+            return unary<OpCode::neg>(a, out);
+        case OpCode::abs:
+            return unary<OpCode::abs>(a, out);
+        case OpCode::exp:
+            return unary<OpCode::exp>(a, out);
+        case OpCode::log:
+            return unary<OpCode::log>(a, out);
+        case OpCode::tanh:
+            return unary<OpCode::tanh>(a, out);
+        case OpCode::sigmoid:
+            return unary<OpCode::sigmoid>(a, out);
+        case OpCode::erf:
+            return unary<OpCode::erf>(a, out);
+        case OpCode::sqrt:
+            return unary<OpCode::sqrt>(a, out);
+        case OpCode::rsqrt:
+            return unary<OpCode::rsqrt>(a, out);
+        case OpCode::relu:
+            return unary<OpCode::relu>(a, out);
+        case OpCode::sin_turns:
+            return unary<OpCode::sin_turns>(a, out);
+        case OpCode::cos_turns:
+            return unary<OpCode::cos_turns>(a, out);
+        case OpCode::add:
+            return binary<OpCode::add>(a, b, out);
+        case OpCode::sub:
+            return binary<OpCode::sub>(a, b, out);
+        case OpCode::mul:
+            return binary<OpCode::mul>(a, b, out);
+        case OpCode::div:
+            return binary<OpCode::div>(a, b, out);
+        case OpCode::max:
+            return binary<OpCode::max>(a, b, out);
+        case OpCode::min:
+            return binary<OpCode::min>(a, b, out);
+        case OpCode::pow:
+            return binary<OpCode::pow>(a, b, out);
+        case OpCode::equal:
+            return compare<OpCode::equal>(step.in, a, b, out);
+        case OpCode::less:
+            return compare<OpCode::less>(step.in, a, b, out);
+        case OpCode::less_equal:
+            return compare<OpCode::less_equal>(step.in, a, b, out);
+        case OpCode::greater:
+            return compare<OpCode::greater>(step.in, a, b, out);
+        case OpCode::greater_equal:
+            return compare<OpCode::greater_equal>(step.in, a, b, out);
+        default:
+            return compute_bits(step, a, b, c, out);
     }
 }
 
-__global__ void __launch_bounds__(kThreads)
-    elements_kernel(const ElementStep* steps, std::uint32_t count, std::uint64_t elements, std::uint64_t cols) {
+__global__ void __launch_bounds__(kThreads) elements_kernel(const ElementStep* steps, std::uint32_t count,
+                                                            std::uint64_t elements, std::uint64_t cols) {
     Place place;
     place.first = global_thread() * kEach;
     if (place.first >= elements) return;

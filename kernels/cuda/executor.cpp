@@ -40,6 +40,7 @@ struct DeviceExecutor::Impl {
     Recording recording;
     std::uint64_t seed = 0, step_number = 0;
     bool loaded = false;
+    bool warm = false;  ///< Every kernel has run once, so recording loads no code.
 
     MemoryPlan isolated_plan;
     Memory isolated;  ///< Taken by the first trace.
@@ -59,7 +60,8 @@ struct DeviceExecutor::Impl {
             entries.push_back({at[i], program.tensors[i].dtype, program.tensors[i].dims});
         }
         state_trees.emplace(std::move(entries));
-        ensure(state_trees->bytes() <= layout.workspace_bytes, "the workspace holds the digests of the state");
+        ensure(state_trees->bytes() <= layout.workspace_bytes,
+               "the workspace holds the digests of the state");
         for (std::uint32_t i = 0; i < program.constants; ++i) {
             const Bytes& data = program.constant_data[i].data;
             RETRACE_CHECK(queue.copy_in(at[program.states + i], data.data(), data.size()));
@@ -79,7 +81,8 @@ struct DeviceExecutor::Impl {
             runs.push_back(run);
         }
         ensure(steps.size() == layout.steps, "a step for every elementwise op");
-        return queue.copy_in(memory.data() + layout.element_steps, steps.data(), steps.size() * sizeof(ElementStep));
+        return queue.copy_in(memory.data() + layout.element_steps, steps.data(),
+                             steps.size() * sizeof(ElementStep));
     }
 
     const ElementStep* device_steps(std::uint32_t first) const {
@@ -90,13 +93,14 @@ struct DeviceExecutor::Impl {
     void queue_single(std::uint32_t op, const std::vector<std::uint8_t*>& tensors) const {
         std::vector<const std::uint8_t*> inputs;
         for (const std::uint32_t input : facts[op].op.inputs) inputs.push_back(tensors[input]);
-        queue_op({facts[op], inputs, tensors[program.output_of(op)], seed, clock(), memory.data() + layout.workspace,
-                  device.shared_limit, queue.stream()});
+        queue_op({facts[op], inputs, tensors[program.output_of(op)], seed, clock(),
+                  memory.data() + layout.workspace, device.shared_limit, queue.stream()});
     }
 
     void queue_run(const ElementStep* steps, const ElementRun& run, std::uint32_t op) const {
         const Geometry shape = geometry(facts[op].output.dims);
-        run_elements(queue.stream(), steps, run.count, run.slots, shape.elements(), std::max<std::uint64_t>(shape.cols, 1));
+        run_elements(queue.stream(), steps, run.count, run.slots, shape.elements(),
+                     std::max<std::uint64_t>(shape.cols, 1));
     }
 
     /// The whole step: ops, metrics, the next state, the clock.
@@ -111,7 +115,8 @@ struct DeviceExecutor::Impl {
             }
         }
         for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
-            queue.copy(memory.data() + layout.metric_values + 4 * i, at[program.output_of(layout.metrics[i])], 4);
+            queue.copy(memory.data() + layout.metric_values + 4 * i, at[program.output_of(layout.metrics[i])],
+                       4);
         }
         for (std::uint32_t i = 0; i < program.states; ++i) {
             const std::uint32_t writer = program.tensors[i].writer;
@@ -191,9 +196,15 @@ Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& pr
     return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
 }
 
-const Device& DeviceExecutor::device() const noexcept { return impl_->device; }
-std::uint64_t DeviceExecutor::device_bytes() const noexcept { return impl_->layout.bytes; }
-std::uint64_t DeviceExecutor::planned_bytes() const noexcept { return impl_->plan.bytes; }
+const Device& DeviceExecutor::device() const noexcept {
+    return impl_->device;
+}
+std::uint64_t DeviceExecutor::device_bytes() const noexcept {
+    return impl_->layout.bytes;
+}
+std::uint64_t DeviceExecutor::planned_bytes() const noexcept {
+    return impl_->plan.bytes;
+}
 
 Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
     const Program& program = impl_->program;
@@ -201,7 +212,8 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
            "as many state tensors and data sets as the program has");
     const auto bring = [&](std::uint32_t index, const Tensor& tensor) {
         const TensorRecord& record = program.tensors[index];
-        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims && tensor.data.size() == tensor_bytes(record),
+        ensure(tensor.dtype == record.dtype && tensor.dims == record.dims &&
+                   tensor.data.size() == tensor_bytes(record),
                "state and data sets as the program records them");
         return impl_->queue.copy_in(impl_->at[index], tensor.data.data(), tensor.data.size());
     };
@@ -219,12 +231,19 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
 
 Status<> DeviceExecutor::queue_step() {
     ensure(impl_->loaded, "a state was loaded");
-    if (impl_->recording.empty()) RETRACE_CHECK(impl_->record());
     ++impl_->step_number;
+    if (!impl_->warm) {
+        impl_->queue_all();
+        impl_->warm = true;
+        return impl_->queue.finish();
+    }
+    if (impl_->recording.empty()) RETRACE_CHECK(impl_->record());
     return impl_->queue.play(impl_->recording);
 }
 
-Status<> DeviceExecutor::finish() { return impl_->queue.finish(); }
+Status<> DeviceExecutor::finish() {
+    return impl_->queue.finish();
+}
 
 Result<std::vector<Metric>> DeviceExecutor::step() {
     RETRACE_CHECK(queue_step());
@@ -232,7 +251,8 @@ Result<std::vector<Metric>> DeviceExecutor::step() {
 }
 
 Status<> DeviceExecutor::store(State& state) {
-    ensure(impl_->loaded && state.tensors.size() == impl_->program.states, "a loaded state, and tensors for it");
+    ensure(impl_->loaded && state.tensors.size() == impl_->program.states,
+           "a loaded state, and tensors for it");
     for (std::uint32_t i = 0; i < impl_->program.states; ++i) {
         Bytes& data = state.tensors[i].data;
         ensure(data.size() == tensor_bytes(impl_->program.tensors[i]), "tensors of the state's shapes");
@@ -250,13 +270,15 @@ Result<std::vector<Hash32>> DeviceExecutor::state_roots() {
 Result<std::vector<Hash32>> DeviceExecutor::trace() {
     ensure(impl_->loaded, "a state was loaded");
     std::vector<Hash32> roots;
-    RETRACE_CHECK(impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
-        const OpFacts::Operand& made = impl_->facts[op].output;
-        const DeviceTrees trees({{output, made.dtype, made.dims}});
-        RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space().digests));
-        roots.push_back(root.front());
-        return retrace::Unit{};
-    }));
+    RETRACE_CHECK(
+        impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+            const OpFacts::Operand& made = impl_->facts[op].output;
+            const DeviceTrees trees({{output, made.dtype, made.dims}});
+            RETRACE_TRY(root,
+                        trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space().digests));
+            roots.push_back(root.front());
+            return retrace::Unit{};
+        }));
     return roots;
 }
 
@@ -265,16 +287,18 @@ Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint3
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ensure(ops[i] < impl_->program.ops.size() && (i == 0 || ops[i - 1] < ops[i]), "ops of the program, ascending");
+        ensure(ops[i] < impl_->program.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
+               "ops of the program, ascending");
     }
-    RETRACE_CHECK(impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
-        if (op != ops[found.size()]) return retrace::Unit{};
-        const OpFacts::Operand& made = impl_->facts[op].output;
-        Tensor tensor = zeros(made.dtype, made.dims);
-        RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
-        found.push_back(std::move(tensor));
-        return retrace::Unit{};
-    }));
+    RETRACE_CHECK(
+        impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
+            if (op != ops[found.size()]) return retrace::Unit{};
+            const OpFacts::Operand& made = impl_->facts[op].output;
+            Tensor tensor = zeros(made.dtype, made.dims);
+            RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
+            found.push_back(std::move(tensor));
+            return retrace::Unit{};
+        }));
     return found;
 }
 

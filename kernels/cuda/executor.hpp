@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A program on the device: state and data sets stay there, all memory is taken once, a step is one recorded graph.
+// A program on the device: state and data sets stay there, all memory is taken once, a step is one recorded
+// graph.
 #pragma once
 
 #include <memory>
@@ -11,12 +12,14 @@ namespace retrace::kernels::cuda {
 
 class DeviceExecutor {
 public:
-    /// `program` passed `check` and outlives the executor. Errors: no device; too little memory (names the bytes).
+    /// `program` passed `check` and outlives the executor. Errors: no device; too little memory (names the
+    /// bytes).
     static Result<std::unique_ptr<DeviceExecutor>> create(const Program& program);
     ~DeviceExecutor();
 
     const Device& device() const noexcept;
-    /// All device memory of the program: state, constants, data sets, workspace, digests and the plan's arena.
+    /// All device memory of the program: state, constants, data sets, workspace, digests and the plan's
+    /// arena.
     std::uint64_t device_bytes() const noexcept;
     /// The plan's arena alone, as Executor::planned_bytes.
     std::uint64_t planned_bytes() const noexcept;
@@ -33,8 +36,8 @@ public:
     /// Roots of the state's tensors, hashed on the device.
     Result<std::vector<Hash32>> state_roots();
 
-    /// Executor::trace and Executor::outputs from the loaded state, which stays as it is. They take memory for outputs
-    /// that share none, the first time.
+    /// Executor::trace and Executor::outputs from the loaded state, which stays as it is. They take memory
+    /// for outputs that share none, the first time.
     Result<std::vector<Hash32>> trace();
     Result<std::vector<Tensor>> outputs(const std::vector<std::uint32_t>& ops);
 
@@ -44,9 +47,9 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The device behind the interface of every other back end: `Executor(program, pool, *make_backend(program))`. Each call
-/// brings the state and the data sets to the device, so long trainings are better off with a DeviceExecutor. A device
-/// that fails in the middle of a step ends the process.
+/// The device behind the interface of every other back end: `Executor(program, pool,
+/// *make_backend(program))`. Each call brings the state and the data sets to the device, so long trainings
+/// are better off with a DeviceExecutor. A device that fails in the middle of a step ends the process.
 Result<std::unique_ptr<ExternalBackend>> make_backend(const Program& program);
 
 }  // namespace retrace::kernels::cuda

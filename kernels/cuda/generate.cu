@@ -13,7 +13,8 @@ __device__ std::int32_t saturated(std::uint64_t value) {
     return static_cast<std::int32_t>(smaller<std::uint64_t>(value, kIntMax));
 }
 
-__global__ void iota_kernel(std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent) {
+__global__ void iota_kernel(std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
+                            std::uint64_t extent) {
     const std::uint64_t element = global_thread();
     if (element < elements) out[element] = static_cast<std::int32_t>(element / inner % extent);
 }
@@ -37,8 +38,8 @@ __global__ void philox_kernel(bool normal, PhiloxKey key, const std::uint64_t* s
     }
 }
 
-__global__ void batch_index_kernel(PhiloxKey key, const std::uint64_t* step, std::uint64_t samples, std::int32_t* out,
-                                   std::uint64_t batch) {
+__global__ void batch_index_kernel(PhiloxKey key, const std::uint64_t* step, std::uint64_t samples,
+                                   std::int32_t* out, std::uint64_t batch) {
     const std::uint64_t i = global_thread();
     if (i >= batch) return;
     const std::uint64_t steps = samples / batch;
@@ -56,7 +57,8 @@ __global__ void advance_kernel(std::uint64_t* step) {
 
 }  // namespace
 
-void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent) {
+void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
+               std::uint64_t extent) {
     launch(stream, grid_for(elements), iota_kernel, out, elements, inner, extent);
 }
 
@@ -78,6 +80,8 @@ void make_sequential_index(Stream stream, const std::uint64_t* step, std::int32_
     launch(stream, grid_for(batch), sequential_index_kernel, step, out, batch);
 }
 
-void advance_step(Stream stream, std::uint64_t* step) { launch(stream, Grid{1, 32, 0}, advance_kernel, step); }
+void advance_step(Stream stream, std::uint64_t* step) {
+    launch(stream, Grid{1, 32, 0}, advance_kernel, step);
+}
 
 }  // namespace retrace::kernels::cuda

@@ -14,7 +14,9 @@ struct Digest {
     std::uint32_t word[8];
 };
 
-__device__ std::uint32_t rotated(std::uint32_t x, std::uint32_t by) { return x >> by | x << (32 - by); }
+__device__ std::uint32_t rotated(std::uint32_t x, std::uint32_t by) {
+    return x >> by | x << (32 - by);
+}
 
 __device__ std::uint32_t swapped(std::uint32_t x) {
     return x << 24 | (x & 0xff00u) << 8 | (x >> 8 & 0xff00u) | x >> 24;
@@ -47,15 +49,17 @@ __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
         }
         const std::uint32_t t1 =
             h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i % 16];
-        const std::uint32_t t2 = (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        const std::uint32_t t2 =
+            (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
     }
     digest.word[0] += a, digest.word[1] += b, digest.word[2] += c, digest.word[3] += d;
     digest.word[4] += e, digest.word[5] += f, digest.word[6] += g, digest.word[7] += h;
 }
 
-/// H(tag ‖ `words` little-endian words), words a multiple of 16. `load(i, chunk)` gives words 16·i .. 16·i+15. The tag
-/// shifts everything by a byte, so each big-endian word of the message ends in the next three bytes of the data.
+/// H(tag ‖ `words` little-endian words), words a multiple of 16. `load(i, chunk)` gives words 16·i ..
+/// 16·i+15. The tag shifts everything by a byte, so each big-endian word of the message ends in the next
+/// three bytes of the data.
 template <class Load>
 __device__ Digest hash_words(std::uint32_t tag, std::uint32_t words, Load load) {
     Digest digest = first_digest();
@@ -111,7 +115,8 @@ struct TileSource {
 
     __device__ void load(std::uint32_t block, std::uint32_t (&data)[16]) const {
         // Half a row of fp32 in four loads where the rows are aligned and the tile is whole.
-        if (tensor->size == 4 && tensor->cols % 4 == 0 && row + 32 <= tensor->rows && col + 32 <= tensor->cols) {
+        if (tensor->size == 4 && tensor->cols % 4 == 0 && row + 32 <= tensor->rows &&
+            col + 32 <= tensor->cols) {
             const std::uint64_t first = (row + block / 2) * tensor->cols + col + block % 2 * 16;
             const Chunk* const from = reinterpret_cast<const Chunk*>(tensor->data + 4 * first);
             RETRACE_UNROLL
@@ -139,8 +144,8 @@ __device__ std::uint32_t entry_of(const Entry* entries, std::uint32_t count, std
     return low;
 }
 
-__global__ void __launch_bounds__(128)
-    tiles_kernel(const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles, std::uint8_t* leaves) {
+__global__ void __launch_bounds__(128) tiles_kernel(const HashedTensor* tensors, std::uint32_t count,
+                                                    std::uint64_t tiles, std::uint8_t* leaves) {
     const std::uint64_t index = global_thread();
     if (index >= tiles) return;
     const HashedTensor& tensor = tensors[entry_of(tensors, count, index, &HashedTensor::first_tile)];
@@ -152,8 +157,9 @@ __global__ void __launch_bounds__(128)
     store_digest(digest, leaves + 32 * index);
 }
 
-__global__ void __launch_bounds__(128) level_kernel(const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
-                                                    const std::uint8_t* below, std::uint8_t* above) {
+__global__ void __launch_bounds__(128)
+    level_kernel(const TreeRun* runs, std::uint32_t count, std::uint64_t nodes, const std::uint8_t* below,
+                 std::uint8_t* above) {
     const std::uint64_t index = global_thread();
     if (index >= nodes) return;
     const TreeRun& run = runs[entry_of(runs, count, index, &TreeRun::to)];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the .cu files offer: each function queues kernels on a stream and returns at once. C++17, no CUDA header. All
-// pointers are addresses on the device; extents and strides count elements. Sizes may be 0.
+// What the .cu files offer: each function queues kernels on a stream and returns at once. C++17, no CUDA
+// header. All pointers are addresses on the device; extents and strides count elements. Sizes may be 0.
 #pragma once
 
 #include <cstdint>
@@ -26,40 +26,45 @@ struct ElementSide {
 };
 struct ElementStep {
     OpCode code{};
-    DType in = DType::f32, out = DType::f32;  ///< What convert and compare look at: the operand's type, the result's.
+    DType in = DType::f32,
+          out = DType::f32;  ///< What convert and compare look at: the operand's type, the result's.
     std::uint32_t inputs = 0;
     ElementSide sides[3];
     ElementSide result;
 };
 inline constexpr std::uint32_t kElementSlots = 12;
 
-/// `steps` (on the device) one after the other on every element of [elements / cols, cols]; `slots` scratch slots. Bases
-/// are multiples of 16 bytes. A step may write over memory that it or an earlier step read at the same element.
+/// `steps` (on the device) one after the other on every element of [elements / cols, cols]; `slots` scratch
+/// slots. Bases are multiples of 16 bytes. A step may write over memory that it or an earlier step read at
+/// the same element.
 void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, std::uint32_t slots,
                   std::uint64_t elements, std::uint64_t cols);
 
 // ---- products (slice.cu, product.cu, chain.cu) ----
 
-/// Digits of the vectors along K of one operand: [plane][batch][vector][padded K] int8 (padding zero), and scales
-/// [batch][block][vector].
+/// Digits of the vectors along K of one operand: [plane][batch][vector][padded K] int8 (padding zero), and
+/// scales [batch][block][vector].
 struct Slices {
     std::int8_t* digits = nullptr;
     float* scales = nullptr;
 };
 inline constexpr std::uint64_t kPadK = 64;
-inline std::uint64_t padded_k(std::uint64_t k) { return (k + kPadK - 1) / kPadK * kPadK; }
+inline std::uint64_t padded_k(std::uint64_t k) {
+    return (k + kPadK - 1) / kPadK * kPadK;
+}
 
-/// Lines 3 to 8 of NUMERICS 3 for `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is contiguous
-/// at x[(i·vectors + v)·k], or, where `across`, strided: element n at x[i·vectors·k + n·vectors + v].
+/// Lines 3 to 8 of NUMERICS 3 for `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is
+/// contiguous at x[(i·vectors + v)·k], or, where `across`, strided: element n at x[i·vectors·k + n·vectors +
+/// v].
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,
                    std::uint64_t vectors, std::uint64_t k, Slices out);
-/// Lines 9 to 14: c[batch][m][n] from the slices of A (m vectors) and B (n vectors), k > 0. `shared_limit`: bytes of
-/// shared memory that a block of this device may ask for.
+/// Lines 9 to 14: c[batch][m][n] from the slices of A (m vectors) and B (n vectors), k > 0. `shared_limit`:
+/// bytes of shared memory that a block of this device may ask for.
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
                      std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint32_t shared_limit);
 /// The product in f32 chains; transposed operands lie as [k][m] and [n][k].
-void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b, float* c,
-                     std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);
+void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
+                     float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);
 
 // ---- reductions (reduce.cu) ----
 
@@ -74,8 +79,9 @@ void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* ch
 // ---- rows by index (rows.cu) ----
 
 /// out[m][width] of `size`-byte elements (1 or 4).
-void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table, const std::int32_t* index,
-                           std::uint8_t* out, std::uint64_t table_rows, std::uint64_t m, std::uint64_t width);
+void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table,
+                           const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows,
+                           std::uint64_t m, std::uint64_t width);
 void scatter_add_on_device(Stream stream, const float* values, const std::int32_t* index, float* out,
                            std::uint64_t tokens, std::uint64_t width, std::uint64_t rows);
 
@@ -87,8 +93,10 @@ struct BoxCopy {
     std::uint64_t extent[6] = {}, from_stride[6] = {}, to_stride[6] = {};
     std::uint64_t from = 0, to = 0;  ///< Offsets.
 };
-void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from, std::uint8_t* to);
-void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements, std::uint32_t bits);
+void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from,
+              std::uint8_t* to);
+void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64_t elements,
+               std::uint32_t bits);
 
 // ---- windows (window.cu) ----
 
@@ -102,7 +110,8 @@ void scatter_windows(Stream stream, const Windows& shape, const float* windows, 
 
 // ---- generators (generate.cu); `step` is a word on the device ----
 
-void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner, std::uint64_t extent);
+void make_iota(Stream stream, std::int32_t* out, std::uint64_t elements, std::uint64_t inner,
+               std::uint64_t extent);
 void make_step_number(Stream stream, const std::uint64_t* step, std::uint64_t offset, std::int32_t* out);
 void make_philox(Stream stream, bool normal, PhiloxKey key, const std::uint64_t* step, float* out,
                  std::uint64_t elements);
@@ -120,7 +129,8 @@ struct HashedTensor {
     std::uint64_t first_tile = 0;
     std::uint32_t size = 4;  ///< Of an element.
 };
-/// The nodes of one tensor at one level: those at `from` and following of the level below become those at `to`.
+/// The nodes of one tensor at one level: those at `from` and following of the level below become those at
+/// `to`.
 struct TreeRun {
     std::uint64_t from = 0, count = 0;  ///< In the level below.
     std::uint64_t to = 0;

@@ -13,7 +13,8 @@ class Carver {
 public:
     std::uint64_t take(std::uint64_t bytes) {
         const std::uint64_t at = bytes_;
-        bytes_ += std::max<std::uint64_t>(aligned_bytes(bytes), 256);  // nothing shares an address, not even nothings
+        bytes_ += std::max<std::uint64_t>(aligned_bytes(bytes),
+                                          256);  // nothing shares an address, not even nothings
         return at;
     }
     std::uint64_t bytes() const { return bytes_; }
@@ -34,7 +35,8 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     std::vector<DeviceTrees::Entry> states;
     for (std::uint32_t i = 0; i < program.tensors_static(); ++i) {
         out.statics.push_back(carver.take(tensor_bytes(program.tensors[i])));
-        if (i < program.states) states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
+        if (i < program.states)
+            states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
     for (std::uint32_t op = 0; op < facts.size(); ++op) {
@@ -64,13 +66,14 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
     return at;
 }
 
-ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,
-                        const std::vector<std::uint8_t*>& at) {
+ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
+                        const MemoryPlan& plan, const std::vector<std::uint8_t*>& at) {
     const auto put = [&](ElementSide& side, std::uint32_t tensor) {
         side.data = at[tensor];
         if (side.data != nullptr) return;
         const Place& place = plan.places[tensor - program.tensors_static()];
-        ensure(place.where == Place::Where::scratch && place.at < kElementSlots, "a value in memory or in a slot");
+        ensure(place.where == Place::Where::scratch && place.at < kElementSlots,
+               "a value in memory or in a slot");
         side.slot = static_cast<std::uint32_t>(place.at);
     };
     ElementStep step = element_step(facts);

@@ -8,7 +8,9 @@
 
 namespace retrace::kernels::cuda {
 
-inline std::uint64_t aligned_bytes(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+inline std::uint64_t aligned_bytes(std::uint64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
 inline std::uint64_t tensor_bytes(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
@@ -36,7 +38,7 @@ struct ElementRun {
     std::uint32_t first = 0, count = 0, slots = 0;
 };
 /// The op's step with its operands' places.
-ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op, const MemoryPlan& plan,
-                        const std::vector<std::uint8_t*>& at);
+ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
+                        const MemoryPlan& plan, const std::vector<std::uint8_t*>& at);
 
 }  // namespace retrace::kernels::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of sliced operands on int8 tensor cores (NUMERICS 3, lines 9 to 14). The integer sums of a block of 256 are
-// exact in int32 in any order; the carried value stays in registers from block to block.
+// Products of sliced operands on int8 tensor cores (NUMERICS 3, lines 9 to 14). The integer sums of a block
+// of 256 are exact in int32 in any order; the carried value stays in registers from block to block.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/tensor_core.hpp"
@@ -17,14 +17,16 @@ struct Product {
     std::uint64_t tiles_m, tiles_n;
 };
 
-/// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM × kWarpN.
+/// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM
+/// × kWarpN.
 template <std::uint32_t S_, std::uint32_t kK_, std::uint32_t kStages_>
 struct Shape {
     static constexpr std::uint32_t S = S_, kK = kK_, kStages = kStages_;
     static constexpr std::uint32_t kM = 128, kN = S == 3 ? 64 : 128;
     static constexpr std::uint32_t kWarpM = S == 3 ? 32 : 64, kWarpN = 32;
     static constexpr std::uint32_t kWarpsN = kN / kWarpN;
-    static constexpr std::uint32_t kRow = kK + 16;  ///< Padded: the eight rows of a matrix lie in different banks.
+    static constexpr std::uint32_t kRow =
+        kK + 16;  ///< Padded: the eight rows of a matrix lie in different banks.
     static constexpr std::uint32_t kMTiles = kWarpM / 16, kNTiles = kWarpN / 8;
     static constexpr std::uint32_t kStepsABlock = kBlockK / kK;
     static_assert(kM / kWarpM * kWarpsN * 32 == kThreads, "eight warps");
@@ -57,23 +59,27 @@ __device__ Place place_of(const Product& p) {
     return place;
 }
 
-/// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; nobody stores what they make.
+/// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; nobody stores what they
+/// make.
 template <class T, std::uint32_t kVectors>
-__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded, std::uint64_t first,
-                      std::uint64_t vectors, std::uint64_t k, std::int8_t (&to)[T::S][kVectors][T::kRow]) {
+__device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded,
+                      std::uint64_t first, std::uint64_t vectors, std::uint64_t k,
+                      std::int8_t (&to)[T::S][kVectors][T::kRow]) {
     constexpr std::uint32_t kChunks = T::kK / 16, kCopies = T::S * kVectors * kChunks;
     RETRACE_UNROLL
     for (std::uint32_t begin = 0; begin < kCopies; begin += kThreads) {
         const std::uint32_t index = begin + threadIdx.x;
         if (kCopies % kThreads != 0 && index >= kCopies) continue;
-        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors, chunk = index % kChunks;
+        const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors,
+                            chunk = index % kChunks;
         const std::uint64_t vector = smaller<std::uint64_t>(first + v, vectors - 1);
         copy_16(&to[t][v][chunk * 16], digits + t * plane + vector * padded + k + chunk * 16);
     }
 }
 
 template <class T>
-__device__ void fetch_stage(const Product& p, const Place& place, std::uint64_t step, typename T::Shared& shared) {
+__device__ void fetch_stage(const Product& p, const Place& place, std::uint64_t step,
+                            typename T::Shared& shared) {
     const std::uint64_t k = step * T::kK;
     const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
     fetch<T, T::kM>(p.a.digits + place.matrix * p.m * p.padded, p.plane_a, p.padded, place.row, p.m, k,
@@ -88,7 +94,8 @@ __device__ float own_scale(const Product& p, const Place& place, std::uint64_t b
     const std::uint32_t t = threadIdx.x;
     if (block >= p.blocks || t >= T::kM + T::kN) return 0.0f;
     if (t < T::kM) {
-        return p.a.scales[(place.matrix * p.blocks + block) * p.m + smaller<std::uint64_t>(place.row + t, p.m - 1)];
+        return p.a
+            .scales[(place.matrix * p.blocks + block) * p.m + smaller<std::uint64_t>(place.row + t, p.m - 1)];
     }
     return p.b.scales[(place.matrix * p.blocks + block) * p.n +
                       smaller<std::uint64_t>(place.col + t - T::kM, p.n - 1)];
@@ -102,7 +109,8 @@ struct Sums {
     __device__ void clear() {
         RETRACE_UNROLL
         for (std::uint32_t i = 0; i < T::S * T::kMTiles * T::kNTiles * 4; ++i) {
-            value[i / (T::kMTiles * T::kNTiles * 4)][i / (T::kNTiles * 4) % T::kMTiles][i / 4 % T::kNTiles][i % 4] = 0;
+            value[i / (T::kMTiles * T::kNTiles * 4)][i / (T::kNTiles * 4) % T::kMTiles][i / 4 % T::kNTiles]
+                 [i % 4] = 0;
         }
     }
 };
@@ -134,7 +142,8 @@ __device__ void multiply_step(const typename T::Shared& shared, const Place& pla
             RETRACE_UNROLL
             for (std::uint32_t u = 0; u + t < T::S; ++u) {
                 RETRACE_UNROLL
-                for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) multiply_add(sums.value[t + u][mt][nt], a, b[u][nt]);
+                for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt)
+                    multiply_add(sums.value[t + u][mt][nt], a, b[u][nt]);
             }
         }
     }
@@ -237,7 +246,8 @@ template <class T>
 void multiply_as(Stream stream, Product p, std::uint64_t batch) {
     p.tiles_m = (p.m + T::kM - 1) / T::kM;
     p.tiles_n = (p.n + T::kN - 1) / T::kN;
-    const Grid grid{batch * p.tiles_m * p.tiles_n, kThreads, static_cast<std::uint32_t>(sizeof(typename T::Shared))};
+    const Grid grid{batch * p.tiles_m * p.tiles_n, kThreads,
+                    static_cast<std::uint32_t>(sizeof(typename T::Shared))};
     launch(stream, grid, product_kernel<T>, p);
 }
 
@@ -258,10 +268,14 @@ void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, flo
     p.plane_a = batch * m * p.padded;
     p.plane_b = batch * n * p.padded;
     switch (precision) {
-        case Precision::i8x1: return choose<1>(stream, p, batch, shared_limit);
-        case Precision::i8x2: return choose<2>(stream, p, batch, shared_limit);
-        case Precision::i8x3: return choose<3>(stream, p, batch, shared_limit);
-        case Precision::f32: break;
+        case Precision::i8x1:
+            return choose<1>(stream, p, batch, shared_limit);
+        case Precision::i8x2:
+            return choose<2>(stream, p, batch, shared_limit);
+        case Precision::i8x3:
+            return choose<3>(stream, p, batch, shared_limit);
+        case Precision::f32:
+            break;
     }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // One level of a reduction (NUMERICS 4). The sixteen lanes of the contract are sixteen threads.
-#include "kernels/reduce/reduce.hpp"
-
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/reduce/reduce.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
@@ -60,13 +59,15 @@ __global__ void columns_kernel(const float* x, float* out, std::uint64_t rows, s
     const std::uint64_t count = smaller(kTerms, rows - begin);
     float value = start<kind>();
     if (col < cols) {
-        for (std::uint64_t k = lane; k < count; k += kLanes) value = join<kind>(value, x[(begin + k) * cols + col]);
+        for (std::uint64_t k = lane; k < count; k += kLanes)
+            value = join<kind>(value, x[(begin + k) * cols + col]);
     }
     shared.value[lane][in_strip] = value;
     for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
         __syncthreads();
-        if (lane < h) shared.value[lane][in_strip] = join<kind>(shared.value[lane][in_strip],
-                                                                shared.value[lane + h][in_strip]);
+        if (lane < h)
+            shared.value[lane][in_strip] =
+                join<kind>(shared.value[lane][in_strip], shared.value[lane + h][in_strip]);
     }
     if (lane == 0 && col < cols) out[level * cols + col] = finish(shared.value[0][in_strip]);
 }
@@ -86,8 +87,8 @@ __device__ Best greater(Best a, Best b) {
     return argmax_replaces(late.value, early.value) ? late : early;
 }
 
-__global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out, std::uint64_t total,
-                              std::uint64_t results, std::uint64_t cols) {
+__global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out,
+                              std::uint64_t total, std::uint64_t results, std::uint64_t cols) {
     const std::uint64_t result = global_thread() / kLanes;
     const std::uint32_t lane = threadIdx.x % kLanes;
     const Run run = run_of(result, results, total, cols);
@@ -110,16 +111,17 @@ void reduce_rows_on_device(Stream stream, Reduction kind, const float* x, float*
                            std::uint64_t cols) {
     const std::uint64_t results = reduce_level_size(cols), total = rows * results;
     launch(stream, grid_for(total * kLanes),
-           kind == Reduction::sum ? rows_kernel<Reduction::sum> : rows_kernel<Reduction::max>, x, out, total, results,
-           cols);
+           kind == Reduction::sum ? rows_kernel<Reduction::sum> : rows_kernel<Reduction::max>, x, out, total,
+           results, cols);
 }
 
 void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
                               std::uint64_t cols) {
     const std::uint64_t strips = (cols + kStrip - 1) / kStrip;
     const Grid grid{reduce_level_size(rows) * strips, kLanes * kStrip, kLanes * kStrip * 4};
-    launch(stream, grid, kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x,
-           out, rows, cols, strips);
+    launch(stream, grid,
+           kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x, out,
+           rows, cols, strips);
 }
 
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,

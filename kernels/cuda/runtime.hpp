@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's memory, its queue and its recorded work, without a CUDA header: runtime.cpp speaks to the CUDA runtime,
-// the host emulation of tests/cuda has an implementation of its own.
+// The device's memory, its queue and its recorded work, without a CUDA header: runtime.cpp speaks to the CUDA
+// runtime, the host emulation of tests/cuda has an implementation of its own.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace retrace::kernels::cuda {
 
 struct Device {
-    std::string name;  ///< As its maker calls it.
-    std::uint32_t capability = 0;      ///< 75 for 7.5.
-    std::uint32_t shared_limit = 0;    ///< Bytes of shared memory that a block may ask for.
+    std::string name;                ///< As its maker calls it.
+    std::uint32_t capability = 0;    ///< 75 for 7.5.
+    std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
     std::uint32_t multiprocessors = 0;
-    std::uint64_t memory = 0;          ///< Bytes in all.
+    std::uint64_t memory = 0;  ///< Bytes in all.
 };
-/// The first device, of compute capability 7.5 or more. Every failure of the runtime means that there is none; the error
-/// says in whose words.
+/// The first device, of compute capability 7.5 or more. Every failure of the runtime means that there is
+/// none; the error says in whose words.
 Result<Device> find_device();
 
 /// One block of device memory, aligned to 256 bytes.
@@ -57,8 +57,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Work in order. Everything but `finish` and the copies to and from the host returns before the work is done. Failures
-/// are kept and reported by the next call that returns a status.
+/// Work in order. Everything but `finish` and the copies to and from the host returns before the work is
+/// done. Failures are kept and reported by the next call that returns a status.
 class Queue {
 public:
     static Result<Queue> open();

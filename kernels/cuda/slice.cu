@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Slicing (NUMERICS 3, lines 3 to 8): the digits and scales of the vectors of one operand, by kernels/matmul/slices.hpp.
-#include "kernels/matmul/slices.hpp"
-
+// Slicing (NUMERICS 3, lines 3 to 8): the digits and scales of the vectors of one operand, by
+// kernels/matmul/slices.hpp.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
+#include "kernels/matmul/slices.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
@@ -26,8 +26,8 @@ struct Factor {
 };
 
 template <std::uint32_t S>
-__device__ Factor store_scale(const Operand& o, std::uint64_t matrix, std::uint64_t vector, std::uint64_t block,
-                              std::uint32_t largest, bool writes) {
+__device__ Factor store_scale(const Operand& o, std::uint64_t matrix, std::uint64_t vector,
+                              std::uint64_t block, std::uint32_t largest, bool writes) {
     if (writes) o.scales[(matrix * o.blocks + block) * o.vectors + vector] = slice_scale(S, largest);
     return Factor{slice_exponent(largest), largest < kInfinityBits};
 }
@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::ui
     }
 }
 
-/// Strided vectors: a block takes 32 of them, side by side in memory, and turns their digits in shared memory.
+/// Strided vectors: a block takes 32 of them, side by side in memory, and turns their digits in shared
+/// memory.
 template <std::uint32_t S>
 __global__ void __launch_bounds__(kThreads) across_kernel(Operand o, std::uint64_t strips) {
     constexpr std::uint32_t kVectors = 32, kEach = kBlockK / kWarps, kRow = kBlockK + 16;
@@ -143,10 +144,14 @@ void slice_vectors(Stream stream, Precision precision, const float* x, bool acro
                    std::uint64_t vectors, std::uint64_t k, Slices out) {
     const Operand o{x, out.digits, out.scales, batch, vectors, k, padded_k(k), matmul_blocks(k)};
     switch (precision) {
-        case Precision::i8x1: return slice_as<1>(stream, o, across);
-        case Precision::i8x2: return slice_as<2>(stream, o, across);
-        case Precision::i8x3: return slice_as<3>(stream, o, across);
-        case Precision::f32: break;
+        case Precision::i8x1:
+            return slice_as<1>(stream, o, across);
+        case Precision::i8x2:
+            return slice_as<2>(stream, o, across);
+        case Precision::i8x3:
+            return slice_as<3>(stream, o, across);
+        case Precision::f32:
+            break;
     }
 }
 

@@ -8,7 +8,9 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 255) / 256 * 256; }
+std::uint64_t aligned(std::uint64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor roots of tensors that lie on the device: leaves and levels of all their tile trees are hashed there, only the
-// tree roots come back.
+// Tensor roots of tensors that lie on the device: leaves and levels of all their tile trees are hashed there,
+// only the tree roots come back.
 #pragma once
 
 #include <vector>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element rules.
+// Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element
+// rules.
 #include <gmock/gmock.h>
 
 #include "kernels/cuda/executor.hpp"
 #include "kernels/ops/op.hpp"
+#include "tests/cuda/device/one_op.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
 #include "tests/cuda/emulation/device.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
@@ -13,20 +15,6 @@ namespace {
 
 using testing::OpCase;
 
-/// A program of this one op on its inputs as data sets.
-Program program_of(const OpCase& one) {
-    Program program;
-    program.datasets = static_cast<std::uint32_t>(one.inputs.size());
-    for (const Tensor& input : one.inputs) {
-        program.tensors.push_back({TensorKind::data, input.dtype, input.dims, kNoWriter, {}});
-    }
-    program.tensors.push_back({TensorKind::op_output, one.facts.output.dtype, one.facts.output.dims, kNoWriter, {}});
-    OpRecord op = one.facts.op;
-    for (std::uint32_t i = 0; i < op.inputs.size(); ++i) op.inputs[i] = i;
-    program.ops.push_back(op);
-    return program;
-}
-
 struct Variant {
     unsigned capability, shared_limit;
     emulation::Order order;
@@ -35,7 +23,7 @@ struct Variant {
 void expect_equal_bits(const OpCase& one, const Variant& variant) {
     emulation::settings = {variant.capability, variant.order};
     emulation::device.shared_limit = variant.shared_limit;
-    const Program program = program_of(one);
+    const Program program = parity::program_of(one.facts);
     Inputs inputs{5, {}};
     for (const Tensor& input : one.inputs) inputs.datasets.push_back(&input);
     ThreadPool pool(1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Steps of the published trainings on the emulated device: memory plan, fused runs, recorded graph, metrics, roots.
+// Steps of the published trainings on the emulated device: memory plan, fused runs, recorded graph, metrics,
+// roots.
 #include <gmock/gmock.h>
 
 #include "kernels/commit/commitment.hpp"
@@ -39,7 +40,8 @@ TEST_P(DeviceTraining, steps_metrics_and_roots_are_those_of_the_cpu) {
         ASSERT_EQ(found->size(), expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i) {
             EXPECT_EQ((*found)[i].name, expected[i].name);
-            EXPECT_EQ(to_bits((*found)[i].value), to_bits(expected[i].value)) << expected[i].name << ", step " << step;
+            EXPECT_EQ(to_bits((*found)[i].value), to_bits(expected[i].value))
+                << expected[i].name << ", step " << step;
         }
     }
     State stored{0, state.tensors};
@@ -61,7 +63,8 @@ TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
     EXPECT_EQ(device.trace(state, inputs), cpu.trace(state, inputs));
     EXPECT_EQ(state, before);
     const auto last = static_cast<std::uint32_t>(programs.train.ops.size() - 1);
-    EXPECT_EQ(device.outputs(state, inputs, {3, last / 2, last}), cpu.outputs(state, inputs, {3, last / 2, last}));
+    EXPECT_EQ(device.outputs(state, inputs, {3, last / 2, last}),
+              cpu.outputs(state, inputs, {3, last / 2, last}));
     EXPECT_EQ(device.step(state, inputs).size(), 1u);
     State expected = before;
     cpu.step(expected, inputs);
@@ -98,7 +101,8 @@ TEST_F(DeviceLimits, too_little_memory_names_the_bytes_asked_for_and_takes_none)
     emulation::device.memory = needed - 1;
     const auto made = DeviceExecutor::create(programs.train);
     ASSERT_FALSE(made);
-    EXPECT_THAT(made.error().message, HasSubstr(std::to_string(needed) + " bytes of device memory asked for"));
+    EXPECT_THAT(made.error().message,
+                HasSubstr(std::to_string(needed) + " bytes of device memory asked for"));
     EXPECT_EQ(emulation::device.taken, 0u);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Put in front of a .cu file by the compiler (-include), this makes g++ compile it for the host: the words of CUDA C++
-// that kernels/cuda uses, with every device thread a fiber of one host thread. Barriers and shuffles switch fibers;
-// fragments are spread over the lanes of a warp as the PTX manual lays them out. What it checks is the logic: indices,
-// order, barriers, layouts. It says nothing of nvcc, of memory models or of speed.
+// Put in front of a .cu file by the compiler (-include), this makes g++ compile it for the host: the words of
+// CUDA C++ that kernels/cuda uses, with every device thread a fiber of one host thread. Barriers and shuffles
+// switch fibers; fragments are spread over the lanes of a warp as the PTX manual lays them out. What it
+// checks is the logic: indices, order, barriers, layouts. It says nothing of nvcc, of memory models or of
+// speed.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::si
 void* shared_memory();
 void barrier();
 
-/// All lanes of the warp hand in `size` bytes (at most 64) and get those of lane 0, 1, … 31, 64 bytes apart; valid
-/// until the lane's next exchange but one.
+/// All lanes of the warp hand in `size` bytes (at most 64) and get those of lane 0, 1, … 31, 64 bytes apart;
+/// valid until the lane's next exchange but one.
 const unsigned char* exchange(const void* mine, std::size_t size);
 
 // Tensor cores and asynchronous copies. Copies land when they are waited for, not before.
@@ -46,8 +47,8 @@ void copy_16(void* to, const void* from);
 void copy_commit();
 void copy_wait(unsigned pending);
 
-/// What a test chooses: 75 or 80 (which mma and copies are used), and the order in which threads of a block run
-/// between barriers. A missing barrier shows in one of the orders.
+/// What a test chooses: 75 or 80 (which mma and copies are used), and the order in which threads of a block
+/// run between barriers. A missing barrier shows in one of the orders.
 enum class Order { ascending, descending };
 struct Settings {
     unsigned architecture = 80;
@@ -62,7 +63,9 @@ T lane_value(T mine, unsigned lane) {
     return out;
 }
 
-inline unsigned lane() { return thread_index.x % 32; }
+inline unsigned lane() {
+    return thread_index.x % 32;
+}
 
 }  // namespace retrace::emulation
 
@@ -71,7 +74,9 @@ inline unsigned lane() { return thread_index.x % 32; }
 #define blockDim ::retrace::emulation::block_extent
 #define gridDim ::retrace::emulation::grid_extent
 
-inline void __syncthreads() { retrace::emulation::barrier(); }
+inline void __syncthreads() {
+    retrace::emulation::barrier();
+}
 
 template <class T>
 T __shfl_down_sync(unsigned, T value, unsigned delta, unsigned width = 32) {
@@ -95,4 +100,6 @@ inline unsigned __ballot_sync(unsigned, int predicate) {
     return out;
 }
 
-inline int __ffs(unsigned x) { return __builtin_ffs(static_cast<int>(x)); }
+inline int __ffs(unsigned x) {
+    return __builtin_ffs(static_cast<int>(x));
+}

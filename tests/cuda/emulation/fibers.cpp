@@ -40,7 +40,7 @@ struct Copy {
 
 struct Fiber {
     ucontext_t context{};
-    jmp_buf place;  ///< Where it goes on once it has started.
+    jmp_buf place{};  ///< Where it goes on once it has started.
     bool started = false;
     void* stack = nullptr;
     bool done = false;
@@ -61,7 +61,7 @@ struct Block {
     std::vector<Warp> warps;
     Meeting meeting;
     ucontext_t scheduler{};
-    jmp_buf scheduler_place;
+    jmp_buf scheduler_place{};
     std::unique_ptr<unsigned char[]> shared;
     std::size_t shared_size = 0;
     unsigned current = 0;
@@ -69,18 +69,23 @@ struct Block {
 };
 Block block;
 
-Fiber& self() { return block.fibers[block.current]; }
+Fiber& self() {
+    return block.fibers[block.current];
+}
 
-// Switching by setjmp takes a few nanoseconds, swapcontext two system calls. The address sanitizer understands only the
-// latter, and wants to be told of it.
+// Switching by setjmp takes a few nanoseconds, swapcontext two system calls. The address sanitizer
+// understands only the latter, and wants to be told of it.
 #if defined(__SANITIZE_ADDRESS__)
 const void* scheduler_stack = nullptr;
 std::size_t scheduler_stack_size = 0;
 void* scheduler_saved = nullptr;
 
-void entered() { __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size); }
+void entered() {
+    __sanitizer_finish_switch_fiber(nullptr, &scheduler_stack, &scheduler_stack_size);
+}
 void leave(Fiber& fiber) {
-    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, scheduler_stack, scheduler_stack_size);
+    __sanitizer_start_switch_fiber(fiber.done ? nullptr : &fiber.fake_stack, scheduler_stack,
+                                   scheduler_stack_size);
     swapcontext(&fiber.context, &block.scheduler);
     __sanitizer_finish_switch_fiber(fiber.fake_stack, &scheduler_stack, &scheduler_stack_size);
 }
@@ -125,7 +130,8 @@ void wait_in(Meeting& meeting) {
 void prepare(unsigned threads, std::size_t shared) {
     while (block.fibers.size() < threads) {
         Fiber fiber;
-        fiber.stack = mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        fiber.stack =
+            mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (fiber.stack == MAP_FAILED) fault("no memory for stacks");
         block.fibers.push_back(std::move(fiber));
     }
@@ -136,7 +142,8 @@ void prepare(unsigned threads, std::size_t shared) {
     }
     std::memset(block.shared.get(), 0xcd, shared);
     block.meeting = {threads, 0, 0};
-    for (unsigned w = 0; w < block.warps.size(); ++w) block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
+    for (unsigned w = 0; w < block.warps.size(); ++w)
+        block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
     for (unsigned t = 0; t < threads; ++t) {
         Fiber& fiber = block.fibers[t];
         fiber.done = fiber.started = false;
@@ -171,7 +178,8 @@ bool pass(unsigned threads, unsigned& running) {
 }
 
 void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const std::function<void()>& body) {
-    if (threads == 0 || threads > 1024 || threads % 32 != 0) fault("whole warps, at most 1024 threads a block");
+    if (threads == 0 || threads > 1024 || threads % 32 != 0)
+        fault("whole warps, at most 1024 threads a block");
     if (blocks > 0x7fffffff) fault("too many blocks");
     grid_extent = {static_cast<unsigned>(blocks), 1, 1};
     block_extent = {threads, 1, 1};
@@ -187,13 +195,18 @@ void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const 
 
 }  // namespace
 
-void launch(CUstream_st*, std::uint64_t blocks, unsigned threads, std::size_t shared, std::function<void()> body) {
+void launch(CUstream_st*, std::uint64_t blocks, unsigned threads, std::size_t shared,
+            std::function<void()> body) {
     enqueue([=] { run_grid(blocks, threads, shared, body); });
 }
 
-void* shared_memory() { return block.shared.get(); }
+void* shared_memory() {
+    return block.shared.get();
+}
 
-void barrier() { wait_in(block.meeting); }
+void barrier() {
+    wait_in(block.meeting);
+}
 
 const unsigned char* exchange(const void* mine, std::size_t size) {
     if (size > 64) fault("more than 64 bytes exchanged");
@@ -214,7 +227,9 @@ void copy_16(void* to, const void* from) {
     self().copies.push_back(copy);
 }
 
-void copy_commit() { ++self().groups; }
+void copy_commit() {
+    ++self().groups;
+}
 
 void copy_wait(unsigned pending) {
     std::vector<Copy> left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fragments as the PTX manual lays them out (PTX ISA 8, 9.7.14: "Matrix Fragments for mma.m8n8k16", "… mma.m16n8k32"
-// with .s8, and "ldmatrix"), element by element and without the shortcuts of the kernels.
+// Fragments as the PTX manual lays them out (PTX ISA 8, 9.7.14: "Matrix Fragments for mma.m8n8k16", "…
+// mma.m16n8k32" with .s8, and "ldmatrix"), element by element and without the shortcuts of the kernels.
 #include "tests/cuda/emulation/cuda.hpp"
 
 namespace retrace::emulation {
@@ -30,8 +30,10 @@ void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::
     for (unsigned i = 0; i < 4; ++i) {
         const unsigned row = i < 2 ? group : group + 8, col = in_group * 2 + (i & 1);
         for (unsigned k = 0; k < 32; ++k) {
-            // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from a8 on.
-            const unsigned a_lane = row % 8 * 4 + k % 16 / 4, a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
+            // a: row = group for a0..3 and a8..11, group + 8 otherwise; k = 4·(lane % 4) + (i & 3), +16 from
+            // a8 on.
+            const unsigned a_lane = row % 8 * 4 + k % 16 / 4,
+                           a_element = (k / 16) * 8 + (row / 8) * 4 + k % 4;
             // b: col = group; k = 4·(lane % 4) + (i & 3), +16 from b4 on.
             const unsigned b_lane = col * 4 + k % 16 / 4, b_element = (k / 16) * 4 + k % 4;
             c[i] += byte_of(from_lane<Operands>(all, a_lane).a[a_element / 4], a_element % 4) *
@@ -55,8 +57,8 @@ void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint3
     }
 }
 
-// Lanes 0..7 give the rows of the first 8×8 matrix of 16-bit elements, 8..15 those of the second, and so on; lane l gets
-// elements 2·(l % 4) and the next of row l / 4 of each.
+// Lanes 0..7 give the rows of the first 8×8 matrix of 16-bit elements, 8..15 those of the second, and so on;
+// lane l gets elements 2·(l % 4) and the next of row l / 4 of each.
 void load_matrices(std::uint32_t (&out)[4], const void* row) {
     const unsigned char* all = exchange(&row, sizeof row);
     for (unsigned m = 0; m < 4; ++m) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; the one stream does its work
-// at once, or notes it down.
+// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; the one stream
+// does its work at once, or notes it down.
 #include "kernels/cuda/runtime.hpp"
 
 #include <chrono>
@@ -55,8 +55,8 @@ Result<Memory> Memory::take(std::uint64_t bytes) {
     if (bytes == 0) return out;
     const std::uint64_t free = device.memory - device.taken;
     if (bytes > free) {
-        return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " + std::to_string(free) +
-                     " free: out of memory");
+        return error("CUDA: " + std::to_string(bytes) + " bytes of device memory asked for, " +
+                     std::to_string(free) + " free: out of memory");
     }
     out.data_ = static_cast<std::uint8_t*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
     std::memset(out.data_, 0xcd, bytes);
@@ -85,7 +85,9 @@ Recording::~Recording() = default;
 Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 
-Result<Queue> Queue::open() { return Queue(nullptr); }
+Result<Queue> Queue::open() {
+    return Queue(nullptr);
+}
 Queue::~Queue() = default;
 Queue::Queue(Queue&&) noexcept = default;
 Queue& Queue::operator=(Queue&&) noexcept = default;
@@ -99,12 +101,18 @@ Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes
     return Unit{};
 }
 void Queue::copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t bytes) {
-    emulation::enqueue([=] { if (bytes != 0) std::memcpy(to, from, bytes); });
+    emulation::enqueue([=] {
+        if (bytes != 0) std::memcpy(to, from, bytes);
+    });
 }
 void Queue::clear(std::uint8_t* to, std::uint64_t bytes) {
-    emulation::enqueue([=] { if (bytes != 0) std::memset(to, 0, bytes); });
+    emulation::enqueue([=] {
+        if (bytes != 0) std::memset(to, 0, bytes);
+    });
 }
-Status<> Queue::finish() { return Unit{}; }
+Status<> Queue::finish() {
+    return Unit{};
+}
 Status<> Queue::begin_recording() {
     emulation::begin_recording();
     return Unit{};

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The parity check of a device against the back ends of the CPU: parts of `cuda_parity`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "kernels/exec/thread_pool.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::kernels::parity {
+
+/// Counts what passed, prints what failed.
+struct Tally {
+    std::uint64_t passed = 0, failed = 0;
+    void count(const std::string& what, bool ok);
+    void count(const std::string& what, const Status<>& status);
+};
+
+/// Random cases of every op of the table, from `seed`.
+void check_ops(std::uint64_t seed, int rounds, ThreadPool& pool, Tally& tally);
+/// The first `most` products of several tiles and blocks, of every shape, precision and storage.
+void check_products(int most, ThreadPool& pool, Tally& tally);
+/// Functions of one argument on all 2^32 inputs, or on every `stride`-th.
+void check_functions(std::uint64_t stride, ThreadPool& pool, Tally& tally);
+/// `steps` steps of every published training: state, loss and root; with 200 steps the published root.
+void check_trainings(int steps, const std::string& golden_file, ThreadPool& pool, Tally& tally);
+
+}  // namespace retrace::kernels::parity
