@@ -29,6 +29,7 @@ struct BlockInput {
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
+    StateDiff before;      ///< The values that `diff` replaces; of a genesis none.
     PageWrites pages;      ///< Changes of the state tree.
     PageWrites old_pages;  ///< What stood at those places before; empty bytes: nothing.
 };

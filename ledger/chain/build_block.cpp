@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "ledger/chain/tree_nodes.hpp"
+#include "ledger/chain/paged_tree.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
-#include "merkle/tree/sparse_tree.hpp"
 
 namespace retrace::ledger {
 namespace {
@@ -48,8 +47,7 @@ public:
 }  // namespace
 
 Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts) {
-    const PagedNodes nodes = tip_nodes(store);
-    auto change = merkle::SparseTree(nodes, parts.old_state_root).apply(tree_updates(parts.diff));
+    auto change = change_tree(tip_pages(store), parts.old_state_root, tree_updates(parts.diff), parts.threads);
     if (!change) {
         return Unexpected{ChainFailure{ChainError::corrupt, "the state tree is damaged: " +
                                                                 std::string(merkle::slug(change.error()))}};
@@ -73,9 +71,9 @@ Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts pa
     BlockOutcome out;
     out.block = std::move(block);
     out.diff = std::move(parts.diff);
-    PagedNodes::Change pages = nodes.change(change->writes);
-    out.pages = std::move(pages.pages);
-    out.old_pages = std::move(pages.old_pages);
+    out.before = std::move(parts.before);
+    out.pages = std::move(change->pages);
+    out.old_pages = std::move(change->old_pages);
     return out;
 }
 

@@ -13,7 +13,9 @@ struct BlockParts {
     std::vector<BlockTx> txs;
     ExecutedTxs executed;
     StateDiff diff;
+    StateDiff before;              ///< The values that `diff` replaces.
     Hash32 old_state_root;
+    unsigned threads = 0;          ///< For the state tree; 0: as many as the machine has.
 };
 /// Fills in the roots and the hash; applies `diff` to the state tree read from `store`.
 Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts);

@@ -2,6 +2,8 @@
 // The writing side: opening, executing, committing.
 #include "ledger/chain/chain.hpp"
 
+#include <algorithm>
+
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/build_block.hpp"
 #include "ledger/chain/chain_impl.hpp"
@@ -68,6 +70,31 @@ Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, 
                        "the state does not belong to block " + std::to_string(tip.height));
     }
     return block;
+}
+
+/// The accounts that a block's transactions name.
+std::vector<Address> parties_of(const std::vector<BlockTx>& txs) {
+    std::vector<Address> out;
+    out.reserve(2 * txs.size());
+    for (const BlockTx& entry : txs) {
+        if (!entry.tx) continue;
+        out.push_back(entry.tx->sender);
+        if (entry.tx->tx.to) out.push_back(*entry.tx->tx.to);
+    }
+    std::sort(out.begin(), out.end());
+    out.erase(std::unique(out.begin(), out.end()), out.end());
+    return out;
+}
+
+StateDiff values_before(const StateDiff& diff, const StateView& view) {
+    StateDiff out;
+    for (const auto& [address, account] : diff.accounts) {
+        out.accounts.emplace_hint(out.accounts.end(), address, view.account(address));
+    }
+    for (const auto& [key, value] : diff.slots) {
+        out.slots.emplace_hint(out.slots.end(), key, view.slot(key.contract, key.key));
+    }
+    return out;
 }
 
 }  // namespace
@@ -139,7 +166,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     parts.old_state_root = before.state_root;
     parts.txs = read_txs(input, impl_->genesis.chain_id, impl_->options.threads);
     const auto committed = view();
-    const CachedView cached(*committed);
+    CachedView cached(*committed);
+    cached.prefetch(parties_of(parts.txs), impl_->options.threads);
     State state(cached);
     const BlockContext context{.height = input.height,
                                .time_s = parts.header.time_s(),
@@ -148,6 +176,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
                                .proposer = input.proposer};
     parts.executed = execute_txs(state, context, parts.header.gas_limit, impl_->executor, parts.txs);
     parts.diff = state.diff();
+    parts.before = values_before(parts.diff, cached);
+    parts.threads = impl_->options.threads;
     return build_block(impl_->store, std::move(parts));
 }
 

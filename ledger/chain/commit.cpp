@@ -35,16 +35,14 @@ void put_or_erase(Batch& batch, Bytes key, Bytes value) {
 }
 
 /// Everything that is needed to take the batch back, in front of everything that changes a value.
-void put_undo(Batch& batch, const Store& store, std::uint64_t height, const std::vector<Change>& changes,
-              const PageWrites& old_pages) {
+void put_undo(Batch& batch, std::uint64_t height, const BlockOutcome& outcome) {
     std::vector<Bytes> changed;
-    changed.reserve(changes.size());
-    for (const Change& change : changes) {
-        batch.put(keys::undo(change.key, height), store.get(change.key).value_or(Bytes{}));
-        changed.push_back(change.key);
+    for (Change& change : changes_of(outcome.before)) {
+        batch.put(keys::undo(change.key, height), std::move(change.value));
+        changed.push_back(std::move(change.key));
     }
     batch.put(keys::changed(height), encode_keys(changed));
-    batch.put(keys::old_pages(height), encode_pages(old_pages));
+    batch.put(keys::old_pages(height), encode_pages(outcome.old_pages));
 }
 
 std::uint64_t window_start(std::uint64_t height, std::uint64_t window) {
@@ -105,7 +103,7 @@ CommitPlan plan_commit(const Store& store, const BlockOutcome& outcome, const st
     std::vector<Change> changes = changes_of(outcome.diff);
     batch.ops.reserve(3 * changes.size() + outcome.pages.size() + 2 * block.txs.size() + 16);
     batch.put(keys::writing(), keys::be64(height));
-    if (old) put_undo(batch, store, height, changes, outcome.old_pages);
+    if (old) put_undo(batch, height, outcome);
     batch.put(keys::undoable(), keys::be64(height));
     for (Change& change : changes) put_or_erase(batch, std::move(change.key), std::move(change.value));
     for (const auto& [key, page] : outcome.pages) put_or_erase(batch, keys::page(key), page);

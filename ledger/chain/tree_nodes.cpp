@@ -12,8 +12,7 @@
 namespace retrace::ledger {
 namespace {
 
-constexpr std::size_t kLevels = 4;               // of nodes in a page
-constexpr std::size_t kSlots = (1 << kLevels) - 1;
+constexpr std::size_t kLevels = kPageLevels;
 constexpr std::size_t kNodeBytes = 65;           // of an encoded node
 constexpr std::size_t kBitmapBytes = 2;
 
@@ -40,7 +39,7 @@ Place place_of(const Bytes& store_key) {
     return out;
 }
 
-unsigned bitmap_of(View page) { return page.empty() ? 0 : load_u16(page.data()); }
+unsigned bitmap_of(View page) { return page.size() < kBitmapBytes ? 0 : load_u16(page.data()); }
 
 /// The node in a slot; empty when there is none.
 View slot_of(View page, std::size_t slot) {
@@ -56,24 +55,39 @@ void check_page(View page) {
            "the data base holds a page of the state tree that does not decode");
 }
 
-using Slots = std::array<std::optional<View>, kSlots>;  // set: the slot's new node, empty for none
+}  // namespace
 
-Bytes with_slots(View page, const Slots& changed) {
-    unsigned bitmap = 0;
+Bytes encode_page(const PageSlots& nodes) {
     Bytes out(kBitmapBytes);
-    for (std::size_t slot = 0; slot < kSlots; ++slot) {
-        const View node = changed[slot] ? *changed[slot] : slot_of(page, slot);
-        if (node.empty()) continue;
-        ensure(node.size() == kNodeBytes, "a node has 65 bytes");
+    out.reserve(kBitmapBytes + nodes.size() * kNodeBytes);
+    unsigned bitmap = 0;
+    for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
+        const merkle::SparseNode& node = nodes[slot];
+        if (node.kind == merkle::SparseNode::Kind::empty) continue;
         bitmap |= 1U << slot;
-        out.insert(out.end(), node.begin(), node.end());
+        out.push_back(static_cast<std::uint8_t>(node.kind));
+        out.insert(out.end(), node.left.bytes.begin(), node.left.bytes.end());
+        out.insert(out.end(), node.right.bytes.begin(), node.right.bytes.end());
     }
     if (bitmap == 0) return {};
     store_u16(out.data(), static_cast<std::uint16_t>(bitmap));
     return out;
 }
 
-}  // namespace
+PageSlots decode_page(View page) {
+    check_page(page);
+    PageSlots out;
+    const unsigned bitmap = bitmap_of(page);
+    std::size_t at = kBitmapBytes;
+    for (std::size_t slot = 0; slot < out.size(); ++slot) {
+        if ((bitmap >> slot & 1) == 0) continue;
+        const auto node = merkle::SparseNode::decode(page.subspan(at, kNodeBytes));
+        ensure(node.has_value(), "the data base holds a node of the state tree that does not decode");
+        out[slot] = *node;
+        at += kNodeBytes;
+    }
+    return out;
+}
 
 const Bytes& PagedNodes::page(Bytes page_key) const {
     const std::size_t level = (std::size_t{page_key[0]} << 8 | page_key[1]) / kLevels;
@@ -95,27 +109,12 @@ std::optional<Bytes> PagedNodes::get(const Bytes& store_key) const {
     return node.empty() ? std::nullopt : std::optional<Bytes>(to_bytes(node));
 }
 
-PagedNodes::Change PagedNodes::change(const merkle::NodeWrites& writes) const {
-    std::map<Bytes, Slots> touched;
-    auto at = touched.end();
-    for (const auto& [store_key, node] : writes) {
-        Place place = place_of(store_key);
-        if (at == touched.end() || at->first != place.page_key) {
-            at = touched.try_emplace(std::move(place.page_key)).first;
-        }
-        at->second[place.slot] = View(node);
-    }
-    Change out;
-    for (const auto& [page_key, slots] : touched) {
-        const Bytes& old = page(page_key);
-        out.pages.emplace_hint(out.pages.end(), page_key, with_slots(old, slots));
-        out.old_pages.emplace_hint(out.old_pages.end(), page_key, old);
-    }
-    return out;
+PagedNodes::ReadPage tip_pages(const Store& store) {
+    return [&store](const Bytes& page_key) { return store.get(keys::page(page_key)); };
 }
 
 PagedNodes tip_nodes(const Store& store) {
-    return PagedNodes([&store](const Bytes& page_key) { return store.get(keys::page(page_key)); });
+    return PagedNodes(tip_pages(store));
 }
 
 std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip) {

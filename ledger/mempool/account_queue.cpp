@@ -8,8 +8,8 @@
 namespace retrace::ledger {
 namespace {
 
-U256 cost_of(const AccountQueue::Entry& entry) {
-    const auto cost = max_cost(entry.tx->tx);
+U256 cost_of(const Transaction& tx) {
+    const auto cost = max_cost(tx);
     ensure(cost.has_value(), "the pool holds only transactions that passed check()");
     return *cost;
 }
@@ -22,7 +22,7 @@ const AccountQueue::Entry* AccountQueue::find(std::uint64_t nonce) const {
 }
 
 AccountQueue::Entries::iterator AccountQueue::erase(Entries::iterator at) {
-    total_cost_ -= cost_of(at->second);
+    total_cost_ -= at->second.cost;
     return entries_.erase(at);
 }
 
@@ -30,8 +30,9 @@ std::vector<TxPtr> AccountQueue::put(TxPtr tx, std::uint64_t arrival) {
     const std::uint64_t nonce = tx->tx.nonce;
     const std::uint64_t old_end = pending_end_;
     if (const auto old = entries_.find(nonce); old != entries_.end()) erase(old);
-    const Entry& entry = entries_.emplace(nonce, Entry{std::move(tx), arrival}).first->second;
-    total_cost_ += cost_of(entry);
+    const U256 cost = cost_of(tx->tx);
+    entries_.emplace(nonce, Entry{std::move(tx), arrival, cost});
+    total_cost_ += cost;
     find_end();
     if (nonce < old_end) return {entries_.at(nonce).tx};  // a replacement
     return pending_from(old_end);
@@ -46,7 +47,7 @@ AccountQueue::Advance AccountQueue::advance(std::uint64_t next_nonce, const U256
     Advance out;
     const std::uint64_t old_end = std::max(pending_end_, next_nonce);
     for (auto at = entries_.begin(); at != entries_.end();) {
-        if (at->first < next_nonce || cost_of(at->second) > balance) {
+        if (at->first < next_nonce || at->second.cost > balance) {
             out.dropped.push_back(at->second.tx);
             at = erase(at);
         } else {

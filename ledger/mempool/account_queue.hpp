@@ -17,6 +17,7 @@ public:
     struct Entry {
         TxPtr tx;
         std::uint64_t arrival = 0;  ///< Order of arrival in the pool.
+        U256 cost;                  ///< At most, gas and value together.
     };
 
     explicit AccountQueue(std::uint64_t next_nonce) : next_(next_nonce), pending_end_(next_nonce) {}

@@ -292,9 +292,9 @@ struct Contender {
     bool find_tip(const U256& base_fee) {
         if (next == queue->entries().end() || next->first != nonce) return false;
         const Transaction& tx = next->second.tx->tx;
-        const auto cost = max_cost(tx);
-        if (tx.fee_cap < base_fee || !cost || *cost > balance) return false;
-        balance -= *cost;
+        const U256& cost = next->second.cost;
+        if (tx.fee_cap < base_fee || cost > balance) return false;
+        balance -= cost;
         tip = effective_tip(tx, base_fee);
         arrival = next->second.arrival;
         ++nonce;
