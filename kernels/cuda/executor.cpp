@@ -241,8 +241,13 @@ Status<> DeviceExecutor::queue_step() {
     return impl_->queue.play(impl_->recording);
 }
 
-Status<> DeviceExecutor::finish() {
-    return impl_->queue.finish();
+Result<double> DeviceExecutor::seconds_of_steps(int steps) {
+    Status<> queued = retrace::Unit{};
+    const auto seconds = impl_->queue.seconds([&] {
+        for (int i = 0; i < steps && queued; ++i) queued = queue_step();
+    });
+    RETRACE_CHECK(queued);
+    return seconds;
 }
 
 Result<std::vector<Metric>> DeviceExecutor::step() {

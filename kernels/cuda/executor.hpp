@@ -28,9 +28,10 @@ public:
     Status<> load(const State& state, const Inputs& inputs);
     /// One step of the loaded state; returns the program's metrics.
     Result<std::vector<Metric>> step();
-    /// As `step`, without waiting for it (benchmarks).
+    /// As `step`, without waiting for it.
     Status<> queue_step();
-    Status<> finish();
+    /// Device time of `steps` steps one after the other (benchmarks).
+    Result<double> seconds_of_steps(int steps);
     /// The loaded state as it stands, into tensors of its shapes.
     Status<> store(State& state);
     /// Roots of the state's tensors, hashed on the device.

@@ -10,6 +10,11 @@
 #include "kernels/exec/thread_pool.hpp"
 #include "kernels/tools/known_answer.hpp"
 
+#if defined(RETRACE_WITH_CUDA)
+#include "kernels/cuda/executor.hpp"
+#include "kernels/tools/case_program.hpp"
+#endif
+
 namespace retrace::kernels::tools {
 
 namespace {
@@ -25,6 +30,34 @@ void fail(Tally& tally, const std::string& where, const std::string& why) {
     std::printf("FAILED %s: %s\n", where.c_str(), why.c_str());
 }
 
+void check_words(const KnownAnswer& known, const std::string& where, const std::vector<std::uint32_t>& words,
+                 Tally& tally) {
+    if (words.size() != known.words)
+        fail(tally, where, "another number of words");
+    else if (digest_of(words) != known.sha256)
+        fail(tally, where, "other bits");
+    else
+        tally.count(true);
+}
+
+/// Where this program was built with CUDA and the machine has a device, that is one more back end.
+void check_on_device([[maybe_unused]] const KnownAnswer& known, [[maybe_unused]] const std::string& file,
+                     [[maybe_unused]] Tally& tally) {
+#if defined(RETRACE_WITH_CUDA)
+    static const bool present = cuda::find_device().has_value();
+    if (!present) return;
+    const std::string where = file + ": " + known.name + " (cuda)";
+    const auto program = program_of(known);
+    if (!program) return fail(tally, where, program.error().message);
+    if (!program->has_value()) return;
+    auto device = cuda::make_backend(**program);
+    if (!device) return fail(tally, where, device.error().message);
+    ThreadPool pool(1);
+    Executor executor(**program, pool, std::move(*device));
+    check_words(known, where, run_program(**program, known, executor), tally);
+#endif
+}
+
 void check_case(const Json& json, const std::string& file, Tally& tally) {
     const auto known = read_case(json);
     if (!known) {
@@ -32,6 +65,7 @@ void check_case(const Json& json, const std::string& file, Tally& tally) {
         fail(tally, file + ": " + (name && name->text() ? *name->text() : "?"), known.error().message);
         return;
     }
+    check_on_device(*known, file, tally);
     const std::vector<CpuLevel> levels = known->is_matmul() ? cpu_levels() : std::vector{CpuLevel::scalar};
     for (const CpuLevel level : levels) {
         for (const unsigned threads : {1u, 3u}) {
@@ -40,14 +74,10 @@ void check_case(const Json& json, const std::string& file, Tally& tally) {
             const std::string where = file + ": " + known->name + " (" + std::string(name_of(level)) + ", " +
                                       std::to_string(threads) + (threads == 1 ? " thread)" : " threads)");
             const auto words = run_case(*known, level, pool);
-            if (!words)
-                fail(tally, where, words.error().message);
-            else if (words->size() != known->words)
-                fail(tally, where, "another number of words");
-            else if (digest_of(*words) != known->sha256)
-                fail(tally, where, "other bits");
+            if (words)
+                check_words(*known, where, *words, tally);
             else
-                tally.count(true);
+                fail(tally, where, words.error().message);
         }
     }
 }
@@ -79,13 +109,19 @@ int list_levels() {
     for (const CpuLevel level : cpu_levels()) {
         std::printf("%s%s\n", name_of(level).data(), level == cpu_level() ? " (in use)" : "");
     }
+#if defined(RETRACE_WITH_CUDA)
+    const auto device = cuda::find_device();
+    std::printf("cuda: %s\n", device ? device->name.c_str() : device.error().message.c_str());
+#else
+    std::printf("cuda: not there (built without it)\n");
+#endif
     return 0;
 }
 
 int usage() {
     std::fputs(
         "usage: retrace-op check FILE.json...   run known answers on every back end of this machine\n"
-        "       retrace-op cpu                  list the instruction sets (RETRACE_CPU=NAME forces one)\n",
+        "       retrace-op cpu                  list the instruction sets (RETRACE_CPU=NAME forces one), the device\n",
         stderr);
     return 2;
 }

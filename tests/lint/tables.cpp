@@ -60,7 +60,7 @@ constexpr std::string_view kStandard =
 constexpr std::string_view kSystem =
     "arm_neon.h cpuid.h cxxabi.h dirent.h dlfcn.h errno.h execinfo.h fcntl.h fenv.h getopt.h immintrin.h limits.h "
     "malloc.h math.h poll.h pthread.h pwd.h sched.h signal.h spawn.h stddef.h stdint.h stdio.h stdlib.h string.h "
-    "termios.h time.h unistd.h wait.h x86intrin.h";
+    "termios.h time.h ucontext.h unistd.h wait.h x86intrin.h";
 
 constexpr BannedWords kBanned[] = {
     {"ledger market contracts", "float double", "amounts are integers; floating point belongs to the kernels"},
@@ -85,7 +85,7 @@ std::span<const Library> libraries() { return kLibraries; }
 
 bool is_system_header(std::string_view name) {
     return contains_word(kStandard, name) || contains_word(kSystem, name) ||
-           starts_with_one_of(name, "sys/ linux/ asm/ bits/");
+           starts_with_one_of(name, "sys/ linux/ asm/ bits/ sanitizer/");
 }
 
 std::span<const BannedWords> banned_words() { return kBanned; }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Threads of a block as fibers. One block runs at a time, and nothing in here is reentrant.
-#include <setjmp.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

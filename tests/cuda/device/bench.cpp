@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// `cuda_bench [--json] [--smoke] [--peer COMMAND]`: the figures of a device, medians of device time, peers
+// interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tries
+// that all of it runs.
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels/builder/training.hpp"
+#include "kernels/cuda/executor.hpp"
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/trees.hpp"
+#include "tests/bench/rows.hpp"
+#include "tests/cuda/device/cublas.hpp"
+
+namespace retrace::bench {
+namespace {
+
+using kernels::Precision;
+using kernels::cuda::Device;
+using kernels::cuda::Memory;
+using kernels::cuda::Queue;
+
+struct Sizes {
+    std::uint64_t sliced = 8192, chains = 4096;     ///< M = N = K of the products.
+    std::uint64_t hashed = std::uint64_t{1} << 30;  ///< Bytes.
+    std::uint64_t layers = 12, width = 768, heads = 12, tokens = 512, vocabulary = 16384, batch = 16;
+    int samples = 9, steps = 10;
+};
+constexpr Sizes kSmoke{64, 48, 1 << 15, 1, 16, 2, 8, 32, 2, 1, 2};
+
+struct Bench {
+    Device device;
+    Queue queue;
+    Sizes sizes;
+    std::vector<Row> rows;
+    std::string peer_command;
+
+    /// Medians of the candidates' seconds, one sample of each in turn after one that does not count.
+    Result<std::vector<double>> medians(const std::vector<std::function<void()>>& candidates) {
+        std::vector<std::vector<double>> samples(candidates.size());
+        for (int round = -1; round < sizes.samples; ++round) {
+            for (std::size_t i = 0; i < candidates.size(); ++i) {
+                RETRACE_TRY(seconds, queue.seconds(candidates[i]));
+                if (round >= 0) samples[i].push_back(seconds);
+            }
+        }
+        std::vector<double> out;
+        for (auto& sample : samples) out.push_back(median(std::move(sample)));
+        return out;
+    }
+    Result<Memory> floats(std::uint64_t count) { return Memory::take(4 * count); }
+    /// Normal values, or ones that are all subnormal.
+    void fill(const Memory& memory, std::uint32_t stream, const std::uint64_t* step) {
+        kernels::cuda::make_philox(queue.stream(), true, {stream, 1}, step,
+                                   reinterpret_cast<float*>(memory.data()), memory.bytes() / 4);
+    }
+};
+
+double tera_flops(std::uint64_t n, double seconds) {
+    return 2e-12 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n) / seconds;
+}
+
+/// Operands, result and slices of a product of n×n matrices.
+struct Product {
+    Memory a, b, c, digits_a, digits_b, scales_a, scales_b, clock;
+    std::uint64_t n = 0;
+
+    static Result<Product> make(Bench& bench, std::uint64_t n) {
+        Product p;
+        p.n = n;
+        for (Memory* memory : {&p.a, &p.b, &p.c}) {
+            RETRACE_TRY(taken, bench.floats(n * n));
+            *memory = std::move(taken);
+        }
+        for (Memory* memory : {&p.digits_a, &p.digits_b}) {
+            RETRACE_TRY(taken, Memory::take(3 * n * kernels::cuda::padded_k(n)));
+            *memory = std::move(taken);
+        }
+        for (Memory* memory : {&p.scales_a, &p.scales_b}) {
+            RETRACE_TRY(taken, bench.floats(n * kernels::matmul_blocks(n)));
+            *memory = std::move(taken);
+        }
+        RETRACE_TRY(clock, Memory::take(8));
+        p.clock = std::move(clock);
+        bench.queue.clear(p.clock.data(), 8);
+        bench.fill(p.a, 1, reinterpret_cast<const std::uint64_t*>(p.clock.data()));
+        bench.fill(p.b, 2, reinterpret_cast<const std::uint64_t*>(p.clock.data()));
+        RETRACE_CHECK(bench.queue.finish());
+        return p;
+    }
+
+    const float* floats(const Memory& memory) const { return reinterpret_cast<const float*>(memory.data()); }
+    float* result() const { return reinterpret_cast<float*>(c.data()); }
+    kernels::cuda::Slices slices(const Memory& digits, const Memory& scales) const {
+        return {reinterpret_cast<std::int8_t*>(digits.data()), reinterpret_cast<float*>(scales.data())};
+    }
+    void slice(const Bench& bench, Precision precision) const {
+        const auto stream = bench.queue.stream();
+        slice_vectors(stream, precision, floats(a), false, 1, n, n, slices(digits_a, scales_a));
+        slice_vectors(stream, precision, floats(b), true, 1, n, n, slices(digits_b, scales_b));
+    }
+    void multiply(const Bench& bench, Precision precision) const {
+        multiply_slices(bench.queue.stream(), precision, slices(digits_a, scales_a),
+                        slices(digits_b, scales_b), result(), 1, n, n, n, bench.device.shared_limit);
+    }
+};
+
+Status<> bench_products(Bench& bench) {
+    const CublasPeer peer = load_cublas(bench.queue.stream());
+    RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
+    std::vector<std::function<void()>> candidates;
+    for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
+        candidates.push_back([&, precision] { p.slice(bench, precision), p.multiply(bench, precision); });
+        candidates.push_back([&, precision] { p.slice(bench, precision); });
+        candidates.push_back([&, precision] { p.multiply(bench, precision); });
+    }
+    if (peer.run)
+        candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
+    RETRACE_TRY(seconds, bench.medians(candidates));
+    const double peer_value = peer.run ? tera_flops(p.n, seconds[6]) : 0;
+    bench.rows.push_back(
+        {"matmul_i8x2_cuda", "TFLOP/s-equivalent", peer.name, tera_flops(p.n, seconds[0]), peer_value});
+    bench.rows.push_back(
+        {"matmul_i8x3_cuda", "TFLOP/s-equivalent", peer.name, tera_flops(p.n, seconds[3]), peer_value});
+    std::fprintf(stderr, "i8x2: slicing %.3f ms, product %.3f ms; i8x3: slicing %.3f ms, product %.3f ms\n",
+                 1e3 * seconds[1], 1e3 * seconds[2], 1e3 * seconds[4], 1e3 * seconds[5]);
+    // Data of which every value is subnormal: the same work, so the same time.
+    RETRACE_TRY(normal, bench.medians({candidates[0]}));
+    kernels::cuda::fill_bits(bench.queue.stream(), 4, p.a.data(), p.n * p.n, 0x00012345);
+    RETRACE_TRY(subnormal, bench.medians({candidates[0]}));
+    bench.rows.push_back(
+        {"matmul_subnormal_cuda", "times as long", "normal data", subnormal[0] / normal[0], 1});
+    return Unit{};
+}
+
+Status<> bench_chains(Bench& bench) {
+    const CublasPeer peer = load_cublas(bench.queue.stream());
+    RETRACE_TRY(p, Product::make(bench, bench.sizes.chains));
+    std::vector<std::function<void()>> candidates{[&] {
+        kernels::cuda::multiply_chains(bench.queue.stream(), p.floats(p.a), false, p.floats(p.b), false,
+                                       p.result(), 1, p.n, p.n, p.n);
+    }};
+    if (peer.run)
+        candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
+    RETRACE_TRY(seconds, bench.medians(candidates));
+    bench.rows.push_back({"matmul_f32_cuda", "TFLOP/s", peer.name, tera_flops(p.n, seconds[0]),
+                          peer.run ? tera_flops(p.n, seconds[1]) : 0});
+    return Unit{};
+}
+
+Status<> bench_hashing(Bench& bench) {
+    const std::uint64_t elements = bench.sizes.hashed / 4, cols = elements < 4096 ? 64 : 4096;
+    RETRACE_TRY(data, bench.floats(elements));
+    RETRACE_TRY(other, bench.floats(elements));
+    RETRACE_TRY(clock, Memory::take(8));
+    bench.queue.clear(clock.data(), 8);
+    bench.fill(data, 3, reinterpret_cast<const std::uint64_t*>(clock.data()));
+    const kernels::cuda::DeviceTrees trees({{data.data(), kernels::DType::f32, {elements / cols, cols}}});
+    RETRACE_TRY(space, Memory::take(trees.bytes()));
+    RETRACE_CHECK(trees.prepare(bench.queue, space.data()));
+    RETRACE_TRY(seconds, bench.medians({[&] { trees.queue_levels(bench.queue.stream(), space.data()); },
+                                        [&] { bench.queue.copy(other.data(), data.data(), 4 * elements); }}));
+    const double giga = 4e-9 * static_cast<double>(elements);
+    bench.rows.push_back({"hash_tile_tree_cuda", "GB/s", "device copy (read + written)", giga / seconds[0],
+                          2 * giga / seconds[1]});
+    return Unit{};
+}
+
+Status<> bench_training(Bench& bench) {
+    const Sizes& s = bench.sizes;
+    kernels::ModelSpec model;
+    model.kind = "gpt";
+    model.input = {s.tokens};
+    model.classes = s.vocabulary;
+    model.layers = s.layers, model.width = s.width, model.heads = s.heads;
+    kernels::TrainingSpec training;
+    training.samples = 4 * s.batch, training.batch = s.batch, training.steps = 100;
+    RETRACE_TRY(programs, build_training(model, training, s.batch, s.batch));
+    kernels::ThreadPool pool;
+    const bool wide = s.vocabulary > 256;
+    kernels::Tensor x =
+        kernels::zeros(wide ? kernels::DType::i32 : kernels::DType::u8, {training.samples, s.tokens});
+    for (std::uint64_t i = 0; i < x.elements(); ++i) {
+        const auto token =
+            static_cast<std::uint32_t>(i * 2654435761u >> 8) % static_cast<std::uint32_t>(s.vocabulary);
+        wide ? store_u32(x.data.data() + 4 * i, token) : void(x.data[i] = static_cast<std::uint8_t>(token));
+    }
+    const kernels::State state = kernels::run_initialiser(programs.init, 1, pool);
+    std::uint64_t parameters = 0;
+    for (const kernels::Tensor& tensor : state.tensors) parameters += tensor.elements();
+    RETRACE_TRY(executor, kernels::cuda::DeviceExecutor::create(programs.train));
+    RETRACE_CHECK(executor->load(state, {1, {&x, &x}}));
+    for (int i = 0; i < 3; ++i) RETRACE_CHECK(executor->step());
+    std::vector<double> samples;
+    for (int i = 0; i < s.samples; ++i) {
+        RETRACE_TRY(seconds, executor->seconds_of_steps(s.steps));
+        samples.push_back(seconds / s.steps);
+    }
+    const double second = median(samples), tokens = static_cast<double>(s.batch * s.tokens);
+    std::fprintf(
+        stderr,
+        "gpt: %.1f M state elements (parameters and moments), %.1f ms a step, %.2f GiB on the device\n",
+        1e-6 * static_cast<double>(parameters), 1e3 * second,
+        static_cast<double>(executor->device_bytes()) / (1 << 30));
+    double peer_value = 0;
+    std::string peer = "no peer was asked for (--peer)";
+    if (!bench.peer_command.empty()) {
+        for (const Row& row : child_rows(bench.peer_command)) {
+            bench.rows.push_back(row);
+            if (row.name == "train_gpt_torch_fp32") peer_value = row.value, peer = "PyTorch fp32";
+        }
+    }
+    bench.rows.push_back({"train_gpt_cuda", "tokens/s", peer, tokens / second, peer_value});
+    return Unit{};
+}
+
+Status<> run_all(const Device& device, bool smoke, bool json, const std::string& peer) {
+    RETRACE_TRY(queue, Queue::open());
+    Bench bench{device, std::move(queue), smoke ? kSmoke : Sizes{}, {}, peer};
+    RETRACE_CHECK(bench_products(bench));
+    RETRACE_CHECK(bench_chains(bench));
+    RETRACE_CHECK(bench_hashing(bench));
+    RETRACE_CHECK(bench_training(bench));
+    report(device.name, bench.rows, json);
+    return Unit{};
+}
+
+int main_with(const std::vector<std::string>& arguments) {
+    bool json = false, smoke = false;
+    std::string peer;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--json") {
+            json = true;
+        } else if (arguments[i] == "--smoke") {
+            smoke = true;
+        } else if (arguments[i] == "--peer" && i + 1 < arguments.size()) {
+            peer = arguments[++i];
+        } else {
+            std::fputs("usage: cuda_bench [--json] [--smoke] [--peer COMMAND]\n", stderr);
+            return 2;
+        }
+    }
+    const auto device = kernels::cuda::find_device();
+    if (!device) {
+        std::fprintf(stderr, "SKIP: %s\n", device.error().message.c_str());
+        return 0;
+    }
+    const auto done = run_all(*device, smoke, json, peer);
+    if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
+    return done ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace retrace::bench
+
+int main(int argc, char** argv) {
+    return retrace::bench::main_with({argv + 1, argv + argc});
+}
