@@ -8,6 +8,7 @@
 #include "kernels/exec/element_group.hpp"
 #include "kernels/exec/op_call.hpp"
 #include "kernels/exec/plan.hpp"
+#include "kernels/exec/recompute.hpp"
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/op.hpp"
 
@@ -18,11 +19,24 @@ struct Free {
     void operator()(std::uint8_t* p) const noexcept { std::free(p); }
 };
 
-/// A plan with its memory, which is taken at the first use.
+/// A program as it is run, with its plan and the memory for it, which is taken at the first use.
 struct Workspace {
+    const Program& program;
+    std::vector<OpFacts> facts;
+    std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
-    std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order.
+    std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order; none where every op runs by itself.
     std::unique_ptr<std::uint8_t, Free> arena;
+
+    Workspace(const Program& p, Backend backend, bool isolate) : program(p), plan(plan_memory(p, isolate)) {
+        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
+            facts.push_back(facts_of(p, i));
+            kernels.push_back(backend == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
+        }
+        for (const Unit& unit : plan.units) {
+            if (!isolate && is_elementwise(p.ops[unit.first].code)) groups.emplace_back(p, facts, plan, unit);
+        }
+    }
 
     void reserve() {
         if (arena || plan.bytes == 0) return;
@@ -45,28 +59,14 @@ struct Executor::Impl {
     const Program& program;
     ThreadPool& pool;
     Backend backend;
-    std::vector<OpFacts> facts;
-    std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
+    const Program lean;  ///< What a step runs; the program itself is what a trace shows.
     Workspace fast, isolated;
     Tamper tamper;
     std::unique_ptr<ExternalBackend> external;  ///< Where it is there, it does everything.
 
-    Impl(const Program& p, ThreadPool& threads, Backend b) : program(p), pool(threads), backend(b) {
-        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
-            facts.push_back(facts_of(p, i));
-            kernels.push_back(b == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
-        }
-        fast.plan = plan_memory(p, b == Backend::reference);
-        isolated.plan = plan_memory(p, true);
-        for (const Unit& unit : fast.plan.units) {
-            if (is_group(unit)) fast.groups.emplace_back(p, facts, fast.plan, unit);
-        }
-    }
-
-    /// The reference runs every op by itself.
-    bool is_group(const Unit& unit) const {
-        return backend == Backend::cpu && is_elementwise(program.ops[unit.first].code);
-    }
+    Impl(const Program& p, ThreadPool& threads, Backend b)
+        : program(p), pool(threads), backend(b), lean(b == Backend::cpu ? with_recomputation(p) : p),
+          fast(lean, b, b == Backend::reference), isolated(p, b, true) {}
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {
         const TensorRecord& record = program.tensors[tensor];
@@ -83,7 +83,7 @@ struct Executor::Impl {
     /// Addresses of all tensors of a step.
     std::vector<const std::uint8_t*> addresses(const Workspace& space, const State& state,
                                                const Inputs& inputs) const {
-        std::vector<const std::uint8_t*> at(program.tensors.size());
+        std::vector<const std::uint8_t*> at(space.program.tensors.size());
         ensure(state.tensors.size() == program.states && inputs.datasets.size() == program.datasets,
                "as many state tensors and data sets as the program has");
         std::uint32_t t = 0;
@@ -114,15 +114,14 @@ struct Executor::Impl {
         if (!tensor.data.empty()) std::memcpy(output, tensor.data.data(), tensor.data.size());
     }
 
-    void run_op(std::uint32_t op, const std::vector<const std::uint8_t*>& at, std::uint64_t step,
-                std::uint64_t seed) const {
+    void run_op(const Workspace& space, std::uint32_t op, const std::vector<const std::uint8_t*>& at,
+                std::uint64_t step, std::uint64_t seed) const {
         std::vector<const std::uint8_t*> operands;
-        for (const std::uint32_t input : program.ops[op].inputs) operands.push_back(at[input]);
-        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent
-        // it.
-        auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
-        const OpCall call{facts[op], operands, output, seed, step, pool};
-        kernels[op] != nullptr ? kernels[op](call) : run_reference(call);
+        for (const std::uint32_t input : space.program.ops[op].inputs) operands.push_back(at[input]);
+        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
+        auto* output = const_cast<std::uint8_t*>(at[space.program.output_of(op)]);
+        const OpCall call{space.facts[op], operands, output, seed, step, pool};
+        space.kernels[op] != nullptr ? space.kernels[op](call) : run_reference(call);
     }
 
     /// Runs the ops and returns the addresses of the tensors that are in memory.
@@ -132,13 +131,13 @@ struct Executor::Impl {
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         auto group = space.groups.begin();
         for (const Unit& unit : space.plan.units) {
-            if (&space == &fast && is_group(unit)) {
+            if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
                 (group++)->run(at, pool);
             } else if (space.plan.places[unit.first].where != Place::Where::alias) {
-                run_op(unit.first, at, state.step, inputs.seed);
+                run_op(space, unit.first, at, state.step, inputs.seed);
             }
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-                auto* output = const_cast<std::uint8_t*>(at[program.output_of(op)]);
+                auto* output = const_cast<std::uint8_t*>(at[space.program.output_of(op)]);
                 if (tamper) apply_tamper(state.step, op, output);
                 if (after && !after(op, output)) return at;
             }
@@ -166,8 +165,8 @@ void Executor::set_tamper(Tamper tamper) {
 
 std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
     if (impl_->external) return impl_->external->step(state, inputs);
-    const Program& program = impl_->program;
     Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
+    const Program& program = space.program;
     std::vector<Metric> metrics;
     const auto at = impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         const TensorRecord& record = program.tensors[program.output_of(op)];

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/recompute.hpp"
+
+#include <algorithm>
+
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr int kDepth = 8;            ///< Ops between a recomputed output and what it is made of.
+constexpr std::uint64_t kSmall = 8;  ///< An operand this many times smaller is kept for longer without ado.
+constexpr std::uint32_t kNever = 0xffffffff;
+
+/// Memory is looked at by owner: the tensor itself, or the one that a reshape shows under other extents.
+class Recompute {
+public:
+    Recompute(const Program& program, const RecomputeLimits& limits)
+        : program_(program),
+          limits_(limits),
+          owner_(program.tensors.size()),
+          readers_(program.tensors.size()),
+          fixed_(program.tensors.size()),
+          chosen_(program.tensors.size()),
+          pinned_(program.tensors.size()),
+          now_(program.tensors.size()),
+          made_(program.tensors.size(), kNever),
+          touched_(program.tensors.size()) {
+        for (std::uint32_t t = 0; t < owner_.size(); ++t) owner_[t] = t;
+        for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+            if (is_reshape(i)) owner_[program.output_of(i)] = owner_[program.ops[i].inputs[0]];
+            for (const std::uint32_t input : program.ops[i].inputs) readers_[owner_[input]].push_back(i);
+            if (!program.tensors[program.output_of(i)].name.empty())
+                fixed_[owner_[program.output_of(i)]] = true;
+        }
+        for (std::uint32_t s = 0; s < program.states; ++s) {
+            const std::uint32_t writer = program.tensors[s].writer;
+            if (writer != kNoWriter) fixed_[owner_[program.output_of(writer)]] = true;
+        }
+    }
+
+    Program run() {
+        for (std::uint32_t i = 0; i < program_.ops.size(); ++i) choose(i);
+        if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return program_;
+        write();
+        return std::move(out_);
+    }
+
+private:
+    bool is_reshape(std::uint32_t op) const { return program_.ops[op].code == OpCode::reshape; }
+    std::uint32_t op_of(std::uint32_t tensor) const { return tensor - program_.tensors_static(); }
+    std::uint64_t bytes(std::uint32_t tensor) const {
+        const TensorRecord& record = program_.tensors[tensor];
+        return geometry(record.dims).elements() * size_of(record.dtype);
+    }
+    std::uint32_t last_reader(std::uint32_t owner) const {
+        return readers_[owner].empty() ? 0 : readers_[owner].back();
+    }
+
+    /// Chooses the output of `op` if every reader that comes late could have it computed again.
+    void choose(std::uint32_t op) {
+        const std::uint32_t tensor = program_.output_of(op);
+        if (!is_elementwise(program_.ops[op].code) || bytes(tensor) < limits_.bytes) return;
+        if (fixed_[tensor] || pinned_[tensor]) return;
+        std::vector<std::uint32_t> needed;
+        bool late = false;
+        std::uint32_t before = op;
+        for (const std::uint32_t reader : readers_[tensor]) {
+            if (reader - before > limits_.gap) {
+                late = true;
+                if (!can_compute(tensor, reader, bytes(tensor), kDepth, needed)) return;
+            }
+            before = reader;
+        }
+        if (!late) return;
+        chosen_[tensor] = true;
+        for (const std::uint32_t owner : needed) pinned_[owner] = true;
+    }
+
+    /// `needed` collects what must not be chosen later because it is relied upon.
+    bool can_compute(std::uint32_t tensor, std::uint32_t at, std::uint64_t size, int depth,
+                     std::vector<std::uint32_t>& needed) const {
+        const auto& inputs = program_.ops[op_of(tensor)].inputs;
+        return depth > 0 && std::all_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) {
+                   return can_have(owner_[input], at, size, depth - 1, needed);
+               });
+    }
+
+    bool can_have(std::uint32_t owner, std::uint32_t at, std::uint64_t size, int depth,
+                  std::vector<std::uint32_t>& needed) const {
+        if (!program_.is_op_output(owner)) return true;
+        if (!chosen_[owner] && (last_reader(owner) >= at || bytes(owner) * kSmall <= size)) {
+            needed.push_back(owner);
+            return true;
+        }
+        return is_elementwise(program_.ops[op_of(owner)].code) && can_compute(owner, at, size, depth, needed);
+    }
+
+    // ---- the new program
+
+    void write() {
+        out_ = program_;
+        out_.ops.clear();
+        out_.tensors.resize(program_.tensors_static());
+        for (std::uint32_t t = 0; t < program_.tensors_static(); ++t) now_[t] = t;
+        std::vector<std::uint32_t> number(program_.ops.size());
+        for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
+            const std::uint32_t tensor = program_.output_of(i);
+            append(tensor, i);
+            number[i] = op_of(now_[tensor]);
+            out_.tensors.back().name = program_.tensors[tensor].name;
+        }
+        for (std::uint32_t s = 0; s < program_.states; ++s) {
+            std::uint32_t& writer = out_.tensors[s].writer;
+            if (writer != kNoWriter) writer = number[writer];
+        }
+    }
+
+    /// Writes the op behind `tensor`, for use at `at`.
+    void append(std::uint32_t tensor, std::uint32_t at) {
+        OpRecord op = program_.ops[op_of(tensor)];
+        for (std::uint32_t& input : op.inputs) input = fetch(input, at);
+        out_.ops.push_back(std::move(op));
+        out_.tensors.push_back(program_.tensors[tensor]);
+        out_.tensors.back().name.clear();
+        now_[tensor] = static_cast<std::uint32_t>(out_.tensors.size() - 1);
+        const std::uint32_t owner = owner_[tensor];
+        if (owner == tensor) ++version_[owner];
+        made_[tensor] = version_[owner];
+        touched_[owner] = at;
+    }
+
+    /// The number of `tensor` in the new program, written again if it is no longer there at `at`.
+    std::uint32_t fetch(std::uint32_t tensor, std::uint32_t at) {
+        const std::uint32_t owner = owner_[tensor];
+        if (program_.is_op_output(owner)) {
+            const bool kept = !chosen_[owner] && (pinned_[owner] || last_reader(owner) >= at);
+            if (!kept && at - touched_[owner] > limits_.gap) append(owner, at);
+            if (made_[tensor] != version_[owner]) append(tensor, at);  // a reshape of what was written again
+            touched_[owner] = at;
+        }
+        return now_[tensor];
+    }
+
+    const Program& program_;
+    const RecomputeLimits limits_;
+    std::vector<std::uint32_t> owner_;
+    std::vector<std::vector<std::uint32_t>> readers_;  ///< Ops by owner, ascending.
+    std::vector<bool> fixed_;                          ///< Metrics and next states.
+    std::vector<bool> chosen_;                         ///< Not kept: its late readers compute it again.
+    std::vector<bool> pinned_;                         ///< Kept for those.
+    Program out_;
+    std::vector<std::uint32_t> now_;   ///< By tensor: its number in the new program, as last written.
+    std::vector<std::uint32_t> made_;  ///< By tensor: the version of its owner that was then the latest.
+    std::vector<std::uint32_t> version_ = std::vector<std::uint32_t>(owner_.size(), 0);  ///< By owner.
+    std::vector<std::uint32_t>
+        touched_;  ///< By owner: the op of the program at which it was last read or written.
+};
+
+}  // namespace
+
+Program with_recomputation(const Program& program, const RecomputeLimits& limits) {
+    return Recompute(program, limits).run();
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Time for memory: what a step keeps from its forward pass for the backward pass, but could compute again
+// element by element from what it keeps anyway.
+#pragma once
+
+#include "kernels/program/program.hpp"
+
+namespace retrace::kernels {
+
+struct RecomputeLimits {
+    std::uint64_t bytes = 4 << 20;  ///< Of an output that is worth it.
+    std::uint32_t gap = 32;         ///< Ops between two readers from which on the later one computes it anew.
+};
+
+/// The same states, constants, data sets and metrics, to the bit; some elementwise ops are there twice. The
+/// executor runs it in place of the program; traces, roots and op numbers are always those of the program
+/// itself.
+Program with_recomputation(const Program& program, const RecomputeLimits& limits = {});
+
+}  // namespace retrace::kernels

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Recomputing activations changes what a step costs and nothing that it gives.
+#include "kernels/exec/recompute.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/builder/training.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/exec/plan.hpp"
+#include "kernels/program/codec.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+TrainingPrograms training(const std::string& kind) {
+    ModelSpec model;
+    model.kind = kind;
+    model.input = kind == "lenet" ? std::vector<std::uint64_t>{1, 12, 12} : std::vector<std::uint64_t>{8};
+    model.classes = 10;
+    model.width = 16;
+    model.heads = 2;
+    model.layers = 2;
+    TrainingSpec spec;
+    spec.samples = 64;
+    spec.batch = 4;
+    spec.clip_norm = 1.0f;
+    return *build_training(model, spec, 64, 8);
+}
+
+struct Data {
+    Tensor x, y;
+};
+Data data(const Program& program) {
+    const auto filled = [&](std::uint32_t index, std::uint64_t factor) {
+        const TensorRecord& record = program.tensors[program.states + program.constants + index];
+        Tensor out = zeros(record.dtype, record.dims);
+        for (std::size_t i = 0; i < out.data.size(); ++i)
+            out.data[i] = static_cast<std::uint8_t>(i * factor % 10);
+        return out;
+    };
+    return {filled(0, 7), filled(1, 3)};
+}
+
+State trained(const Program& program, const Program& init, Backend backend) {
+    ThreadPool pool(2);
+    const auto [x, y] = data(program);
+    State state = run_initialiser(init, 7, pool);
+    Executor executor(program, pool, backend);
+    for (int i = 0; i < 2; ++i) executor.step(state, {7, {&x, &y}});
+    return state;
+}
+
+class Recomputation : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Recomputation, gives_the_states_of_the_reference) {
+    const TrainingPrograms programs = training(GetParam());
+    const State expected = trained(programs.train, programs.init, Backend::reference);
+    for (const RecomputeLimits limits :
+         {RecomputeLimits{1, 8}, RecomputeLimits{1, 1}}) {
+        const Program lean = with_recomputation(programs.train, limits);
+        ASSERT_TRUE(check(lean));
+        EXPECT_GT(lean.ops.size(), programs.train.ops.size());
+        EXPECT_EQ(trained(lean, programs.init, Backend::cpu), expected);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Recomputation, ::testing::Values("gpt", "llama", "lenet"));
+
+TEST(RecomputationPlan, a_transformer_takes_a_quarter_less_memory) {
+    const Program program = training("gpt").train;
+    const Program lean = with_recomputation(program, {512, 32});
+    EXPECT_LT(4 * plan_memory(lean, false).bytes, 3 * plan_memory(program, false).bytes);
+}
+
+TEST(RecomputationPlan, a_program_with_nothing_to_gain_stays_as_it_is) {
+    const Program program = training("gpt").train;
+    EXPECT_EQ(with_recomputation(program), program);  // nothing reaches the default size
+}
+
+}  // namespace
+}  // namespace retrace::kernels
