@@ -23,6 +23,23 @@ void put_block(Batch& batch, const Block& block) {
     }
 }
 
+void erase_block(Batch& batch, const Store& store, std::uint64_t height) {
+    if (const auto record = load_block_record(store, height)) batch.erase(keys::block_hash(record->hash));
+    const Bytes prefix = keys::tx_prefix(height);
+    store.scan(prefix, prefix, ~std::size_t{0}, [&](View key, View value) {
+        // The same transaction can stand in a later block too, where it did nothing: its index names that one then.
+        if (const auto tx = decode_tx_record(value)) {
+            const auto place = store.get(keys::tx_hash(tx->tx.hash));
+            if (place && place->size() == 12 && keys::read_be64(*place) == height)
+                batch.erase(keys::tx_hash(tx->tx.hash));
+        }
+        batch.erase(to_bytes(key));
+        return true;
+    });
+    batch.erase(keys::bloom(height));
+    batch.erase(keys::block(height));
+}
+
 std::optional<BlockRecord> load_block_record(const Store& store, std::uint64_t height) {
     const auto bytes = store.get(keys::block(height));
     return bytes ? decode_block_record(*bytes) : std::nullopt;

@@ -7,6 +7,8 @@
 namespace retrace::ledger {
 
 void put_block(Batch& batch, const Block& block);
+/// Everything that `put_block` wrote for a height.
+void erase_block(Batch& batch, const Store& store, std::uint64_t height);
 
 std::optional<BlockRecord> load_block_record(const Store& store, std::uint64_t height);
 /// nullptr: not there, or damaged (its transactions are fewer than its record says).

@@ -14,7 +14,6 @@
 namespace retrace::ledger {
 namespace {
 
-constexpr std::uint8_t kFormatVersion = 1;
 constexpr std::size_t kRecentBlocks = 8;
 
 Unexpected<ChainFailure> failure(ChainError code, std::string message) {
@@ -22,6 +21,9 @@ Unexpected<ChainFailure> failure(ChainError code, std::string message) {
 }
 
 Status<ChainFailure> check_owner(const Store& store, const Genesis& genesis) {
+    if (store.get(keys::unfinished())) {
+        return failure(ChainError::unfinished, "the import of a snapshot was interrupted; import it again");
+    }
     const auto format = store.get(keys::format());
     const auto owner = store.get(keys::genesis());
     const Hash32 expected = genesis_hash(genesis);
@@ -108,6 +110,8 @@ std::string_view slug(ChainError error) noexcept {
         case ChainError::store_failed: return "store_failed";
         case ChainError::bad_block: return "bad_block";
         case ChainError::not_kept: return "not_kept";
+        case ChainError::bad_snapshot: return "bad_snapshot";
+        case ChainError::unfinished: return "unfinished";
     }
     return "unknown";
 }
@@ -142,6 +146,7 @@ void Chain::Impl::publish(const TipRecord& record, std::shared_ptr<const Block> 
     if (recent.size() > kRecentBlocks) recent.pop_front();
     oldest_state = record.oldest_state;
     oldest_pages = record.oldest_pages;
+    oldest_block = record.oldest_block;
     height = record.height;
 }
 

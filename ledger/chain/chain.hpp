@@ -24,6 +24,8 @@ enum class ChainError : std::uint8_t {
     store_failed = 5,   ///< The store reported an error. The chain takes no more blocks until it is reopened.
     bad_block = 6,      ///< Height or time does not follow the tip.
     not_kept = 7,       ///< A height in the future, or older than the window that is kept.
+    bad_snapshot = 8,   ///< A snapshot is damaged, of another block, or has no place here.
+    unfinished = 9,     ///< An import was interrupted; only another import makes a chain of the data.
 };
 std::string_view slug(ChainError error) noexcept;
 
@@ -35,6 +37,7 @@ struct ChainFailure {
 struct ChainOptions {
     std::uint64_t state_window = 1024;  ///< Heights behind the tip whose state can be read.
     std::uint64_t proof_window = 64;    ///< Heights behind the tip for which state proofs can be made.
+    std::uint64_t block_window = 0;     ///< Blocks behind the tip that are kept with their receipts; 0: all.
     unsigned threads = 0;               ///< For signature recovery; 0: as many as the machine has.
 };
 
@@ -72,7 +75,9 @@ public:
     std::shared_ptr<const Block> tip() const;
     /// Base fee of the block after the tip.
     U256 next_base_fee() const;
-    std::uint64_t oldest_state() const noexcept;  ///< Lowest height that `view_at` takes.
+    std::uint64_t oldest_state() const noexcept;  ///< Lowest height that `view_at` takes,
+    std::uint64_t oldest_proof() const noexcept;  ///< that proofs can be made for,
+    std::uint64_t oldest_block() const noexcept;  ///< whose block is there. Block 0 always is.
 
     /// The committed state: immutable, any thread, stays what it is while blocks are committed.
     std::shared_ptr<const StateView> view() const;
@@ -104,8 +109,9 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Executes every block of `store` again from genesis in memory and compares headers, receipts and final
-/// state. `progress` is told each height that agreed.
+/// Executes every block of `store` again in memory and compares headers, receipts and final state: from genesis or,
+/// where old blocks were pruned, from the oldest state that is kept, whose tree is built anew first. `progress` is
+/// told each height that agreed.
 Status<ChainFailure> verify_db(const Store& store, const Genesis& genesis, const TxExecutor& executor,
                                const std::function<void(std::uint64_t height)>& progress = {});
 

@@ -30,6 +30,7 @@ struct Chain::Impl {
     std::atomic<std::uint64_t> height{0};
     std::atomic<std::uint64_t> oldest_state{0};
     std::atomic<std::uint64_t> oldest_pages{0};
+    std::atomic<std::uint64_t> oldest_block{0};
 
     mutable std::mutex mutex;  // guards what is below
     std::shared_ptr<const Block> tip;

@@ -67,6 +67,13 @@ void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions&
          i < kPruneMax && tip.oldest_pages < window_start(tip.height, options.proof_window); ++i) {
         batch.erase(keys::old_pages(++tip.oldest_pages));
     }
+    if (options.block_window == 0) return;
+    // Two at least: when a torn batch is taken back, the tip before it still needs its parent.
+    const std::uint64_t window = std::max<std::uint64_t>(options.block_window, 2);
+    for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_block < window_start(tip.height, window); ++i) {
+        if (tip.oldest_block > 0) erase_block(batch, store, tip.oldest_block);   // block 0 names the chain
+        ++tip.oldest_block;
+    }
 }
 
 ChainFailure torn(const char* what) {
@@ -87,6 +94,16 @@ Status<ChainFailure> plan_undo(Batch& batch, const Store& store, std::uint64_t h
     if (!pages) return Unexpected{torn("the pages before it are missing")};
     for (auto& [key, page] : *pages) put_or_erase(batch, keys::page(key), std::move(page));
     return Unit{};
+}
+
+/// Blocks that the torn batch erased in part are erased whole; their hash goes first, so it tells.
+void forget_torn_blocks(Batch& batch, const Store& store, TipRecord& tip) {
+    for (std::uint64_t height = std::max<std::uint64_t>(tip.oldest_block, 1); height < tip.height; ++height) {
+        const auto block = load_block(store, height);
+        if (block && load_height(store, block->hash) == height) return;
+        erase_block(batch, store, height);
+        tip.oldest_block = height + 1;
+    }
 }
 
 }  // namespace
@@ -128,6 +145,7 @@ Result<std::optional<TipRecord>, ChainFailure> repair(Store& store) {
         // What the torn batch meant to prune may be gone in part.
         tip->oldest_state = std::min(tip->oldest_state + kPruneMax, tip->height);
         tip->oldest_pages = std::min(tip->oldest_pages + kPruneMax, tip->height);
+        forget_torn_blocks(batch, store, *tip);
     }
     batch.put(keys::undoable(), done);
     batch.put(keys::tip(), encode(*tip));

@@ -15,6 +15,7 @@ inline Bytes genesis() { return meta("genesis"); }
 inline Bytes writing() { return meta("writing"); }  ///< Height of the batch that was begun: its first record.
 inline Bytes undoable() { return meta("undoable"); }  ///< The same height, once all its undo records stand.
 inline Bytes tip() { return meta("tip"); }            ///< The batch's last record.
+inline Bytes unfinished() { return meta("unfinished"); }  ///< There while a snapshot is being imported.
 
 Bytes account(const Address& address);          ///< a: encoded account.
 Bytes slot(const Address& contract, View key);  ///< s: bytes of the slot.

@@ -28,6 +28,8 @@ const Genesis& Chain::genesis() const noexcept { return impl_->genesis; }
 const TxExecutor& Chain::executor() const noexcept { return impl_->executor; }
 std::uint64_t Chain::height() const noexcept { return impl_->height; }
 std::uint64_t Chain::oldest_state() const noexcept { return impl_->oldest_state; }
+std::uint64_t Chain::oldest_proof() const noexcept { return impl_->oldest_pages; }
+std::uint64_t Chain::oldest_block() const noexcept { return impl_->oldest_block; }
 
 std::shared_ptr<const Block> Chain::tip() const {
     const std::lock_guard lock(impl_->mutex);

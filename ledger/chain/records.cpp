@@ -34,6 +34,7 @@ BlockTx read_tx_part(Reader& in) {
 Bytes encode(const TipRecord& record) {
     Writer out;
     out.u64(record.height).hash(record.hash).u64(record.oldest_state).u64(record.oldest_pages);
+    out.u64(record.oldest_block);
     return std::move(out).take();
 }
 
@@ -44,7 +45,9 @@ std::optional<TipRecord> decode_tip(View bytes) {
     record.hash = in.hash();
     record.oldest_state = in.u64();
     record.oldest_pages = in.u64();
-    if (!in.finish() || record.oldest_state > record.height || record.oldest_pages > record.height) {
+    record.oldest_block = in.u64();
+    if (!in.finish() || record.oldest_state > record.height || record.oldest_pages > record.height ||
+        record.oldest_block > record.height) {
         return std::nullopt;
     }
     return record;

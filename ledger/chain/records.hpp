@@ -9,12 +9,16 @@
 
 namespace retrace::ledger {
 
+/// Under keys::format; another one is refused.
+inline constexpr std::uint8_t kFormatVersion = 2;
+
 /// Under keys::tip.
 struct TipRecord {
     std::uint64_t height = 0;
     Hash32 hash;
     std::uint64_t oldest_state = 0;  ///< Undo records of the heights above this one are there.
     std::uint64_t oldest_pages = 0;  ///< The same for the pages of the state tree.
+    std::uint64_t oldest_block = 0;  ///< Blocks below it are gone, except block 0.
 };
 Bytes encode(const TipRecord& record);
 std::optional<TipRecord> decode_tip(View bytes);

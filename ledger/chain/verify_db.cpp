@@ -2,12 +2,19 @@
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/chain.hpp"
 #include "ledger/chain/keys.hpp"
+#include "ledger/snapshot/state_entries.hpp"
 
 namespace retrace::ledger {
 namespace {
 
+constexpr std::size_t kSeedBatch = 10'000;
+
 Unexpected<ChainFailure> differs(const std::string& what) {
     return {ChainFailure{ChainError::corrupt, what}};
+}
+
+Unexpected<ChainFailure> missing(std::uint64_t height) {
+    return differs("block " + std::to_string(height) + " is missing or damaged");
 }
 
 Status<ChainFailure> compare(const Block& stored, const Block& replayed) {
@@ -39,6 +46,67 @@ Status<ChainFailure> compare_keys(const Store& stored, const Store& replayed, ch
     return Unit{};
 }
 
+/// What a block says of itself: its hash, its transactions and its results.
+Status<ChainFailure> check_alone(const Block& block) {
+    std::vector<Hash32> hashes;
+    for (const BlockTx& tx : block.txs) hashes.push_back(tx.hash);
+    const Header& header = block.header;
+    if (block.hash != block_hash(header) || tx_root(hashes) != header.tx_root ||
+        results_root(block.system_logs, block.receipts) != header.results_root)
+        return differs("block " + std::to_string(header.height) + " does not agree with its header");
+    return Unit{};
+}
+
+/// Fills `memory` with the state after block `height` of `store`; the tree is built from its entries.
+Status<ChainFailure> seed(const Store& store, std::uint64_t height, const Genesis& genesis,
+                          const TxExecutor& executor, MemoryStore& memory) {
+    const auto block = load_block(store, height);
+    if (!block) return missing(height);
+    RETRACE_TRY(builder, StateBuilder::begin(memory));
+    std::vector<Entry> entries;
+    Status<ChainFailure> outcome = Unit{};
+    RETRACE_CHECK(visit_state(store, height, [&](View key, View value) {
+        entries.emplace_back(to_bytes(key), to_bytes(value));
+        if (entries.size() < kSeedBatch) return true;
+        outcome = builder.add(entries);
+        entries.clear();
+        return outcome.has_value();
+    }));
+    RETRACE_CHECK(outcome);
+    RETRACE_CHECK(builder.add(entries));
+    return builder.finish(genesis, executor, *block);
+}
+
+/// Where the replay begins: genesis, or the oldest block and state where the past was pruned. What is kept
+/// below that is checked by itself.
+Result<std::uint64_t, ChainFailure> replay_start(const Store& store, const TipRecord& tip) {
+    if (tip.oldest_block == 0) return std::uint64_t{0};
+    const std::uint64_t start = std::max(tip.oldest_block, tip.oldest_state);
+    Hash32 parent;
+    for (std::uint64_t height = tip.oldest_block; height <= start; ++height) {
+        const auto block = load_block(store, height);
+        if (!block) return missing(height);
+        RETRACE_CHECK(check_alone(*block));
+        if (height > tip.oldest_block && block->header.parent != parent)
+            return differs("block " + std::to_string(height) + " does not follow the one before it");
+        parent = block->hash;
+    }
+    return start;
+}
+
+Status<ChainFailure> replay(Chain& chain, const Block& block) {
+    std::vector<View> txs;
+    for (const BlockTx& tx : block.txs) txs.push_back(tx.bytes());
+    // No cache of senders is passed: every signature is checked again.
+    RETRACE_TRY(outcome, chain.execute_block({.height = block.header.height,
+                                              .time_ns = block.header.time_ns,
+                                              .proposer = block.header.proposer,
+                                              .txs = txs,
+                                              .known = {}}));
+    RETRACE_CHECK(compare(block, *outcome.block));
+    return chain.commit(outcome);
+}
+
 }  // namespace
 
 Status<ChainFailure> verify_db(const Store& store, const Genesis& genesis, const TxExecutor& executor,
@@ -46,22 +114,15 @@ Status<ChainFailure> verify_db(const Store& store, const Genesis& genesis, const
     const auto tip_record = store.get(keys::tip());
     const auto tip = tip_record ? decode_tip(*tip_record) : std::nullopt;
     if (!tip) return differs("there is no chain");
+    RETRACE_TRY(start, replay_start(store, *tip));
     MemoryStore memory;
+    if (start > 0) RETRACE_CHECK(seed(store, start, genesis, executor, memory));
     RETRACE_TRY(chain, Chain::open(memory, genesis, executor, {.state_window = 0, .proof_window = 0}));
-    for (std::uint64_t height = 0; height <= tip->height; ++height) {
+    for (std::uint64_t height = start; height <= tip->height; ++height) {
         const auto block = load_block(store, height);
-        if (!block) return differs("block " + std::to_string(height) + " is missing or damaged");
-        if (height > 0) {
-            std::vector<View> txs;
-            for (const BlockTx& tx : block->txs) txs.push_back(tx.bytes());
-            // No cache of senders is passed: every signature is checked again.
-            RETRACE_TRY(outcome, chain->execute_block({.height = height,
-                                                       .time_ns = block->header.time_ns,
-                                                       .proposer = block->header.proposer,
-                                                       .txs = txs,
-                                                       .known = {}}));
-            RETRACE_CHECK(compare(*block, *outcome.block));
-            RETRACE_CHECK(chain->commit(outcome));
+        if (!block) return missing(height);
+        if (height > start) {
+            RETRACE_CHECK(replay(*chain, *block));
         } else {
             RETRACE_CHECK(compare(*block, *chain->tip()));
         }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "ledger/chain/block_store.hpp"
+#include "ledger/snapshot/snapshot_file.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names of new files are on disk when this returns.
+bool sync_folder(const fs::path& folder) {
+    const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (file < 0) return false;
+    const bool synced = ::fsync(file) == 0;
+    return ::close(file) == 0 && synced;
+}
+
+Status<ChainFailure> write_chunks(const Store& store, std::uint64_t height, const fs::path& folder,
+                                  const ExportOptions& options, SnapshotManifest& manifest) {
+    Writer chunk;
+    Status<ChainFailure> outcome = Unit{};
+    const auto flush = [&] {
+        const auto file = write_snapshot_file(folder / chunk_name(manifest.chunks.size()), chunk.data());
+        if (file)
+            manifest.chunks.push_back(*file);
+        else
+            outcome = Unexpected{file.error()};
+        chunk = Writer();
+        return outcome.has_value();
+    };
+    RETRACE_CHECK(visit_state(store, height, [&](View key, View value) {
+        append_entry(chunk, key, value);
+        return chunk.data().size() < options.chunk_bytes || flush();
+    }));
+    if (outcome && !chunk.data().empty()) flush();
+    return outcome;
+}
+
+}  // namespace
+
+Result<SnapshotManifest, ChainFailure> export_snapshot(const Store& store, const Genesis& genesis,
+                                                       std::uint64_t height, const fs::path& folder,
+                                                       const ExportOptions& options) {
+    if (fs::exists(folder)) return bad_snapshot(folder.string() + ": is there already");
+    const auto block = load_block(store, height);
+    if (!block)
+        return Unexpected{
+            ChainFailure{ChainError::not_kept, "block " + std::to_string(height) + " is not kept"}};
+    const fs::path partial = folder.string() + ".partial";
+    std::error_code failed;
+    fs::remove_all(partial, failed);
+    if (!fs::create_directories(partial, failed))
+        return bad_snapshot(partial.string() + ": cannot be made: " + failed.message());
+    SnapshotManifest manifest;
+    manifest.genesis = genesis_hash(genesis);
+    manifest.header = block->header;
+    RETRACE_TRY(block_file, write_snapshot_file(partial / kBlockFile, encode_block_file(*block)));
+    manifest.block = block_file;
+    RETRACE_CHECK(write_chunks(store, height, partial, options, manifest));
+    RETRACE_CHECK(write_snapshot_file(partial / kManifestFile, encode(manifest)));
+    sync_folder(partial);
+    fs::rename(partial, folder, failed);
+    if (failed) return bad_snapshot(folder.string() + ": " + failed.message());
+    sync_folder(fs::absolute(folder).parent_path());
+    return manifest;
+}
+
+}  // namespace retrace::ledger
