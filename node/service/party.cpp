@@ -3,8 +3,11 @@
 
 #include <spdlog/spdlog.h>
 
+#include <thread>
+
 #include "ledger/crypto/eip55.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -12,17 +15,29 @@ namespace retrace::node {
 
 namespace fs = std::filesystem;
 
+Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience) {
+    const auto start = std::chrono::steady_clock::now();
+    for (bool told = false;; told = true) {
+        const auto chain_id = client.chain_id();
+        if (chain_id) return *chain_id;
+        if (!chain_id.error().unreachable()) return error(chain_id.error().message);
+        if (patience && std::chrono::steady_clock::now() - start >= *patience) {
+            return error(chain_id.error().message +
+                         "; start one with `retrace node --dev` or name another with --node");
+        }
+        if (!told) spdlog::warn("{}; waiting for it (`retrace node --dev` starts one)", chain_id.error().message);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+}
+
 Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)
     : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
 
 Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
-    const auto chain_id = party->client_.chain_id();
-    if (!chain_id)
-        return error(chain_id.error().message +
-                     "; start one with `retrace node --dev` or name another with --node");
-    party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, *chain_id);
+    RETRACE_TRY(chain_id, wait_for_node(party->client_, options.patience));
+    party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, chain_id);
     const auto height = party->client_.height();
     if (!height) return error(height.error().message);
     const RemoteState state(party->client_, *height);
@@ -30,7 +45,7 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
     if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
     party->developer_chain_ = params->developer_chain;
     RETRACE_CHECK(party->open_stores());
-    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), *chain_id,
+    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), chain_id,
                  party->endpoint());
     return party;
 }
@@ -42,7 +57,9 @@ Status<> Party::open_stores() {
     auto artifacts = Store::open(options_.data_dir / "artifacts");
     if (!artifacts) return error(artifacts.error().message);
     artifacts_ = std::move(*artifacts);
-    RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints"));
+    janitor_ = std::make_unique<Janitor>(*artifacts_, options_.afterlife_blocks);
+    RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints",
+                                                           std::make_unique<AesGcmSeal>(secret())));
     checkpoints_ = std::move(checkpoints);
     fetcher_ = std::make_unique<ArtifactClient>(*artifacts_);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
@@ -109,6 +126,19 @@ void Party::report_outcomes() {
             spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what,
                          finished.outcome.height, finished.outcome.reason);
     }
+}
+
+void Party::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
+    constexpr std::uint64_t kEvery = 100;  // Blocks: it reads the folders of the store.
+    if (tidied_height_ != 0 && height < tidied_height_ + kEvery) return;
+    tidied_height_ = height;
+    std::set<Hash32> named;
+    for (const auto& [id, terms] : tasks) {
+        named.insert({terms.program_root, terms.init_root, terms.initial_state_root});
+        named.insert(terms.data_roots.begin(), terms.data_roots.end());
+    }
+    if (const std::size_t deleted = janitor_->sweep(height, named); deleted != 0)
+        spdlog::info("deleted artifacts={} height={}", deleted, height);
 }
 
 }  // namespace retrace::node

@@ -5,7 +5,6 @@
 
 #include "kernels/program/limits.hpp"
 #include "merkle/hash/sha256.hpp"
-#include "solver/checkpoints/durable_file.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -14,7 +13,6 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kManifestVersion = 1;
 constexpr std::uint64_t kManifestBytesMax = 256ull << 20;
-constexpr std::uint64_t kTensorBytesMax = (1ull << 38) + 64;
 
 Bytes encode_manifest(const CheckpointKey& key, const kernels::StateCommitment& commitment, bool complete,
                       bool retained) {
@@ -27,13 +25,6 @@ Bytes encode_manifest(const CheckpointKey& key, const kernels::StateCommitment& 
     return std::move(out).take();
 }
 
-Bytes encode_header(const kernels::Tensor& tensor) {
-    Writer out;
-    out.u8(static_cast<std::uint8_t>(tensor.dtype)).u8(static_cast<std::uint8_t>(tensor.dims.size()));
-    for (const std::uint64_t extent : tensor.dims) out.u64(extent);
-    return std::move(out).take();
-}
-
 Status<> make_directory(const fs::path& path) {
     std::error_code failure;
     fs::create_directories(path, failure);
@@ -41,39 +32,31 @@ Status<> make_directory(const fs::path& path) {
     return Unit{};
 }
 
-std::vector<fs::path> files_of(const fs::path& directory) {
-    std::vector<fs::path> files;
-    std::error_code failure;
-    for (fs::directory_iterator it(directory, failure), end; !failure && it != end; it.increment(failure)) {
-        files.push_back(it->path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-void remove_file(const fs::path& path) {
-    std::error_code ignored;  // What cannot be removed is removed at the next start.
-    fs::remove(path, ignored);
-}
-
 }  // namespace
 
-Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(fs::path directory) {
-    std::unique_ptr<CheckpointStore> store(new CheckpointStore(std::move(directory)));
+CheckpointStore::CheckpointStore(fs::path directory, std::unique_ptr<Seal> seal)
+    : directory_(std::move(directory)),
+      seal_(std::move(seal)),
+      tensors_(std::make_unique<TensorStore>(directory_ / "tensors", seal_.get())) {}
+
+Result<std::unique_ptr<CheckpointStore>> CheckpointStore::open(fs::path directory,
+                                                               std::unique_ptr<Seal> seal) {
+    std::unique_ptr<CheckpointStore> store(new CheckpointStore(std::move(directory), std::move(seal)));
     RETRACE_CHECK(make_directory(store->directory_ / "states"));
     RETRACE_CHECK(make_directory(store->directory_ / "tensors"));
+    RETRACE_CHECK(check_key(store->directory_, store->seal_.get()));
+    RETRACE_CHECK(store->tensors_->open());
     RETRACE_CHECK(store->load_index());
     return store;
 }
 
 Status<> CheckpointStore::load_index() {
-    for (const fs::path& path : files_of(directory_ / "tensors")) {
-        if (path.extension() == kUnfinished) remove_file(path);
-    }
     for (const fs::path& path : files_of(directory_ / "states")) {
         if (path.extension() == kUnfinished) remove_file(path);
         if (path.extension() != ".state") continue;
-        RETRACE_TRY(bytes, read_file(path, kManifestBytesMax));
+        auto opened = read_sealed(path, kManifestBytesMax, seal_.get());
+        if (!opened && !opened.error().kind) return Unexpected{Error(opened.error())};
+        const Bytes bytes = opened ? std::move(opened).value() : Bytes{};
         Reader in(bytes);
         CheckpointKey key;
         Entry entry;
@@ -108,13 +91,9 @@ fs::path CheckpointStore::path_of(const CheckpointKey& key) const {
             ".state");
 }
 
-fs::path CheckpointStore::path_of(const Hash32& tensor) const {
-    return directory_ / "tensors" / (to_hex(view(tensor)) + ".tensor");
-}
-
 Status<> CheckpointStore::write_entry(const CheckpointKey& key, const Entry& entry) {
     const Bytes manifest = encode_manifest(key, entry.commitment, entry.complete, entry.retained);
-    return write_durably(path_of(key), {manifest});
+    return write_sealed(path_of(key), {manifest}, seal_.get());
 }
 
 Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
@@ -125,13 +104,10 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
     if (found != entries_.end() && found->second.commitment.root != commitment.root) {
         return error("checkpoint " + std::to_string(key.index) + " was saved with another root before");
     }
-    for (std::size_t i = 0; i < state.tensors.size(); ++i) {
-        const fs::path path = path_of(commitment.tensor_roots[i]);
-        std::error_code ignored;
-        if (fs::exists(path, ignored)) continue;  // The name is the content.
-        const Bytes header = encode_header(state.tensors[i]);
-        RETRACE_CHECK(write_durably(path, {header, state.tensors[i].data}));
-    }
+    std::vector<TensorVersion>& last = last_[{key.task, key.run}];
+    last.resize(state.tensors.size());
+    for (std::size_t i = 0; i < state.tensors.size(); ++i)
+        RETRACE_CHECK(tensors_->write(commitment.tensor_roots[i], state.tensors[i], last[i]));
     Entry entry{commitment, true, found != entries_.end() && found->second.retained};
     RETRACE_CHECK(write_entry(key, entry));  // Last: a manifest never names a tensor that is not there.
     entries_[key] = std::move(entry);
@@ -145,24 +121,6 @@ std::optional<kernels::StateCommitment> CheckpointStore::commitment(const Checkp
     return found->second.commitment;
 }
 
-Result<kernels::Tensor> CheckpointStore::read_tensor(const Hash32& root, kernels::ThreadPool& pool) const {
-    RETRACE_TRY(bytes, read_file(path_of(root), kTensorBytesMax));
-    Reader in(bytes);
-    kernels::Tensor tensor;
-    tensor.dtype = static_cast<kernels::DType>(in.u8());
-    tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
-    for (std::uint64_t& extent : tensor.dims) extent = in.u64();
-    const bool valid = in.ok() && kernels::is_dtype(tensor.dtype) &&
-                       kernels::check_dims(tensor.dims).has_value() &&
-                       in.left() == tensor.elements() * kernels::size_of(tensor.dtype);
-    if (valid) {
-        tensor.data = to_bytes(in.raw(in.left()));
-        if (kernels::tensor_root(tensor, pool) == root) return tensor;
-    }
-    remove_file(path_of(root));  // So that saving the same tensor again writes it anew.
-    return error(path_of(root).string() + ": damaged, its content does not hash to its name");
-}
-
 Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::ThreadPool& pool) const {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
@@ -171,7 +129,7 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
     state.step = found->second.commitment.header.step;
     std::optional<Error> problem;
     for (const Hash32& root : found->second.commitment.tensor_roots) {
-        auto tensor = read_tensor(root, pool);
+        auto tensor = tensors_->read(root, pool);
         // All are read even so: each damaged one is removed, and what computes the state again writes it
         // anew.
         if (!tensor)
@@ -185,7 +143,7 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
 
 Result<kernels::Tensor> CheckpointStore::tensor(const Hash32& root, kernels::ThreadPool& pool) const {
     const std::lock_guard lock(mutex_);
-    return read_tensor(root, pool);
+    return tensors_->read(root, pool);
 }
 
 std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {
@@ -221,6 +179,16 @@ Status<> CheckpointStore::retain(const CheckpointKey& key, bool keep) {
     return Unit{};
 }
 
+std::vector<std::pair<std::uint64_t, std::uint32_t>> CheckpointStore::runs() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> out;
+    for (const auto& [key, entry] : entries_) {
+        const std::pair run{key.task, key.run};
+        if (out.empty() || out.back() != run) out.push_back(run);
+    }
+    return out;
+}
+
 std::vector<CheckpointKey> CheckpointStore::retained() const {
     const std::lock_guard lock(mutex_);
     std::vector<CheckpointKey> keys;
@@ -239,9 +207,7 @@ Status<> CheckpointStore::prune(std::uint64_t task, std::uint32_t run, std::size
     }
     for (std::size_t i = 0; i + keep < complete.size(); ++i) {
         Entry& entry = entries_[complete[i]];
-        if (entry.retained) continue;
-        entry.complete = false;
-        RETRACE_CHECK(write_entry(complete[i], entry));
+        if (!entry.retained) RETRACE_CHECK(drop(complete[i], entry));
     }
     return collect_garbage();
 }
@@ -250,13 +216,38 @@ Status<> CheckpointStore::discard(const CheckpointKey& key) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end()) return Unit{};
-    found->second.complete = false;
-    RETRACE_CHECK(write_entry(key, found->second));
+    RETRACE_CHECK(drop(key, found->second));
     return collect_garbage();
+}
+
+Status<> CheckpointStore::rollback(const CheckpointKey& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || !found->second.complete) return error("no such checkpoint to go back to");
+    for (auto it = std::next(found); it != entries_.end(); ++it) {
+        if (it->first.task != key.task || it->first.run != key.run) break;
+        if (it->second.complete && !it->second.retained) RETRACE_CHECK(drop(it->first, it->second));
+    }
+    last_.erase({key.task, key.run});
+    return collect_garbage();
+}
+
+std::uint64_t CheckpointStore::tensor_bytes_written() const {
+    const std::lock_guard lock(mutex_);
+    return tensors_->bytes_written();
+}
+
+Status<> CheckpointStore::drop(const CheckpointKey& key, Entry& entry) {
+    Entry dropped = entry;
+    dropped.complete = false;
+    RETRACE_CHECK(write_entry(key, dropped));
+    entry = std::move(dropped);
+    return Unit{};
 }
 
 Status<> CheckpointStore::forget(std::uint64_t task, std::uint32_t run) {
     const std::lock_guard lock(mutex_);
+    last_.erase({task, run});
     for (auto it = entries_.lower_bound({task, run, 0}); it != entries_.end();) {
         if (it->first.task != task || it->first.run != run) break;
         remove_file(path_of(it->first));
@@ -266,14 +257,11 @@ Status<> CheckpointStore::forget(std::uint64_t task, std::uint32_t run) {
 }
 
 Status<> CheckpointStore::collect_garbage() {
-    std::set<fs::path> needed;
-    for (const auto& [key, entry] : entries_) {
-        if (!entry.complete) continue;
-        for (const Hash32& root : entry.commitment.tensor_roots) needed.insert(path_of(root));
-    }
-    for (const fs::path& path : files_of(directory_ / "tensors")) {
-        if (needed.count(path) == 0) remove_file(path);
-    }
+    std::set<Hash32> needed;
+    for (const auto& [key, entry] : entries_)
+        if (entry.complete)
+            needed.insert(entry.commitment.tensor_roots.begin(), entry.commitment.tensor_roots.end());
+    tensors_->keep_only(needed);
     return Unit{};
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Checkpoints on disk. Tensors are files named by their roots, so what did not change between two checkpoints
-// is written once; a state is a small manifest of tensor roots. Every file appears by rename after fsync:
-// after a crash it is there whole or not at all. Loading recomputes every root.
+// is written once, and of what changed in part only the changed tiles (tensor_store.hpp); a state is a small
+// manifest of tensor roots. Every file appears by rename after fsync: after a crash it is there whole or not
+// at all. Loading recomputes every root. With a seal everything is encrypted.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "solver/artifacts/artifact_source.hpp"
+#include "solver/checkpoints/tensor_store.hpp"
 
 namespace retrace::solver {
 
@@ -31,7 +33,9 @@ public:
     /// Creates the directory if needed, removes unfinished files; a manifest that does not verify is set
     /// aside
     /// (".corrupt") and counts as absent.
-    static Result<std::unique_ptr<CheckpointStore>> open(std::filesystem::path directory);
+    /// With another key than the directory's (or none): an error that says so.
+    static Result<std::unique_ptr<CheckpointStore>> open(std::filesystem::path directory,
+                                                         std::unique_ptr<Seal> seal = nullptr);
 
     /// Durable when it returns. Saving the same key again with another root is an error.
     Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
@@ -45,12 +49,17 @@ public:
 
     /// Keeps the tensors of this checkpoint until released.
     Status<> retain(const CheckpointKey& key, bool keep);
+    /// Every run of which anything is here, (task, run) ascending.
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> runs() const;
     /// Every checkpoint that is kept.
     std::vector<CheckpointKey> retained() const;
     /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; roots stay.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
     /// Drops the tensors of one checkpoint, damaged ones for example; its roots stay.
     Status<> discard(const CheckpointKey& key);
+    /// Goes back to checkpoint `key`, which must be whole: the tensors of later ones of its run are dropped
+    /// unless retained; their roots stay, so that nothing else can be committed in their place.
+    Status<> rollback(const CheckpointKey& key);
     /// Forgets a run altogether.
     Status<> forget(std::uint64_t task, std::uint32_t run);
 
@@ -58,6 +67,8 @@ public:
     std::optional<StateRoots> state(const Hash32& root) const;
     /// Read and checked; absent or damaged: an error.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool) const;
+    /// Bytes of tensors written since the store was opened.
+    std::uint64_t tensor_bytes_written() const;
 
 private:
     struct Entry {
@@ -66,15 +77,19 @@ private:
         bool retained = false;
     };
 
-    explicit CheckpointStore(std::filesystem::path directory) : directory_(std::move(directory)) {}
+    CheckpointStore(std::filesystem::path directory, std::unique_ptr<Seal> seal);
     Status<> load_index();
     Status<> write_entry(const CheckpointKey& key, const Entry& entry);
     Status<> collect_garbage();
-    Result<kernels::Tensor> read_tensor(const Hash32& root, kernels::ThreadPool& pool) const;
+    /// Drops the tensors of an entry, which stays for its roots.
+    Status<> drop(const CheckpointKey& key, Entry& entry);
     std::filesystem::path path_of(const CheckpointKey& key) const;
-    std::filesystem::path path_of(const Hash32& tensor) const;
 
     std::filesystem::path directory_;
+    std::unique_ptr<Seal> seal_;
+    std::unique_ptr<TensorStore> tensors_;
+    /// What was saved last of each run, by tensor number, to write changes against.
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<TensorVersion>> last_;
     mutable std::mutex mutex_;
     std::map<CheckpointKey, Entry> entries_;
 };

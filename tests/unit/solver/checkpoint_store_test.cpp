@@ -129,6 +129,139 @@ TEST_F(Store, what_a_crash_left_unfinished_is_removed) {
     EXPECT_TRUE(store->load({1, 0, 1}, pool).has_value());
 }
 
+/// 64 tiles, of which one changes with every step.
+class Changes : public Store {
+protected:
+    kernels::State large(std::uint64_t step) {
+        kernels::State state{step, {kernels::zeros(kernels::DType::f32, {250, 250})}};
+        for (std::uint64_t i = 0; i <= step; ++i) state.tensors[0].f32()[i * 40] = static_cast<float>(i + 1);
+        return state;
+    }
+    void save_large(CheckpointStore& store, std::uint64_t index) {
+        const kernels::State s = large(index);
+        ASSERT_TRUE(store.save({1, 0, index}, commit(s), s).has_value());
+    }
+    std::vector<std::filesystem::path> deltas() const {
+        std::vector<std::filesystem::path> out;
+        for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
+            if (entry.path().extension() == ".delta") out.push_back(entry.path());
+        return out;
+    }
+    static void flip_a_bit(const std::filesystem::path& path, std::uint64_t at) {
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekg(static_cast<std::streamoff>(at));
+        const int byte = file.get();
+        file.seekp(static_cast<std::streamoff>(at));
+        file.put(static_cast<char>(byte ^ 4));
+    }
+};
+
+TEST_F(Changes, only_changed_tiles_are_written) {
+    const auto store = open();
+    save_large(*store, 0);
+    const std::uint64_t whole = store->tensor_bytes_written();
+    EXPECT_GE(whole, 250u * 250 * 4);
+    save_large(*store, 1);
+    const std::uint64_t change = store->tensor_bytes_written() - whole;
+    EXPECT_LE(change, 4096u + 64);
+    EXPECT_EQ(deltas().size(), 1u);
+    for (const auto& opened : {open(), open()})
+        for (const std::uint64_t index : {0u, 1u})
+            EXPECT_EQ(*opened->load({1, 0, index}, pool), large(index));
+}
+
+TEST_F(Changes, versions_rest_on_a_few_others_only) {
+    const auto store = open();
+    for (std::uint64_t i = 0; i < 30; ++i) save_large(*store, i);
+    EXPECT_EQ(deltas().size(), 30u - 4) << "a whole file for every nine";
+    ASSERT_TRUE(store->prune(1, 0, 2).has_value());
+    EXPECT_EQ(*store->load({1, 0, 29}, pool), large(29));
+    EXPECT_EQ(*store->load({1, 0, 28}, pool), large(28));
+    EXPECT_EQ(*open()->load({1, 0, 28}, pool), large(28))
+        << "what a version rests on outlives its own checkpoint";
+    EXPECT_LE(tensor_files(), 10u);
+}
+
+TEST_F(Changes, a_flipped_bit_in_any_version_is_found_and_mended) {
+    for (const bool in_base : {false, true}) {
+        const auto store = open();
+        save_large(*store, 0);
+        save_large(*store, 1);
+        std::filesystem::path victim = deltas().at(0);
+        if (in_base)
+            for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
+                if (entry.path().extension() == ".tensor") victim = entry.path();
+        flip_a_bit(victim, 100);
+        const auto loaded = open()->load({1, 0, 1}, pool);
+        ASSERT_FALSE(loaded.has_value());
+        EXPECT_NE(loaded.error().message.find("(damaged)"), std::string::npos) << loaded.error().message;
+        EXPECT_FALSE(std::filesystem::exists(victim));
+        const auto mended = open();
+        EXPECT_EQ(mended->load({1, 0, 0}, pool).has_value(), !in_base);
+        save_large(*mended, 0);
+        save_large(*mended, 1);
+        EXPECT_EQ(*mended->load({1, 0, 1}, pool), large(1));
+        ASSERT_TRUE(mended->forget(1, 0).has_value());
+    }
+}
+
+TEST_F(Changes, a_torn_write_at_any_length_loses_that_version_only) {
+    for (const std::uint64_t length : {0u, 1u, 17u, 60u, 4000u, 4129u}) {
+        const auto store = open();
+        save_large(*store, 0);
+        save_large(*store, 1);
+        std::filesystem::resize_file(deltas().at(0), length);
+        const auto again = open();
+        EXPECT_TRUE(again->load({1, 0, 0}, pool).has_value()) << length;
+        const auto torn = again->load({1, 0, 1}, pool);
+        ASSERT_FALSE(torn.has_value()) << length;
+        EXPECT_NE(torn.error().message.find("(damaged)"), std::string::npos) << torn.error().message;
+        ASSERT_TRUE(again->forget(1, 0).has_value());
+    }
+}
+
+TEST_F(Changes, a_tensor_that_is_gone_is_named_missing) {
+    const auto store = open();
+    save_large(*store, 0);
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
+        std::filesystem::remove(entry.path());
+    const auto loaded = store->load({1, 0, 0}, pool);
+    ASSERT_FALSE(loaded.has_value());
+    EXPECT_NE(loaded.error().message.find("(missing)"), std::string::npos) << loaded.error().message;
+    save_large(*store, 0);
+    EXPECT_TRUE(store->load({1, 0, 0}, pool).has_value());
+}
+
+TEST_F(Changes, files_that_rest_on_each_other_are_refused) {
+    const auto store = open();
+    save_large(*store, 0);
+    save_large(*store, 1);
+    const std::string first = to_hex(view(commit(large(0)).tensor_roots[0]));
+    const std::string second = to_hex(view(commit(large(1)).tensor_roots[0]));
+    const auto tensors = directory.path / "tensors";
+    std::filesystem::remove(tensors / (first + ".tensor"));
+    std::filesystem::copy(tensors / (second + "." + first + ".delta"),
+                          tensors / (first + "." + second + ".delta"));
+    EXPECT_FALSE(open()->load({1, 0, 1}, pool).has_value());
+}
+
+TEST_F(Changes, rolls_back_to_an_earlier_checkpoint) {
+    const auto store = open();
+    for (std::uint64_t i = 0; i < 5; ++i) save_large(*store, i);
+    ASSERT_TRUE(store->retain({1, 0, 3}, true).has_value());
+    ASSERT_TRUE(store->rollback({1, 0, 1}).has_value());
+    const auto again = open();
+    EXPECT_EQ(again->newest(1, 0, 2), (CheckpointKey{1, 0, 1}));
+    EXPECT_FALSE(again->load({1, 0, 4}, pool).has_value());
+    EXPECT_EQ(*again->load({1, 0, 3}, pool), large(3)) << "what is retained stays";
+    EXPECT_EQ(again->commitment({1, 0, 4})->root, commit(large(4)).root) << "roots stay";
+    const kernels::State other = large(7);
+    EXPECT_FALSE(again->save({1, 0, 4}, commit(other), other).has_value());
+    EXPECT_FALSE(again->rollback({1, 0, 4}).has_value());
+    save_large(*again, 2);
+    EXPECT_EQ(*again->load({1, 0, 2}, pool), large(2));
+}
+
 TEST_F(Store, says_why_a_directory_cannot_be_used) {
     std::ofstream(directory.path / "file") << "x";
     const auto store = CheckpointStore::open(directory.path / "file");

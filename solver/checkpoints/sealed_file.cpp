@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "solver/checkpoints/sealed_file.hpp"
+
+#include <algorithm>
+
+namespace retrace::solver {
+namespace {
+
+constexpr std::uint64_t kSealOverhead = 1 << 20;  ///< Over any plain limit: magic, nonces and tags.
+constexpr std::string_view kKeyCheck = "key-check";
+constexpr std::string_view kKeyText = "retrace/checkpoint-key-check/1";
+
+bool is_sealed(View bytes) {
+    return bytes.size() >= kSealMagic.size() &&
+           std::equal(kSealMagic.begin(), kSealMagic.end(), bytes.begin(),
+                      [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
+}
+
+}  // namespace
+
+std::string_view slug(StoreFault fault) noexcept {
+    switch (fault) {
+        case StoreFault::missing:
+            return "missing";
+        case StoreFault::damaged:
+            return "damaged";
+        case StoreFault::sealed:
+            return "sealed";
+        case StoreFault::wrong_key:
+            return "wrong_key";
+    }
+    return "invalid";
+}
+
+Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kind,
+                               std::string_view sentence) {
+    return {{kind, path.string() + ": " + std::string(sentence) + " (" + std::string(slug(kind)) + ")"}};
+}
+
+Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts,
+                      const Seal* seal) {
+    if (seal == nullptr) return write_durably(path, parts);
+    Bytes plain;
+    for (const View part : parts) plain.insert(plain.end(), part.begin(), part.end());
+    RETRACE_TRY(sealed, seal->close(plain, path.filename().string()));
+    return write_durably(path, {sealed});
+}
+
+Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,
+                                        const Seal* seal) {
+    RETRACE_TRY(bytes, read_file(path, limit + limit / 1024 + kSealOverhead));
+    if (!is_sealed(bytes)) return bytes;
+    if (seal == nullptr) return fault(path, StoreFault::sealed, "it is encrypted; give the key");
+    auto plain = seal->open(bytes, path.filename().string());
+    if (!plain) return fault(path, StoreFault::damaged, plain.error().message);
+    return std::move(plain).value();
+}
+
+Status<> check_key(const std::filesystem::path& directory, const Seal* seal) {
+    const std::filesystem::path path = directory / kKeyCheck;
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+        if (seal == nullptr) return Unit{};
+        return write_sealed(path, {view(kKeyText)}, seal);
+    }
+    if (seal == nullptr)
+        return fault(path, StoreFault::sealed, "the checkpoints here are encrypted; give the key");
+    const auto text = read_sealed(path, kKeyText.size(), seal);
+    if (!text) return fault(path, StoreFault::wrong_key, "the checkpoints here belong to another key");
+    return Unit{};
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+#include "solver/checkpoints/tensor_store.hpp"
+
+#include <algorithm>
+
+#include "kernels/program/limits.hpp"
+
+namespace retrace::solver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kTensorBytesMax = (1ull << 38) + 64;
+constexpr std::string_view kWhole = ".tensor", kDelta = ".delta";
+constexpr std::size_t kRootDigits = 64;
+constexpr std::uint32_t kTileSide = 32;
+
+std::optional<Hash32> root_in(std::string_view digits) {
+    const auto bytes = from_hex(digits);
+    if (!bytes || bytes->size() != 32) return std::nullopt;
+    Hash32 root;
+    std::copy(bytes->begin(), bytes->end(), root.bytes.begin());
+    return root;
+}
+
+Bytes encode_header(const kernels::Tensor& tensor) {
+    Writer out;
+    out.u8(static_cast<std::uint8_t>(tensor.dtype)).u8(static_cast<std::uint8_t>(tensor.dims.size()));
+    for (const std::uint64_t extent : tensor.dims) out.u64(extent);
+    return std::move(out).take();
+}
+
+/// Type and shape; the reader fails where they are none.
+kernels::Tensor read_header(Reader& in) {
+    kernels::Tensor tensor;
+    tensor.dtype = static_cast<kernels::DType>(in.u8());
+    tensor.dims.resize(in.enumerated(0, kernels::kRankMax));
+    for (std::uint64_t& extent : tensor.dims) extent = in.u64();
+    if (!kernels::is_dtype(tensor.dtype) || !kernels::check_dims(tensor.dims))
+        in.fail(CodecError::not_canonical);
+    return tensor;
+}
+
+/// The other direction of kernels::tile_bytes.
+void put_tile(kernels::Tensor& tensor, std::uint64_t index, View tile) {
+    const kernels::Geometry shape = kernels::geometry(tensor.dims);
+    const std::uint32_t size = kernels::size_of(tensor.dtype);
+    const std::uint64_t row = index / shape.tile_cols() * kTileSide,
+                        col = index % shape.tile_cols() * kTileSide;
+    const std::uint64_t rows = std::min<std::uint64_t>(kTileSide, shape.rows - row);
+    const std::uint64_t cols = std::min<std::uint64_t>(kTileSide, shape.cols - col);
+    for (std::uint64_t i = 0; i < rows; ++i) {
+        const View line = tile.subspan(i * kTileSide * size, cols * size);
+        std::copy(line.begin(), line.end(),
+                  tensor.data.begin() + static_cast<std::ptrdiff_t>(((row + i) * shape.cols + col) * size));
+    }
+}
+
+/// The tiles that differ from `last`; nullopt when a whole file is no dearer.
+std::optional<std::vector<std::uint64_t>> changes(const TensorVersion& last, const TensorVersion& now) {
+    if (last.dtype != now.dtype || last.dims != now.dims || last.tiles.empty()) return std::nullopt;
+    std::vector<std::uint64_t> changed;
+    for (std::uint64_t i = 0; i < now.tiles.size(); ++i)
+        if (last.tiles[i] != now.tiles[i]) changed.push_back(i);
+    if (changed.size() * 2 >= now.tiles.size()) return std::nullopt;
+    return changed;
+}
+
+}  // namespace
+
+std::vector<fs::path> files_of(const fs::path& directory) {
+    std::vector<fs::path> files;
+    std::error_code failure;
+    for (fs::directory_iterator it(directory, failure), end; !failure && it != end; it.increment(failure))
+        files.push_back(it->path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+void remove_file(const fs::path& path) {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+}
+
+Status<> TensorStore::open() {
+    for (const fs::path& path : files_of(directory_)) {
+        const std::string name = path.filename().string();
+        const std::string_view text = name;
+        const auto root = root_in(text.substr(0, kRootDigits));
+        const std::string_view rest = text.substr(std::min(text.size(), kRootDigits));
+        if (root && rest == kWhole) {
+            files_[*root] = std::nullopt;
+        } else if (root && rest.size() == 1 + kRootDigits + kDelta.size() && rest.ends_with(kDelta)) {
+            const auto base = root_in(rest.substr(1, kRootDigits));
+            if (base) files_.emplace(*root, *base);
+        } else if (path.extension() == kUnfinished) {
+            remove_file(path);
+        }
+    }
+    return Unit{};
+}
+
+fs::path TensorStore::path_of(const Hash32& root) const {
+    const auto found = files_.find(root);
+    const std::string name = to_hex(view(root));
+    if (found == files_.end() || !found->second) return directory_ / (name + std::string(kWhole));
+    return directory_ / (name + "." + to_hex(view(*found->second)) + std::string(kDelta));
+}
+
+std::uint32_t TensorStore::deltas_below(const Hash32& root) const {
+    std::uint32_t count = 0;
+    for (auto at = files_.find(root); at != files_.end() && at->second && count < kDeltasMax; ++count)
+        at = files_.find(*at->second);
+    return count;
+}
+
+Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last) {
+    if (files_.count(root) != 0) {
+        if (last.root != root) last = {root, {}, {}, {}};
+        return Unit{};
+    }
+    TensorVersion now{root, tensor.dtype, tensor.dims,
+                      kernels::tile_leaves(tensor.data.data(), tensor.dtype, tensor.dims, pool_)};
+    const bool based = files_.count(last.root) != 0 && deltas_below(last.root) < kDeltasMax;
+    const auto changed = based ? changes(last, now) : std::nullopt;
+    const Bytes header = encode_header(tensor);
+    if (changed) {
+        Writer out;
+        out.u64(changed->size());
+        for (const std::uint64_t tile : *changed) out.u64(tile).raw(kernels::tile_bytes(tensor, tile));
+        files_[root] = last.root;
+        const auto done = write_sealed(path_of(root), {header, out.data()}, seal_);
+        if (!done) files_.erase(root);
+        RETRACE_CHECK(done);
+        written_ += header.size() + out.data().size();
+    } else {
+        RETRACE_CHECK(write_sealed(path_of(root), {header, tensor.data}, seal_));
+        files_[root] = std::nullopt;
+        written_ += header.size() + tensor.data.size();
+    }
+    last = std::move(now);
+    return Unit{};
+}
+
+Result<kernels::Tensor, StoreProblem> TensorStore::assemble(const Hash32& root, std::uint32_t depth) const {
+    const auto found = files_.find(root);
+    const fs::path path = path_of(root);
+    std::error_code ignored;
+    if (found == files_.end() || !fs::exists(path, ignored))
+        return fault(path, StoreFault::missing, "this tensor is not here");
+    if (depth > kDeltasMax) return fault(path, StoreFault::damaged, "it rests on too many versions");
+    RETRACE_TRY(bytes, read_sealed(path, kTensorBytesMax, seal_));
+    Reader in(bytes);
+    kernels::Tensor tensor = read_header(in);
+    const std::uint32_t size = in.ok() ? kernels::size_of(tensor.dtype) : 1;
+    if (!found->second) {
+        if (!in.ok() || in.left() != tensor.elements() * size)
+            return fault(path, StoreFault::damaged, "its length is not that of its shape");
+        tensor.data = to_bytes(in.raw(in.left()));
+        return tensor;
+    }
+    RETRACE_TRY(base, assemble(*found->second, depth + 1));
+    const std::uint64_t tiles = kernels::geometry(base.dims).tiles(), tile_size = std::uint64_t{1024} * size;
+    const std::uint64_t count = in.u64();
+    if (!in.ok() || base.dtype != tensor.dtype || base.dims != tensor.dims || count > tiles ||
+        in.left() != count * (8 + tile_size))
+        return fault(path, StoreFault::damaged, "it is no change of the version before");
+    for (std::uint64_t i = 0; i < count; ++i) {
+        const std::uint64_t tile = in.u64();
+        if (tile >= tiles) return fault(path, StoreFault::damaged, "it changes a tile that is not there");
+        put_tile(base, tile, in.raw(tile_size));
+    }
+    return base;
+}
+
+Result<kernels::Tensor> TensorStore::read(const Hash32& root, kernels::ThreadPool& pool) {
+    auto tensor = assemble(root);
+    if (tensor && kernels::tensor_root(*tensor, pool) == root) return std::move(tensor).value();
+    if (!tensor && !tensor.error().kind) return Unexpected{tensor.error()};  // The system's, and it may pass.
+    const fs::path path = path_of(root);
+    const auto found = files_.find(root);
+    const std::optional<Hash32> base = found == files_.end() ? std::nullopt : found->second;
+    remove(root);
+    if (base) (void)read(*base, pool);  // The fault may lie there: then it is removed as well.
+    if (!tensor) return Unexpected{tensor.error()};
+    return fault(path, StoreFault::damaged, "its content does not hash to its name");
+}
+
+void TensorStore::remove(const Hash32& root) {
+    remove_file(path_of(root));
+    files_.erase(root);
+}
+
+void TensorStore::keep_only(const std::set<Hash32>& needed) {
+    std::set<Hash32> kept;
+    for (Hash32 root : needed) {
+        for (auto at = files_.find(root); at != files_.end() && kept.insert(root).second && at->second;) {
+            root = *at->second;
+            at = files_.find(root);
+        }
+    }
+    std::vector<Hash32> gone;
+    for (const auto& [root, base] : files_)
+        if (kept.count(root) == 0) gone.push_back(root);
+    for (const Hash32& root : gone) remove(root);
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Tensors on disk by their roots. A version of which few tiles differ from the one before is written as those
+// tiles.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "kernels/commit/commitment.hpp"
+#include "solver/checkpoints/sealed_file.hpp"
+
+namespace retrace::solver {
+
+/// The version of a tensor that was written last, with the hashes of its tiles.
+struct TensorVersion {
+    Hash32 root;
+    kernels::DType dtype{};
+    kernels::Dims dims;
+    std::vector<Hash32> tiles;
+};
+
+/// Not thread-safe. Files: "<root>.tensor" is whole, "<root>.<base>.delta" holds tiles that differ from its
+/// base.
+class TensorStore {
+public:
+    /// Versions between a tensor and the whole file that it rests on.
+    static constexpr std::uint32_t kDeltasMax = 8;
+
+    /// `seal` outlives the store; null: plain files.
+    TensorStore(std::filesystem::path directory, const Seal* seal)
+        : directory_(std::move(directory)), seal_(seal) {}
+
+    /// Lists what is there, removes what a crash left unfinished.
+    Status<> open();
+    /// Durable when it returns; what is there is not written again. `last` is the version of the same tensor
+    /// that was written before (empty: none), and becomes this one.
+    Status<> write(const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last);
+    /// Checked against its root. What is damaged is removed, so that writing it again writes it anew.
+    Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool);
+    /// Removes all but these and what they rest on.
+    void keep_only(const std::set<Hash32>& needed);
+
+    /// Bytes written since the start, before sealing.
+    std::uint64_t bytes_written() const noexcept { return written_; }
+
+private:
+    std::filesystem::path path_of(const Hash32& root) const;
+    std::uint32_t deltas_below(const Hash32& root) const;
+    Result<kernels::Tensor, StoreProblem> assemble(const Hash32& root, std::uint32_t depth = 0) const;
+    void remove(const Hash32& root);
+
+    std::filesystem::path directory_;
+    const Seal* seal_;
+    std::map<Hash32, std::optional<Hash32>> files_;  ///< Root → base; none: a whole file.
+    kernels::ThreadPool pool_{1};
+    std::uint64_t written_ = 0;
+};
+
+/// The files of a directory in order of their names.
+std::vector<std::filesystem::path> files_of(const std::filesystem::path& directory);
+/// What cannot be removed is removed at the next start.
+void remove_file(const std::filesystem::path& path);
+
+}  // namespace retrace::solver

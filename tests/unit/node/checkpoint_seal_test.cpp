@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Checkpoints at rest under AES-256-GCM: what is on disk tells nothing, and nothing changed is taken for
+// whole.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "node/artifacts/aes_gcm_seal.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
+
+namespace retrace::test {
+namespace {
+
+using node::AesGcmSeal;
+using solver::CheckpointStore;
+
+Hash32 secret(std::uint8_t number) {
+    Hash32 out;
+    out.bytes[5] = number;
+    return out;
+}
+
+TEST(Seal, opens_what_it_closed_at_every_length) {
+    const AesGcmSeal seal(secret(1));
+    for (const std::size_t size : {0u, 1u, 15u, 4096u, (1u << 20) - 1, 1u << 20, (1u << 20) + 1, 3u << 20}) {
+        Bytes plain(size);
+        for (std::size_t i = 0; i < size; ++i) plain[i] = static_cast<std::uint8_t>(i * 7);
+        const auto sealed = seal.close(plain, "a");
+        ASSERT_TRUE(sealed.has_value());
+        EXPECT_EQ(*seal.open(*sealed, "a"), plain) << size;
+        EXPECT_FALSE(seal.open(*sealed, "b").has_value()) << "another name";
+        EXPECT_FALSE(AesGcmSeal(secret(2)).open(*sealed, "a").has_value()) << "another key";
+        EXPECT_NE(*seal.close(plain, "a"), *sealed) << "a nonce is used once";
+    }
+}
+
+TEST(Seal, refuses_whatever_was_changed_or_cut) {
+    const AesGcmSeal seal(secret(1));
+    const Bytes plain((2u << 20) + 100, 0x5a);
+    const Bytes sealed = *seal.close(plain, "a");
+    const std::size_t chunk = (1u << 20) + 16, head = sealed.size() - plain.size() - 3 * 16;
+    for (const std::size_t at : {head - 1, head, head + 5, head + chunk - 1, sealed.size() - 1}) {
+        Bytes wrong = sealed;
+        wrong[at] ^= 1;
+        EXPECT_FALSE(seal.open(wrong, "a").has_value()) << at;
+    }
+    for (const std::size_t length :
+         {std::size_t{0}, head, head + 10, head + chunk, head + 2 * chunk, sealed.size() - 1})
+        EXPECT_FALSE(seal.open(View(sealed).first(length), "a").has_value()) << length;
+    const auto part = [&](std::size_t i) {
+        return View(sealed).subspan(head + i * chunk, i < 2 ? chunk : 116);
+    };
+    Bytes swapped(sealed.begin(), sealed.begin() + static_cast<std::ptrdiff_t>(head));
+    for (const std::size_t i : {1u, 0u, 2u}) swapped.insert(swapped.end(), part(i).begin(), part(i).end());
+    ASSERT_EQ(swapped.size(), sealed.size());
+    EXPECT_FALSE(seal.open(swapped, "a").has_value()) << "chunks in another order";
+}
+
+class SealedStore : public ::testing::Test {
+protected:
+    TemporaryDirectory directory;
+    kernels::ThreadPool pool{1};
+
+    kernels::State state(std::uint64_t step) {
+        kernels::State state{step, {kernels::zeros(kernels::DType::u8, {100, 100})}};
+        const std::string_view text = "a number that nobody else should read";
+        std::copy(text.begin(), text.end(), state.tensors[0].data.begin());
+        state.tensors[0].data[5'000] = static_cast<std::uint8_t>(step);
+        return state;
+    }
+    auto open(std::uint8_t key) {
+        return CheckpointStore::open(directory.path,
+                                     key == 0 ? nullptr : std::make_unique<AesGcmSeal>(secret(key)));
+    }
+    void save(CheckpointStore& store, std::uint64_t index) {
+        const kernels::State s = state(index);
+        ASSERT_TRUE(store.save({1, 0, index}, kernels::commit_state({}, s, pool), s).has_value());
+    }
+    std::vector<std::filesystem::path> files() const {
+        std::vector<std::filesystem::path> out;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(directory.path))
+            if (entry.is_regular_file()) out.push_back(entry.path());
+        return out;
+    }
+};
+
+TEST_F(SealedStore, shows_nothing_on_disk_and_loads_after_a_restart) {
+    for (const std::uint64_t index : {0u, 1u}) save(**open(1), index);
+    for (const std::uint64_t index : {0u, 1u})
+        EXPECT_EQ(*(*open(1))->load({1, 0, index}, pool), state(index));
+    for (const std::filesystem::path& path : files()) {
+        std::ifstream file(path, std::ios::binary);
+        const std::string text((std::istreambuf_iterator<char>(file)), {});
+        EXPECT_TRUE(text.starts_with(solver::kSealMagic)) << path;
+        EXPECT_EQ(text.find("nobody else"), std::string::npos) << path;
+    }
+}
+
+TEST_F(SealedStore, another_key_or_none_is_refused_by_name_and_destroys_nothing) {
+    save(**open(1), 0);
+    const auto other = open(2);
+    ASSERT_FALSE(other.has_value());
+    EXPECT_NE(other.error().message.find("(wrong_key)"), std::string::npos) << other.error().message;
+    const auto none = open(0);
+    ASSERT_FALSE(none.has_value());
+    EXPECT_NE(none.error().message.find("(sealed)"), std::string::npos) << none.error().message;
+    EXPECT_EQ(*(*open(1))->load({1, 0, 0}, pool), state(0));
+}
+
+TEST_F(SealedStore, a_plain_store_gets_a_key) {
+    save(**open(0), 0);
+    const auto store = open(1);
+    ASSERT_TRUE(store.has_value()) << store.error().message;
+    EXPECT_EQ(*(*store)->load({1, 0, 0}, pool), state(0));
+    save(**store, 1);
+    EXPECT_FALSE(open(0).has_value());
+}
+
+TEST_F(SealedStore, a_flipped_bit_is_damage) {
+    save(**open(1), 0);
+    for (const std::filesystem::path& path : files()) {
+        if (path.extension() != ".tensor") continue;
+        std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(200);
+        file.put('\x33');
+    }
+    const auto loaded = (*open(1))->load({1, 0, 0}, pool);
+    ASSERT_FALSE(loaded.has_value());
+    EXPECT_NE(loaded.error().message.find("(damaged)"), std::string::npos) << loaded.error().message;
+}
+
+}  // namespace
+}  // namespace retrace::test
