@@ -51,6 +51,8 @@ struct ModelSource {
     /// x: fp32 [batch, sample…], or int32 [batch·tokens]. Errors are the model's.
     std::function<Result<ModelOutput>(Tape& tape, Value x, std::uint64_t batch, bool training)> write;
 };
+/// A built-in model on samples of bytes (tokens of vocabularies over 256: int32), a label each.
+ModelSource source_of(const ModelSpec& model, Precision precision);
 /// As below; `init` is empty where every tensor is given.
 Result<TrainingPrograms> build_training(const ModelSource& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch);

@@ -110,7 +110,8 @@ Result<Program> build_eval(const ModelSource& model, const TrainingSpec& spec, s
     return g.build();
 }
 
-/// A built-in model as any other.
+}  // namespace
+
 ModelSource source_of(const ModelSpec& model, Precision precision) {
     ModelSource source;
     source.tokens = is_token_model(model);
@@ -123,8 +124,6 @@ ModelSource source_of(const ModelSpec& model, Precision precision) {
     };
     return source;
 }
-
-}  // namespace
 
 Result<TrainingPrograms> build_training(const ModelSource& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch) {

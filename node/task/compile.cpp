@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <fstream>
 
+#include "kernels/builder/models.hpp"
 #include "kernels/program/codec.hpp"
+#include "node/task/initial_state.hpp"
+#include "node/task/torch_tool.hpp"
+#include "solver/import/mapping.hpp"
 
 namespace retrace::node {
 namespace {
@@ -12,6 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kEvalBatchMax = 500;
+
+/// What is written: programs, and what the task begins with where no program says it.
+struct Compiled {
+    kernels::TrainingPrograms programs;
+    std::vector<solver::NamedTensor> initial;
+};
 
 Status<> write_file(const fs::path& path, View bytes) {
     std::ofstream out(path, std::ios::binary);
@@ -21,77 +31,132 @@ Status<> write_file(const fs::path& path, View bytes) {
     return Unit{};
 }
 
-/// Extents of one sample, and whether the two data sets agree about them.
-Result<std::vector<std::uint64_t>> sample_shape(const DataSet& train, const DataSet* test) {
-    const kernels::Tensor* x = train.find("x");
-    if (x == nullptr || train.find("y") == nullptr || x->dims.size() < 2) {
-        return error("the data set needs parts x [samples, …] and y [samples]");
-    }
-    if (train.classes < 2) return error("the data set has no classes");
-    const std::vector<std::uint64_t> shape(x->dims.begin() + 1, x->dims.end());
-    if (test != nullptr) {
-        const kernels::Tensor* other = test->find("x");
-        if (other == nullptr || other->dims.size() != x->dims.size() ||
-            !std::equal(shape.begin(), shape.end(), other->dims.begin() + 1)) {
+kernels::Dims without_first(const kernels::Dims& dims) { return {dims.begin() + 1, dims.end()}; }
+
+/// The two data sets hold samples and targets of one shape and type.
+Status<> check_alike(const DataSet& train, const DataSet& test) {
+    for (const char* part : {"x", "y"}) {
+        const kernels::Tensor *a = train.find(part), *b = test.find(part);
+        if (b == nullptr || a->dtype != b->dtype || b->dims.empty() || without_first(a->dims) != without_first(b->dims)) {
             return error("samples of the test data have another shape than those of the training data");
         }
     }
-    return shape;
+    return Unit{};
 }
 
-Status<> write_task(const TaskFile& task, const kernels::TrainingPrograms& programs, const DataSet& train,
-                    const DataSet* test, const fs::path& folder) {
-    RETRACE_CHECK(write_file(task.program, kernels::encode(programs.train)));
-    RETRACE_CHECK(write_file(*task.initialiser, kernels::encode(programs.init)));
+/// Numbers of one target.
+std::uint64_t target_size(const kernels::Tensor& y) { return y.elements() / y.dims[0]; }
+
+std::uint32_t greatest(const kernels::Tensor& labels) {
+    std::uint32_t out = 0;
+    for (std::uint64_t i = 0; i < labels.elements(); ++i) out = std::max(out, labels.bits(i));
+    return out;
+}
+
+Result<Compiled> build_builtin(const CompileRequest& request, const kernels::TrainingSpec& training,
+                               const DataSet& train, std::uint64_t eval_samples) {
+    const kernels::Tensor &x = *train.find("x"), &y = *train.find("y");
+    kernels::ModelSpec model = request.model;
+    model.input = without_first(x.dims);
+    const bool classifies = training.loss == kernels::LossKind::cross_entropy;
+    model.classes = classifies ? train.classes : std::max<std::uint64_t>(2, target_size(y));
+    RETRACE_CHECK(kernels::check_model(model));
+    if (!classifies) model.classes = target_size(y);
+    kernels::ModelSource source = kernels::source_of(model, training.precision);
+    if (source.tokens && !are_tokens(train)) return error(model.kind + " reads tokens, and the data set has none");
+    source.x_dtype = x.dtype;
+    source.y_dtype = y.dtype;
+    source.target = without_first(y.dims);
+    const std::uint64_t eval_batch = std::min(eval_samples, kEvalBatchMax);
+    RETRACE_TRY(programs, kernels::build_training(source, training, eval_samples, eval_batch));
+    return Compiled{std::move(programs), {}};
+}
+
+Result<Compiled> build_imported(const CompileRequest& request, const kernels::TrainingSpec& training,
+                                const DataSet& train, std::uint64_t eval_samples) {
+    const kernels::Tensor &x = *train.find("x"), &y = *train.find("y");
+    solver::MappingOptions options;
+    options.loss = training.loss;
+    options.precision = training.precision;
+    options.x_dtype = x.dtype;
+    options.y_dtype = y.dtype;
+    options.sample = without_first(x.dims);
+    options.target = without_first(y.dims);
+    options.tokens = are_tokens(train);
+    options.classes = training.loss == kernels::LossKind::cross_entropy ? train.classes : 0;
+    // A byte of text may be any of 256, but only those that occur need a place in the model.
+    if (options.tokens) options.classes = greatest(y) + 1;
+    const std::uint64_t eval_batch = std::min(eval_samples, training.batch);
+    RETRACE_TRY(recording,
+                record_model(request.module, {options.tokens, options.sample, training.batch, eval_batch}));
+    auto mapped = solver::map_model(std::move(recording), options);
+    if (!mapped) return error(request.module.string() + ": " + mapped.error().message);
+    auto programs = kernels::build_training(mapped->source, training, eval_samples, eval_batch);
+    if (!programs) return error(request.module.string() + ": " + programs.error().message);
+    return Compiled{std::move(*programs), std::move(mapped->initial)};
+}
+
+Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSet& train, const DataSet* test,
+                    const fs::path& module, const fs::path& folder) {
+    RETRACE_CHECK(write_file(task.program, kernels::encode(compiled.programs.train)));
+    if (task.initialiser) {
+        RETRACE_CHECK(write_file(*task.initialiser, kernels::encode(compiled.programs.init)));
+    } else {
+        RETRACE_CHECK(write_initial_state(compiled.initial, *task.initial_state));
+        std::error_code code;
+        fs::copy_file(module, *task.module, code);
+        if (code) return error(task.module->string() + ": " + code.message());
+    }
     RETRACE_CHECK(save_dataset(train, task.data));
     if (test != nullptr) {
-        RETRACE_CHECK(write_file(*task.evaluation, kernels::encode(programs.eval)));
+        RETRACE_CHECK(write_file(*task.evaluation, kernels::encode(compiled.programs.eval)));
         RETRACE_CHECK(save_dataset(*test, *task.test_data));
     }
     return store_task_file(task, folder);
 }
 
-}  // namespace
-
-Result<DataSet> open_data(const std::string& data, Split split, bool flat) {
-    fs::path folder = data;
-    if (data == "fashion-mnist") {
-        RETRACE_TRY(found, fashion_mnist_folder());
-        folder = found;
+TaskFile with_paths(TaskFile task, const fs::path& folder, bool imported, bool tested) {
+    task.program = folder / "program.rtp";
+    task.data = folder / "data";
+    if (imported) {
+        task.initial_state = folder / "initial.safetensors";
+        task.module = folder / "module.pt";
+    } else {
+        task.initialiser = folder / "init.rtp";
     }
-    if (is_idx_folder(folder)) return load_idx_folder(folder, split, flat);
-    return load_dataset(folder);
+    if (tested) {
+        task.evaluation = folder / "eval.rtp";
+        task.test_data = folder / "test_data";
+    }
+    return task;
 }
+
+}  // namespace
 
 Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& train, const DataSet* test) {
     std::error_code code;
     if (fs::exists(request.out, code) && !fs::is_empty(request.out, code)) {
         return error(request.out.string() + " exists and is not empty; choose another folder with -o");
     }
-    kernels::ModelSpec model = request.model;
-    RETRACE_TRY(shape, sample_shape(train, test));
-    model.input = shape;
-    model.classes = train.classes;
+    RETRACE_CHECK(check_data(train, request.training.loss, request.training.batch));
+    if (test != nullptr) {
+        RETRACE_CHECK(check_alike(train, *test));
+        RETRACE_CHECK(check_data(*test, request.training.loss, 1));
+    }
     kernels::TrainingSpec training = request.training;
     training.samples = train.samples();
     training.steps = request.task.steps;
-    const std::uint64_t test_samples = test != nullptr ? test->samples() : 1;
-    RETRACE_TRY(programs, kernels::build_training(model, training, test_samples,
-                                                  std::min(test_samples, kEvalBatchMax)));
+    const std::uint64_t test_samples = test != nullptr ? test->samples() : training.batch;
+    const bool imported = !request.module.empty();
+    RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
+                                   : build_builtin(request, training, train, test_samples));
 
     const fs::path out = fs::absolute(request.out).lexically_normal();
     const fs::path draft = out.string() + ".partial";
     fs::remove_all(draft, code);
     if (!fs::create_directories(draft, code)) return error(draft.string() + ": " + code.message());
-    TaskFile task = request.task;
-    task.program = draft / "program.rtp";
-    task.initialiser = draft / "init.rtp";
-    task.data = draft / "data";
-    if (test != nullptr) {
-        task.evaluation = draft / "eval.rtp";
-        task.test_data = draft / "test_data";
-    }
-    auto written = write_task(task, programs, train, test, draft);
+    const TaskFile task = with_paths(request.task, draft, imported, test != nullptr);
+    auto written = write_task(task, compiled, train, test, request.module, draft);
     if (written) {
         fs::remove(out, code);  // Empty, or not there.
         fs::rename(draft, out, code);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "node/task/evaluate.hpp"
 
-#include <algorithm>
 #include <fstream>
 
 #include "kernels/ops/opcode.hpp"
@@ -68,13 +67,14 @@ Result<Evaluation> evaluate(const Program& program, const kernels::State& state,
     out.samples = data[0].dims[0];
     const std::uint64_t steps = (out.samples + rows - 1) / rows;
     for (at.step = 0; at.step < steps;) {
-        const std::uint64_t counted = std::min(rows, out.samples - at.step * rows);
         for (const kernels::Metric& metric : executor.step(at, inputs)) {
+            if (metric.name == "correct") out.counts_correct = true;
             if (metric.name == "correct") out.correct += static_cast<std::uint64_t>(metric.value);
-            if (metric.name == "loss") out.loss += double{metric.value} * static_cast<double>(counted);
+            if (metric.name == "loss") out.loss += double{metric.value} * static_cast<double>(rows);
         }
     }
     out.loss /= static_cast<double>(out.samples);
+    out.labels = data.size() > 1 ? data[1].elements() : out.samples;
     return out;
 }
 

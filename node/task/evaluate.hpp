@@ -8,10 +8,12 @@
 namespace retrace::node {
 
 struct Evaluation {
-    std::uint64_t samples = 0, correct = 0;
+    std::uint64_t samples = 0;
+    std::uint64_t labels = 0, correct = 0;  ///< A label for each sample, or for each token.
+    bool counts_correct = false;            ///< Of classifiers.
     double loss = 0;  ///< Mean over the samples. For people: it decides nothing.
     double accuracy() const noexcept {
-        return samples == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(samples);
+        return labels == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(labels);
     }
 };
 

@@ -84,6 +84,7 @@ void read_task(Table& table, const fs::path& folder, TaskFile& task) {
         table.fail("initialiser", "or initial_state must be given, and not both");
     }
     task.evaluation = path("evaluation");
+    task.module = path("module");
     const auto data = path("data");
     table.require("data", data.has_value());
     task.data = data.value_or(fs::path{});
@@ -160,6 +161,7 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
                         {"seed", static_cast<std::int64_t>(task.seed)}};
     if (task.initialiser) general.insert("initialiser", stored(*task.initialiser));
     if (task.initial_state) general.insert("initial_state", stored(*task.initial_state));
+    if (task.module) general.insert("module", stored(*task.module));
     if (task.evaluation) general.insert("evaluation", stored(*task.evaluation));
     if (task.test_data) general.insert("test_data", stored(*task.test_data));
     const toml::table root{

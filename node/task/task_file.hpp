@@ -19,6 +19,7 @@ struct TaskFile {
     std::optional<std::filesystem::path>
         initial_state;                                ///< model.safetensors with the initial state tensors.
     std::optional<std::filesystem::path> evaluation;  ///< Program that measures the model on the test data.
+    std::optional<std::filesystem::path> module;      ///< TorchScript file that the task was compiled from.
     std::filesystem::path data;                       ///< Folder of an imported data set (node/data).
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "node/task/torch_tool.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "node/artifacts/files.hpp"
+#include "node/data/dataset.hpp"
+#include "node/task/initial_state.hpp"
+
+extern char** environ;
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+Result<fs::path> tool() {
+    std::error_code code;
+    const fs::path self = fs::read_symlink("/proc/self/exe", code);
+    const fs::path found = self.parent_path() / "retrace-torch";
+    if (!code && ::access(found.c_str(), X_OK) == 0) return found;
+    return error("this build has no retrace-torch, which reads TorchScript; install libtorch-dev and build again "
+                 "(built-in models need neither)");
+}
+
+/// A folder that is gone with its owner.
+class Scratch {
+public:
+    Scratch() {
+        std::string pattern = (fs::temp_directory_path() / "retrace-torch-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) != nullptr) path_ = pattern;
+    }
+    ~Scratch() {
+        std::error_code ignored;
+        if (!path_.empty()) fs::remove_all(path_, ignored);
+    }
+    Scratch(const Scratch&) = delete;
+    Scratch& operator=(const Scratch&) = delete;
+    const fs::path& path() const noexcept { return path_; }
+
+private:
+    fs::path path_;
+};
+
+std::string read_all(int descriptor) {
+    constexpr std::size_t kMost = 64 << 10;
+    std::string out;
+    std::array<char, 4096> buffer;
+    for (;;) {
+        const ssize_t count = ::read(descriptor, buffer.data(), buffer.size());
+        if (count <= 0) return out;
+        if (out.size() < kMost) out.append(buffer.data(), static_cast<std::size_t>(count));
+    }
+}
+
+/// Its standard error is the message of a failure; what the model prints on standard output goes nowhere.
+Status<> run(std::vector<std::string> words) {
+    RETRACE_TRY(program, tool());
+    words.insert(words.begin(), program.string());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    std::array<int, 2> pipe{};
+    if (::pipe(pipe.data()) != 0) return error("no pipe to retrace-torch");
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
+    ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", 1 /* O_WRONLY */, 0);
+    ::posix_spawn_file_actions_addclose(&actions, pipe[0]);
+    pid_t child = 0;
+    const int failed = ::posix_spawn(&child, program.c_str(), &actions, nullptr, argv.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(pipe[1]);
+    std::string said = failed == 0 ? read_all(pipe[0]) : std::string();
+    ::close(pipe[0]);
+    if (failed != 0) return error("retrace-torch does not start");
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Unit{};
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    if (WIFSIGNALED(status)) {
+        return error("LibTorch ended with signal " + std::to_string(WTERMSIG(status)) +
+                     " while it read the model; the file may be corrupt");
+    }
+    return error(said.empty() ? "retrace-torch failed" : said);
+}
+
+std::string batch_text(const ModelInput& input, std::uint64_t batch) {
+    std::string out = (input.tokens ? "tokens:" : "f32:") + std::to_string(batch);
+    for (const std::uint64_t extent : input.sample) out += "x" + std::to_string(extent);
+    return out;
+}
+
+}  // namespace
+
+Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInput& input) {
+    const Scratch scratch;
+    if (scratch.path().empty()) return error("no folder for temporary files");
+    const fs::path out = scratch.path() / "recording";
+    RETRACE_CHECK(run({"record", model.string(), out.string(), batch_text(input, input.batch),
+                       batch_text(input, input.eval_batch)}));
+    auto bytes = read_file(out, kDataBytesMax);
+    if (!bytes) return error(bytes.error().message);
+    return solver::decode_recording(*bytes);
+}
+
+Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors, std::uint64_t steps,
+                      const fs::path& out) {
+    const Scratch scratch;
+    if (scratch.path().empty()) return error("no folder for temporary files");
+    const fs::path file = scratch.path() / "tensors.safetensors";
+    RETRACE_CHECK(write_initial_state(tensors, file));
+    return run({"export", model.string(), file.string(), out.string(), std::to_string(steps)});
+}
+
+}  // namespace retrace::node

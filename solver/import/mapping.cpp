@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "solver/import/mapping.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include "kernels/builder/compose.hpp"
+#include "solver/import/rules.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::DType;
+using kernels::ModelOutput;
+using kernels::Value;
+
+/// What the state of the task is made of: chosen once, the same for training and evaluation.
+struct States {
+    std::vector<std::uint32_t> values;  ///< Numbers in either recording.
+    std::vector<bool> trained;
+};
+
+struct Plan {
+    RecordedModel model;
+    MappingOptions options;
+    States states;
+};
+
+bool is_norm_with_statistics(const RecordedOp& op) {
+    return op.name == "aten::batch_norm" && op.arguments.size() > 5 &&
+           op.arguments[5].kind == Argument::Kind::boolean && op.arguments[5].integers.at(0) != 0;
+}
+
+/// Values through which the output depends on something by a gradient.
+std::set<std::uint32_t> reached(const Recording& recording) {
+    std::set<std::uint32_t> out{recording.output};
+    for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
+        const bool leads = std::any_of(op->results.begin(), op->results.end(),
+                                       [&](std::uint32_t result) { return out.contains(result); });
+        if (!leads || op->detached || op->name == "aten::detach") continue;
+        for (const Argument& argument : op->arguments) out.insert(argument.values.begin(), argument.values.end());
+    }
+    return out;
+}
+
+/// Buffers that training changes.
+std::set<std::uint32_t> changed_buffers(const Recording& recording) {
+    std::set<std::uint32_t> out;
+    for (const auto& [buffer, next] : recording.updates) out.insert(buffer);
+    for (const RecordedOp& op : recording.ops) {
+        if (!is_norm_with_statistics(op)) continue;
+        for (const std::size_t i : {3, 4}) out.insert(op.arguments[i].values.begin(), op.arguments[i].values.end());
+    }
+    return out;
+}
+
+States choose_states(const Recording& recording) {
+    const std::set<std::uint32_t> in_gradient = reached(recording), changed = changed_buffers(recording);
+    States out;
+    for (std::uint32_t i = 0; i < recording.values.size(); ++i) {
+        const RecordedValue& value = recording.values[i];
+        const bool is_parameter = value.kind == ValueKind::parameter || value.kind == ValueKind::frozen;
+        if (value.dtype != DType::f32 || (!is_parameter && !changed.contains(i))) continue;
+        if (value.kind != ValueKind::buffer && !is_parameter) continue;
+        out.values.push_back(i);
+        out.trained.push_back(value.kind == ValueKind::parameter && in_gradient.contains(i));
+    }
+    return out;
+}
+
+bool is_product(const RecordedOp& op) {
+    return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" || op.name == "aten::addmm";
+}
+
+/// The last product that the output depends on.
+const RecordedOp* head_of(const Recording& recording) {
+    const std::set<std::uint32_t> in_gradient = reached(recording);
+    for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
+        if (is_product(*op) && !op->results.empty() && in_gradient.contains(op->results[0])) return &*op;
+    }
+    return nullptr;
+}
+
+/// A model that ends in a sigmoid gives probabilities; the loss of their logits is the same and never infinite.
+std::uint32_t output_for(const Recording& recording, kernels::LossKind loss) {
+    if (loss != kernels::LossKind::bce) return recording.output;
+    for (const RecordedOp& op : recording.ops) {
+        const bool last = !op.results.empty() && op.results[0] == recording.output;
+        if (last && op.name == "aten::sigmoid" && op.arguments.at(0).values.size() == 1) return op.arguments[0].values[0];
+    }
+    return recording.output;
+}
+
+class Writer {
+public:
+    Writer(kernels::Tape& tape, const Plan& plan, bool training)
+        : tape_(tape), graph_(tape.graph()), plan_(plan), recording_(training ? plan.model.train : plan.model.eval) {}
+
+    Result<ModelOutput> write(Value x) {
+        declare_states();
+        place_values(x);
+        const RecordedOp* const head =
+            plan_.options.loss == kernels::LossKind::cross_entropy ? head_of(recording_) : nullptr;
+        for (const RecordedOp& op : recording_.ops) apply(op, &op == head);
+        if (!refusals_.empty()) return error(list());
+        for (const auto& [buffer, next] : recording_.updates) updates_[buffer] = values_.at(next);
+        for (const auto& [buffer, next] : updates_) {
+            const auto state = values_.find(buffer);
+            if (declared_.contains(buffer)) out_.updates.emplace_back(state->second, as_op(next));
+        }
+        return finish();
+    }
+
+private:
+    void declare_states() {
+        for (std::size_t i = 0; i < plan_.states.values.size(); ++i) {
+            const std::uint32_t number = plan_.states.values[i];
+            const RecordedValue& value = recording_.values[number];
+            const Value state = graph_.state(value.name, DType::f32, value.dims);
+            out_.parameters.push_back({value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
+            out_.values.push_back(state);
+            values_[number] = state;
+            declared_.insert(number);
+        }
+    }
+
+    void place_values(Value x) {
+        for (std::uint32_t i = 0; i < recording_.values.size(); ++i) {
+            const RecordedValue& value = recording_.values[i];
+            if (declared_.contains(i) || value.kind == ValueKind::result) continue;
+            if (value.kind == ValueKind::input) {
+                values_[i] = kernels::reshape(graph_, x, value.dims);
+            } else {
+                values_[i] = graph_.constant(value.dtype, value.dims, value.data);
+            }
+        }
+    }
+
+    void apply(const RecordedOp& op, bool is_head) {
+        Call call(tape_, recording_, op, values_, plan_.options.precision, is_head);
+        const Rule rule = find_rule(op.name);
+        Call::Values results = rule != nullptr ? rule(call) : call.refuse(advice(op.name));
+        check_results(op, call, results);
+        if (!call.refusal().empty()) {
+            refusals_.insert(op.name + " in " + op.where + ": " + call.refusal());
+            results = call.refuse("");
+        }
+        for (std::size_t i = 0; i < op.results.size(); ++i) {
+            values_[op.results[i]] = op.detached ? cut(results[i]) : results[i];
+        }
+        for (const auto& [buffer, next] : call.updates()) updates_[buffer] = next;
+    }
+
+    /// A rule that gave another shape than PyTorch did has misunderstood the op.
+    void check_results(const RecordedOp& op, Call& call, Call::Values& results) {
+        if (results.size() != op.results.size()) {
+            call.refuse("another number of results");
+            return;
+        }
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const RecordedValue& wanted = recording_.values[op.results[i]];
+            if (graph_.dims(results[i]) != wanted.dims || graph_.shape(results[i]).dtype != wanted.dtype) {
+                call.refuse("a result of another shape");
+            }
+        }
+    }
+
+    Value cut(Value x) { return graph_.op(kernels::OpCode::reshape, {x}, {}, graph_.shape(x)); }
+    /// The next value of a state tensor is the output of an op.
+    Value as_op(Value x) { return cut(x); }
+
+    std::string list() const {
+        std::string out = "the model has ops that cannot become part of a program:";
+        for (const std::string& refusal : refusals_) out += "\n  " + refusal;
+        return out;
+    }
+
+    Result<ModelOutput> finish() {
+        const Value output = values_.at(output_for(recording_, plan_.options.loss));
+        if (graph_.shape(output).dtype != DType::f32) return error("the model's output is not float32");
+        const kernels::Dims dims = graph_.dims(output);
+        if (dims.empty()) return error("the model's output is one number; it must have a row for each sample");
+        const kernels::Geometry shape = kernels::geometry(dims);
+        const bool by_rows = plan_.options.loss == kernels::LossKind::cross_entropy;
+        const std::uint64_t rows = by_rows ? shape.rows : dims[0];
+        out_.logits = kernels::view_as(tape_, output, {rows, shape.elements() / rows});
+        return std::move(out_);
+    }
+
+    kernels::Tape& tape_;
+    kernels::Graph& graph_;
+    const Plan& plan_;
+    const Recording& recording_;
+    ModelOutput out_;
+    Call::Lookup values_;
+    std::set<std::uint32_t> declared_;
+    std::map<std::uint32_t, Value> updates_;
+    std::set<std::string> refusals_;
+};
+
+Result<Unit> check_names(const Plan& plan) {
+    std::set<std::string> seen;
+    for (const std::uint32_t number : plan.states.values) {
+        const std::string& name = plan.model.train.values[number].name;
+        if (name.empty() || name.size() > 100) return error("parameter \"" + name + "\": names have 1 to 100 bytes");
+        if (!seen.insert(name).second) return error("two parameters are named " + name);
+    }
+    return Unit{};
+}
+
+/// Both recordings number parameters and buffers alike.
+Status<> check_alike(const Plan& plan) {
+    for (const std::uint32_t number : plan.states.values) {
+        const Recording& eval = plan.model.eval;
+        const RecordedValue& value = plan.model.train.values[number];
+        if (number >= eval.values.size() || eval.values[number].name != value.name ||
+            eval.values[number].dims != value.dims) {
+            return error("the model has other parameters when it is evaluated");
+        }
+    }
+    return Unit{};
+}
+
+}  // namespace
+
+bool is_mapped(const std::string& name) { return find_rule(name) != nullptr; }
+
+Rule find_rule(const std::string& name) {
+    static const RuleTable table = [] {
+        RuleTable all = arithmetic_rules();
+        all.merge(shape_rules());
+        all.merge(layer_rules());
+        return all;
+    }();
+    const auto found = table.find(name);
+    return found == table.end() ? nullptr : found->second;
+}
+
+Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options) {
+    auto plan = std::make_shared<Plan>(Plan{std::move(model), options, {}});
+    plan->states = choose_states(plan->model.train);
+    RETRACE_CHECK(check_names(*plan));
+    RETRACE_CHECK(check_alike(*plan));
+    MappedModel out;
+    for (std::size_t i = 0; i < plan->states.values.size(); ++i) {
+        RecordedValue& value = plan->model.train.values[plan->states.values[i]];
+        (plan->states.trained[i] ? out.parameters : out.frozen) += kernels::geometry(value.dims).elements();
+        out.initial.push_back({value.name, {DType::f32, value.dims, value.data}});
+    }
+    if (out.parameters == 0) return error("the model has no parameters to train");
+    out.source.x_dtype = options.x_dtype;
+    out.source.y_dtype = options.y_dtype;
+    out.source.sample = options.sample;
+    out.source.target = options.target;
+    out.source.tokens = options.tokens;
+    out.source.classes = options.classes;
+    out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t, bool training) -> Result<ModelOutput> {
+        return Writer(tape, *plan, training).write(x);
+    };
+    return out;
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include <cmath>
+#include <limits>
+
+#include "kernels/builder/layers.hpp"
+#include "kernels/builder/tensor_ops.hpp"
+#include "kernels/builder/transformer_layers.hpp"
+#include "solver/import/rules.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::DType;
+using kernels::OpCode;
+using kernels::Value;
+
+constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
+
+bool is_float(Call& call, Value value) { return call.dtype(value) == DType::f32; }
+
+template <OpCode code>
+Call::Values apply_binary(Call& call) {
+    const Value a = call.operand(0);
+    Value b = call.operand(1);
+    if (!is_float(call, a) || !is_float(call, b)) return call.refuse(kIntegers);
+    if (code == OpCode::div && call.kind(2) == Argument::Kind::text) return call.refuse("a rounding mode");
+    if ((code == OpCode::add || code == OpCode::sub) && call.number(2, 1) != 1) {
+        b = binary(call.tape(), OpCode::mul, b, call.graph().scalar(static_cast<float>(call.number(2, 1))));
+    }
+    return {binary(call.tape(), code, a, b)};
+}
+
+Call::Values reversed_sub(Call& call) {
+    const Value a = call.operand(0), b = call.operand(1);
+    if (!is_float(call, a) || !is_float(call, b)) return call.refuse(kIntegers);
+    if (call.number(2, 1) != 1) return call.refuse("alpha other than 1");
+    return {binary(call.tape(), OpCode::sub, b, a)};
+}
+
+template <OpCode code>
+Call::Values apply_unary(Call& call) {
+    const Value x = call.tensor(0);
+    if (!is_float(call, x)) return call.refuse(kIntegers);
+    return {unary(call.tape(), code, x)};
+}
+
+Call::Values apply_relu(Call& call) { return {relu(call.tape(), call.tensor(0))}; }
+Call::Values apply_silu(Call& call) { return {silu(call.tape(), call.tensor(0))}; }
+
+Call::Values leaky_relu(Call& call) {
+    const Value x = call.tensor(0), slope = call.graph().scalar(static_cast<float>(call.number(1, 0.01)));
+    const Value positive = elementwise(call.graph(), OpCode::greater, {x, call.graph().scalar(0.0f)});
+    return {choose(call.tape(), positive, x, binary(call.tape(), OpCode::mul, x, slope))};
+}
+
+/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
+Value gelu_by_tanh(Call& call, Value x) {
+    kernels::Tape& tape = call.tape();
+    const auto scaled = [&](Value v, float factor) {
+        return binary(tape, OpCode::mul, v, call.graph().scalar(factor));
+    };
+    const Value cube = binary(tape, OpCode::mul, binary(tape, OpCode::mul, x, x), x);
+    const Value inner = scaled(binary(tape, OpCode::add, x, scaled(cube, 0.044715f)), 0.79788456f);
+    const Value gate = binary(tape, OpCode::add, unary(tape, OpCode::tanh, inner), call.graph().scalar(1.0f));
+    return binary(tape, OpCode::mul, scaled(x, 0.5f), gate);
+}
+
+Call::Values apply_gelu(Call& call) {
+    if (call.text(1) == "tanh") return {gelu_by_tanh(call, call.tensor(0))};
+    return {gelu(call.tape(), call.tensor(0))};
+}
+
+Call::Values apply_clamp(Call& call) {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    const Value x = call.tensor(0);
+    if (!is_float(call, x)) return call.refuse(kIntegers);
+    const double low = call.number(1, -kInfinity), high = call.number(2, kInfinity);
+    return {clamp(call.tape(), x, static_cast<float>(low), static_cast<float>(high))};
+}
+
+Call::Values apply_hardtanh(Call& call) {
+    const double low = call.number(1, -1), high = call.number(2, 1);
+    return {clamp(call.tape(), call.tensor(0), static_cast<float>(low), static_cast<float>(high))};
+}
+
+Call::Values apply_power(Call& call) {
+    if (call.kind(1) == Argument::Kind::value) return call.refuse("an exponent that is a tensor; use a number");
+    const Value x = call.tensor(0);
+    if (!is_float(call, x)) return call.refuse(kIntegers);
+    return {power(call.tape(), x, static_cast<float>(call.number(1, 1)))};
+}
+
+Call::Values reciprocal(Call& call) {
+    return {binary(call.tape(), OpCode::div, call.graph().scalar(1.0f), call.tensor(0))};
+}
+
+template <OpCode code, bool negated = false>
+Call::Values compare(Call& call) {
+    const Value a = call.tensor(0);
+    const bool whole = call.dtype(a) == DType::i32 && call.kind(1) != Argument::Kind::value;
+    const Value b = whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
+    if (call.dtype(a) != call.dtype(b) || call.dtype(a) == DType::boolean) {
+        return call.refuse("a comparison of these types");
+    }
+    const Value found = elementwise(call.graph(), code, {a, b});
+    return {negated ? call.graph().op(OpCode::logical_not, {found}) : found};
+}
+
+template <OpCode code>
+Call::Values logic(Call& call) {
+    std::vector<Value> operands{call.tensor(0)};
+    if (code != OpCode::logical_not) operands.push_back(call.tensor(1));
+    for (const Value operand : operands) {
+        if (call.dtype(operand) != DType::boolean) return call.refuse("logic on what is no bool");
+    }
+    return {elementwise(call.graph(), code, operands)};
+}
+
+Call::Values masked_fill(Call& call) {
+    return {choose(call.tape(), call.tensor(1), call.operand(2), call.tensor(0))};
+}
+
+Call::Values where(Call& call) {
+    if (call.count() < 3) return call.refuse("where with a condition alone gives shapes that depend on data");
+    const Value a = call.operand(1), b = call.operand(2);
+    if (!is_float(call, a) || !is_float(call, b)) return call.refuse("a choice of whole numbers");
+    return {choose(call.tape(), call.tensor(0), a, b)};
+}
+
+/// Axes of a reduction in ascending order; all where none are named.
+std::vector<std::size_t> axes_of(Call& call, std::size_t rank) {
+    std::vector<bool> chosen(rank, false);
+    const std::vector<std::int64_t> named = call.count() > 2 ? call.integers(1) : std::vector<std::int64_t>{};
+    for (const std::int64_t axis : named) {
+        const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
+        if (at >= 0 && at < static_cast<std::int64_t>(rank)) chosen[static_cast<std::size_t>(at)] = true;
+    }
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i < rank; ++i) {
+        if (named.empty() || chosen[i]) out.push_back(i);
+    }
+    return out;
+}
+
+template <auto reduce>
+Call::Values reduction(Call& call) {
+    const Value x = call.tensor(0);
+    if (!is_float(call, x)) return call.refuse(kIntegers);
+    return {reduce(call.tape(), x, axes_of(call, call.dims(x).size()), call.count() > 2 && call.flag(2))};
+}
+
+template <auto function>
+Call::Values along_axis(Call& call) {
+    const Value x = call.tensor(0);
+    if (call.dims(x).empty()) return call.refuse("a softmax of one number");
+    return {function(call.tape(), x, call.axis(1, -1, call.dims(x).size()))};
+}
+
+}  // namespace
+
+RuleTable arithmetic_rules() {
+    return {
+        {"aten::add", apply_binary<OpCode::add>},
+        {"aten::sub", apply_binary<OpCode::sub>},
+        {"aten::mul", apply_binary<OpCode::mul>},
+        {"aten::div", apply_binary<OpCode::div>},
+        {"aten::rsub", reversed_sub},
+        {"aten::neg", apply_unary<OpCode::neg>},
+        {"aten::abs", apply_unary<OpCode::abs>},
+        {"aten::exp", apply_unary<OpCode::exp>},
+        {"aten::log", apply_unary<OpCode::log>},
+        {"aten::tanh", apply_unary<OpCode::tanh>},
+        {"aten::sigmoid", apply_unary<OpCode::sigmoid>},
+        {"aten::erf", apply_unary<OpCode::erf>},
+        {"aten::sqrt", apply_unary<OpCode::sqrt>},
+        {"aten::rsqrt", apply_unary<OpCode::rsqrt>},
+        {"aten::reciprocal", reciprocal},
+        {"aten::pow", apply_power},
+        {"aten::relu", apply_relu},
+        {"aten::leaky_relu", leaky_relu},
+        {"aten::silu", apply_silu},
+        {"aten::gelu", apply_gelu},
+        {"aten::clamp", apply_clamp},
+        {"aten::hardtanh", apply_hardtanh},
+        {"aten::eq", compare<OpCode::equal>},
+        {"aten::ne", compare<OpCode::equal, true>},
+        {"aten::lt", compare<OpCode::less>},
+        {"aten::le", compare<OpCode::less_equal>},
+        {"aten::gt", compare<OpCode::greater>},
+        {"aten::ge", compare<OpCode::greater_equal>},
+        {"aten::logical_and", logic<OpCode::logical_and>},
+        {"aten::logical_or", logic<OpCode::logical_or>},
+        {"aten::logical_not", logic<OpCode::logical_not>},
+        {"aten::bitwise_not", logic<OpCode::logical_not>},
+        {"aten::masked_fill", masked_fill},
+        {"aten::where", where},
+        {"aten::sum", reduction<kernels::sum_axes>},
+        {"aten::mean", reduction<kernels::mean_axes>},
+        {"aten::softmax", along_axis<kernels::softmax>},
+        {"aten::_softmax", along_axis<kernels::softmax>},
+        {"aten::log_softmax", along_axis<kernels::log_softmax>},
+        {"aten::_log_softmax", along_axis<kernels::log_softmax>},
+    };
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "kernels/builder/layers.hpp"
+#include "kernels/builder/tensor_ops.hpp"
+#include "kernels/builder/transformer_layers.hpp"
+#include "solver/import/rules.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::Dims;
+using kernels::DType;
+using kernels::OpCode;
+using kernels::Precision;
+using kernels::Value;
+
+/// The head is finer where the layers are i8x2 (NUMERICS 3).
+Precision precision_of(Call& call) {
+    return call.is_head() && call.precision() == Precision::i8x2 ? Precision::i8x3 : call.precision();
+}
+
+Value as_rows(Call& call, Value x) {
+    const kernels::Geometry shape = kernels::geometry(call.dims(x));
+    return view_as(call.tape(), x, {shape.rows, shape.cols});
+}
+
+Call::Values apply_linear(Call& call) {
+    const Value y = linear(call.tape(), as_rows(call, call.tensor(0)), call.tensor(1), call.maybe(2), precision_of(call));
+    return {view_as(call.tape(), y, call.result_dims())};
+}
+
+Call::Values apply_matmul(Call& call) {
+    const Value a = call.tensor(0), b = call.tensor(1);
+    if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32) return call.refuse("a product of whole numbers");
+    if (call.dims(a).size() < 2 || call.dims(b).size() < 2) return call.refuse("a product of vectors; use (x * y).sum()");
+    return {matrix_product(call.tape(), a, b, precision_of(call))};
+}
+
+/// beta · self + alpha · a·b.
+Call::Values apply_addmm(Call& call) {
+    if (call.number(3, 1) != 1 || call.number(4, 1) != 1) return call.refuse("beta or alpha other than 1");
+    const Value product = matrix_product(call.tape(), call.tensor(1), call.tensor(2), precision_of(call));
+    return {binary(call.tape(), OpCode::add, product, call.tensor(0))};
+}
+
+// ---- convolution and pooling ----------------------------------------------------------------------------------------
+
+/// One number for both ways, or one each.
+std::array<std::uint64_t, 2> pair_of(const std::vector<std::int64_t>& list, std::uint64_t otherwise) {
+    if (list.empty()) return {otherwise, otherwise};
+    return {static_cast<std::uint64_t>(list.front()), static_cast<std::uint64_t>(list.back())};
+}
+
+struct Convolution {
+    std::vector<std::int64_t> stride, padding, dilation;
+    std::uint64_t groups = 1;
+};
+
+Call::Values convolve(Call& call, Convolution how) {
+    Value x = call.tensor(0), weight = call.tensor(1);
+    const std::optional<Value> bias = call.maybe(2);
+    const bool flat = call.dims(x).size() == 3;  // One-dimensional: an image of one row.
+    if (flat) {
+        const Dims dx = call.dims(x), dw = call.dims(weight);
+        x = view_as(call.tape(), x, {dx[0], dx[1], 1, dx[2]});
+        weight = view_as(call.tape(), weight, {dw[0], dw[1], 1, dw[2]});
+        how.padding.insert(how.padding.begin(), 0);
+    }
+    const Dims in = call.dims(x), w = call.dims(weight);
+    if (in.size() != 4) return call.refuse("a convolution of volumes; use Conv1d or Conv2d");
+    for (const std::int64_t dilation : how.dilation) {
+        if (dilation != 1) return call.refuse("dilation; use dilation=1");
+    }
+    const auto stride = pair_of(how.stride, 1), padding = pair_of(how.padding, 0);
+    const kernels::Window window{w[2], w[3], stride[0], padding[0], stride[1], padding[1]};
+    if (how.groups == 1) {
+        return {view_as(call.tape(), conv2d(call.tape(), x, weight, bias, window, call.precision()), call.result_dims())};
+    }
+    if (how.groups > 64) return call.refuse("more than 64 groups; use fewer");
+    const std::uint64_t channels = in[1] / how.groups, outputs = w[0] / how.groups;
+    std::vector<Value> parts;
+    for (std::uint64_t i = 0; i < how.groups; ++i) {
+        std::optional<Value> shift;
+        if (bias) shift = part_of(call.tape(), *bias, 0, i * outputs, outputs);
+        parts.push_back(conv2d(call.tape(), part_of(call.tape(), x, 1, i * channels, channels),
+                               part_of(call.tape(), weight, 0, i * outputs, outputs), shift, window, call.precision()));
+    }
+    return {view_as(call.tape(), joined(call.tape(), parts, 1), call.result_dims())};
+}
+
+Call::Values apply_conv(Call& call) {
+    Convolution how{call.integers(3), call.integers(4), call.integers(5), static_cast<std::uint64_t>(call.integer(6, 1))};
+    if (call.text(4) == "same") {
+        const Dims w = call.dims(call.tensor(1));
+        for (std::size_t i = 2; i < w.size(); ++i) {
+            if (w[i] % 2 == 0) return call.refuse("padding \"same\" of an even kernel; give the padding");
+            how.padding.push_back(static_cast<std::int64_t>(w[i] / 2));
+        }
+    }
+    return convolve(call, how);
+}
+
+Call::Values apply_convolution(Call& call) {
+    if (call.flag(6)) return call.refuse("a transposed convolution; use Upsample by slices and a convolution");
+    return convolve(call, {call.integers(3), call.integers(4), call.integers(5),
+                           static_cast<std::uint64_t>(call.integer(8, 1))});
+}
+
+/// Arguments from 1: kernel, stride (that of the kernel where empty), padding.
+kernels::Window window_of(Call& call) {
+    const auto kernel = pair_of(call.integers(1), 1), padding = pair_of(call.integers(3), 0);
+    const std::vector<std::int64_t> named = call.integers(2);
+    const auto stride = named.empty() ? kernel : pair_of(named, 1);
+    return {kernel[0], kernel[1], stride[0], padding[0], stride[1], padding[1]};
+}
+
+Call::Values apply_max_pool(Call& call) {
+    const Value x = call.tensor(0);
+    for (const std::int64_t dilation : call.integers(4)) {
+        if (dilation != 1) return call.refuse("dilation; use dilation=1");
+    }
+    if (call.flag(5)) return call.refuse("ceil_mode; use padding");
+    if (call.dims(x).size() != 4) return call.refuse("pooling of samples without batch");
+    return {max_pool2d(call.tape(), x, window_of(call))};
+}
+
+Call::Values apply_average_pool(Call& call) {
+    const Value x = call.tensor(0);
+    const kernels::Window window = window_of(call);
+    if (call.flag(4)) return call.refuse("ceil_mode; use padding");
+    const bool is_padded = window.padding != 0 || window.padding_across.value_or(0) != 0;
+    if (is_padded && !call.flag(5)) return call.refuse("count_include_pad=False; use True");
+    if (call.kind(6) == Argument::Kind::integer) return call.refuse("divisor_override");
+    if (call.dims(x).size() != 4) return call.refuse("pooling of samples without batch");
+    return {average_pool2d(call.tape(), x, window)};
+}
+
+Call::Values apply_adaptive_pool(Call& call) {
+    const Value x = call.tensor(0);
+    const Dims in = call.dims(x), out = call.result_dims();
+    if (in.size() != 4) return call.refuse("pooling of samples without batch");
+    if (out[2] == 1 && out[3] == 1) return {mean_axes(call.tape(), x, {2, 3}, true)};
+    if (in[2] % out[2] != 0 || in[3] % out[3] != 0) return call.refuse("windows of several sizes; use AvgPool2d");
+    const std::uint64_t height = in[2] / out[2], width = in[3] / out[3];
+    return {average_pool2d(call.tape(), x, {height, width, height, 0, width, 0})};
+}
+
+// ---- norms ----------------------------------------------------------------------------------------------------------
+
+Value gain_of(Call& call, std::size_t i, float otherwise, const Dims& dims) {
+    const std::optional<Value> given = call.maybe(i);
+    return given ? view_as(call.tape(), *given, dims) : kernels::fill(call.graph(), otherwise, dims);
+}
+
+/// (x - mean) · 1/√(variance + ε) · gain + shift with given statistics, channel by channel.
+Value with_statistics(Call& call, Value x, Value gain, Value shift, Value mean, Value variance, float epsilon) {
+    kernels::Tape& tape = call.tape();
+    const Dims column{call.dims(x)[1], 1, 1};
+    const auto turned = [&](Value v) { return view_as(tape, v, column); };
+    const Value level = binary(tape, OpCode::add, variance, call.graph().scalar(epsilon));
+    const Value root = turned(unary(tape, OpCode::rsqrt, level));
+    const Value normal = binary(tape, OpCode::mul, binary(tape, OpCode::sub, x, turned(mean)), root);
+    return binary(tape, OpCode::add, binary(tape, OpCode::mul, normal, turned(gain)), turned(shift));
+}
+
+/// (input, weight, bias, running_mean, running_var, training, momentum, eps, …)
+Call::Values apply_batch_norm(Call& call) {
+    kernels::Graph& g = call.graph();
+    Dims dims = call.dims(call.tensor(0));
+    if (dims.size() < 2) return call.refuse("a norm of samples without batch");
+    while (dims.size() < 4) dims.push_back(1);
+    if (dims.size() > 4) return call.refuse("a norm of volumes");
+    const Value x = view_as(call.tape(), call.tensor(0), dims);
+    const Dims width{dims[1]};
+    const Value gain = gain_of(call, 1, 1.0f, width), shift = gain_of(call, 2, 0.0f, width);
+    const auto epsilon = static_cast<float>(call.number(7, 1e-5));
+    const std::optional<Value> mean = call.maybe(3), variance = call.maybe(4);
+    if (!call.flag(5)) {
+        if (!mean || !variance) return call.refuse("a norm without statistics");
+        const Value y = with_statistics(call, x, gain, shift, *mean, *variance, epsilon);
+        return {view_as(call.tape(), y, call.result_dims())};
+    }
+    const kernels::BatchNorm norm = batch_norm2d(call.tape(), x, gain, shift, epsilon);
+    if (mean && variance) {
+        const auto momentum = static_cast<float>(call.number(6, 0.1));
+        const Value estimate = kernels::unbiased(g, norm.variance, dims[0] * dims[2] * dims[3]);
+        call.update(3, kernels::running_average(g, *mean, norm.mean, momentum));
+        call.update(4, kernels::running_average(g, *variance, estimate, momentum));
+    }
+    return {view_as(call.tape(), norm.y, call.result_dims())};
+}
+
+/// (input, normalized_shape, weight, bias, eps, …)
+Call::Values apply_layer_norm(Call& call) {
+    std::uint64_t width = 1;
+    for (const std::int64_t extent : call.integers(1)) width *= static_cast<std::uint64_t>(extent);
+    const std::uint64_t all = kernels::geometry(call.dims(call.tensor(0))).elements();
+    const Value x = view_as(call.tape(), call.tensor(0), {all / width, width});
+    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}), gain_of(call, 3, 0.0f, {width}),
+                               static_cast<float>(call.number(4, 1e-5)));
+    return {view_as(call.tape(), y, call.result_dims())};
+}
+
+/// (input, groups, weight, bias, eps, …)
+Call::Values apply_group_norm(Call& call) {
+    const Dims dims = call.dims(call.tensor(0));
+    const auto groups = static_cast<std::uint64_t>(call.integer(1, 1));
+    const std::uint64_t rows = dims[0] * groups, width = kernels::geometry(dims).elements() / rows;
+    const Value one = kernels::fill(call.graph(), 1.0f, {width}), zero = kernels::fill(call.graph(), 0.0f, {width});
+    const Value x = view_as(call.tape(), call.tensor(0), {rows, width});
+    Value y = view_as(call.tape(), layer_norm(call.tape(), x, one, zero, static_cast<float>(call.number(4, 1e-5))), dims);
+    Dims column(dims.size() - 1, 1);
+    column[0] = dims[1];
+    if (call.maybe(2)) y = binary(call.tape(), OpCode::mul, y, view_as(call.tape(), call.tensor(2), column));
+    if (call.maybe(3)) y = binary(call.tape(), OpCode::add, y, view_as(call.tape(), call.tensor(3), column));
+    return {y};
+}
+
+// ---- tokens and attention -------------------------------------------------------------------------------------------
+
+/// (weight, indices, padding_idx, …). The row of padding is read and gets no gradient.
+Call::Values apply_embedding(Call& call) {
+    kernels::Graph& g = call.graph();
+    const Value table = call.tensor(0), index = call.tensor(1);
+    if (call.dtype(index) != DType::i32) return call.refuse("an index that is no whole number");
+    const Value flat = kernels::reshape(g, index, {g.matrix(index).elements()});
+    const std::int64_t padding = call.integer(2, -1);
+    Value found;
+    if (padding < 0) {
+        found = embedding(call.tape(), table, flat);
+    } else {
+        const Value is_padding = g.op(OpCode::equal, {flat, g.scalar_i32(static_cast<std::int32_t>(padding))});
+        const Value counted = g.op(OpCode::select, {is_padding, g.scalar_i32(-1), flat});
+        const std::uint64_t rows = g.dims(table)[0];
+        found = call.tape().note({table}, g.op(OpCode::gather_rows, {table, flat}),
+                                 [&g, counted, rows](Value dy, const std::vector<bool>&) {
+                                     return std::vector<std::optional<Value>>{
+                                         g.op(OpCode::scatter_add_rows, {dy, counted}, {rows})};
+                                 });
+    }
+    return {view_as(call.tape(), found, call.result_dims())};
+}
+
+Call::Values apply_dropout(Call& call) {
+    const Value x = call.tensor(0);
+    const auto rate = static_cast<float>(call.number(1, 0.5));
+    if (!call.flag(2) || rate == 0.0f) return {x};
+    if (rate >= 1.0f) return call.refuse("a dropout of everything");
+    return {dropout(call.tape(), x, rate, "dropout." + std::to_string(call.op().results.at(0)))};
+}
+
+/// (query, key, value, mask, dropout, is_causal, scale, …): [batch, heads, tokens, depth] each.
+Call::Values apply_attention(Call& call) {
+    kernels::Tape& tape = call.tape();
+    const Value q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
+    const std::size_t rank = call.dims(q).size();
+    if (rank < 3) return call.refuse("attention without batch");
+    if (call.number(4, 0) != 0) return call.refuse("dropout inside attention; use dropout_p=0");
+    const Dims dims = call.dims(q);
+    const bool causal = call.flag(5);
+    const auto factor = static_cast<float>(call.number(6, 1 / std::sqrt(static_cast<double>(dims.back()))));
+    const bool alike = call.dims(k) == dims && call.dims(v) == dims;
+    if (!call.maybe(3) && alike && call.kind(6) == Argument::Kind::none) {
+        const std::uint64_t heads = kernels::geometry(dims).rows / dims[rank - 2];
+        const auto flat = [&](Value x) { return view_as(tape, x, {heads, dims[rank - 2], dims.back()}); };
+        const Value y = attention(tape, flat(q), flat(k), flat(v), causal, call.precision());
+        return {view_as(tape, y, call.result_dims())};
+    }
+    if (causal) return call.refuse("causal attention of several lengths; give a mask");
+    std::vector<std::uint64_t> axes(rank);
+    for (std::size_t i = 0; i < rank; ++i) axes[i] = i;
+    std::swap(axes[rank - 1], axes[rank - 2]);
+    Value scores = matrix_product(tape, q, kernels::permuted(tape, k, axes), call.precision());
+    scores = binary(tape, OpCode::mul, scores, call.graph().scalar(factor));
+    if (const std::optional<Value> mask = call.maybe(3)) {
+        const Value lowest = call.graph().scalar(-std::numeric_limits<float>::infinity());
+        scores = call.dtype(*mask) == DType::boolean ? choose(tape, *mask, scores, lowest)
+                                                     : binary(tape, OpCode::add, scores, *mask);
+    }
+    return {matrix_product(tape, softmax(tape, scores, rank - 1), v, call.precision())};
+}
+
+}  // namespace
+
+RuleTable layer_rules() {
+    return {
+        {"aten::linear", apply_linear},
+        {"aten::matmul", apply_matmul},
+        {"aten::mm", apply_matmul},
+        {"aten::bmm", apply_matmul},
+        {"aten::addmm", apply_addmm},
+        {"aten::baddbmm", apply_addmm},
+        {"aten::conv1d", apply_conv},
+        {"aten::conv2d", apply_conv},
+        {"aten::convolution", apply_convolution},
+        {"aten::_convolution", apply_convolution},
+        {"aten::max_pool2d", apply_max_pool},
+        {"aten::avg_pool2d", apply_average_pool},
+        {"aten::adaptive_avg_pool2d", apply_adaptive_pool},
+        {"aten::batch_norm", apply_batch_norm},
+        {"aten::layer_norm", apply_layer_norm},
+        {"aten::group_norm", apply_group_norm},
+        {"aten::embedding", apply_embedding},
+        {"aten::dropout", apply_dropout},
+        {"aten::scaled_dot_product_attention", apply_attention},
+    };
+}
+
+}  // namespace retrace::solver
