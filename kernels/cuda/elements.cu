@@ -110,8 +110,20 @@ __device__ std::uint32_t converted(DType in, DType out, std::uint32_t bits) {
     return out == DType::i32 ? static_cast<std::uint32_t>(value) : to_bits(static_cast<float>(value));
 }
 
-__device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad& b, const Quad& c,
-                             Quad& out) {
+__device__ void multiply_add(const Quad& a, const Quad& b, const Quad& c, Quad& out) {
+    RETRACE_UNROLL
+    for (std::uint32_t v = 0; v < kEach; ++v) {
+        out.word[v] = to_bits(apply_fma(from_bits(a.word[v]), from_bits(b.word[v]), from_bits(c.word[v])));
+    }
+}
+
+__device__ void select(const Quad& a, const Quad& b, const Quad& c, Quad& out) {
+    RETRACE_UNROLL
+    for (std::uint32_t v = 0; v < kEach; ++v) out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v];
+}
+
+/// The rare ones.
+__device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad& b, Quad& out) {
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
         switch (step.code) {
@@ -120,10 +132,6 @@ __device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad&
                 break;
             case OpCode::powi:
                 out.word[v] = to_bits(apply_powi(from_bits(a.word[v]), static_cast<std::int32_t>(b.word[v])));
-                break;
-            case OpCode::fma:
-                out.word[v] =
-                    to_bits(apply_fma(from_bits(a.word[v]), from_bits(b.word[v]), from_bits(c.word[v])));
                 break;
             case OpCode::logical_and:
                 out.word[v] = a.word[v] & b.word[v];
@@ -135,8 +143,7 @@ __device__ void compute_bits(const ElementStep& step, const Quad& a, const Quad&
                 out.word[v] = a.word[v] ^ 1;
                 break;
             default:
-                out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v];
-                break;  // select
+                break;
         }
     }
 }
@@ -191,8 +198,12 @@ __device__ void compute(const ElementStep& step, const Quad& a, const Quad& b, c
             return compare<OpCode::greater>(step.in, a, b, out);
         case OpCode::greater_equal:
             return compare<OpCode::greater_equal>(step.in, a, b, out);
+        case OpCode::fma:
+            return multiply_add(a, b, c, out);
+        case OpCode::select:
+            return select(a, b, c, out);
         default:
-            return compute_bits(step, a, b, c, out);
+            return compute_bits(step, a, b, out);
     }
 }
 

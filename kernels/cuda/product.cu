@@ -44,15 +44,28 @@ struct Place {
     std::uint32_t warp_row, warp_col, lane;
 };
 
+struct TileIndex {
+    std::uint64_t matrix, m, n;
+};
+
+/// Which tile a block computes. Blocks that run together form a compact rectangle of C (bands of kBand rows of tiles,
+/// column after column), so that what they read of A and B stays in the second-level cache.
+__device__ TileIndex tile_of(std::uint64_t index, std::uint64_t tiles_m, std::uint64_t tiles_n) {
+    constexpr std::uint64_t kBand = 12;
+    const std::uint64_t in_matrix = index % (tiles_m * tiles_n), band = in_matrix / (kBand * tiles_n);
+    const std::uint64_t rows = smaller<std::uint64_t>(kBand, tiles_m - band * kBand);
+    const std::uint64_t in_band = in_matrix - band * kBand * tiles_n;
+    return TileIndex{index / (tiles_m * tiles_n), band * kBand + in_band % rows, in_band / rows};
+}
+
 template <class T>
 __device__ Place place_of(const Product& p) {
-    const std::uint64_t tile = blockIdx.x;
     const std::uint32_t warp = threadIdx.x / 32;
+    const TileIndex tile = tile_of(blockIdx.x, p.tiles_m, p.tiles_n);
     Place place;
-    place.matrix = tile / (p.tiles_m * p.tiles_n);
-    // Down the columns of tiles first: blocks that run together share the columns of B.
-    place.row = tile % p.tiles_m * T::kM;
-    place.col = tile / p.tiles_m % p.tiles_n * T::kN;
+    place.matrix = tile.matrix;
+    place.row = tile.m * T::kM;
+    place.col = tile.n * T::kN;
     place.warp_row = warp / T::kWarpsN * T::kWarpM;
     place.warp_col = warp % T::kWarpsN * T::kWarpN;
     place.lane = threadIdx.x % 32;

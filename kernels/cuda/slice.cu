@@ -37,6 +37,25 @@ __device__ Digits digits_of(float x, Factor factor) {
     return factor.finite ? slice_digits(S, x, factor.exponent) : Digits{};
 }
 
+/// Consecutive values from `k` on, zeros beyond K; in two loads where they are aligned.
+__device__ void load_values(const Operand& o, std::uint64_t vector, std::uint64_t k, float (&x)[8]) {
+    struct alignas(16) Four {
+        float value[4];
+    };
+    const float* const from = o.x + vector * o.k + k;
+    if (o.k % 4 == 0 && k + 8 <= o.k) {
+        RETRACE_UNROLL
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            const Four four = reinterpret_cast<const Four*>(from)[half];
+            RETRACE_UNROLL
+            for (std::uint32_t i = 0; i < 4; ++i) x[4 * half + i] = four.value[i];
+        }
+        return;
+    }
+    RETRACE_UNROLL
+    for (std::uint32_t i = 0; i < 8; ++i) x[i] = k + i < o.k ? from[i] : 0.0f;
+}
+
 /// Contiguous vectors: a warp takes one block of one vector, a lane eight consecutive values.
 template <std::uint32_t S>
 __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::uint64_t total) {
@@ -46,10 +65,10 @@ __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::ui
     const std::uint64_t block = index % o.blocks, vector = index / o.blocks;
     const std::uint64_t k = block * kBlockK + threadIdx.x % 32 * kEach;
     float x[kEach];
+    load_values(o, vector, k, x);
     std::uint32_t largest = 0;
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < kEach; ++i) {
-        x[i] = k + i < o.k ? o.x[vector * o.k + k + i] : 0.0f;
         const std::uint32_t magnitude = to_bits(x[i]) & 0x7fffffffu;
         largest = magnitude > largest ? magnitude : largest;
     }
