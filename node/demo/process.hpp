@@ -24,6 +24,7 @@ public:
     Process& operator=(Process&& other) noexcept;
     ~Process();
 
+    int pid() const noexcept { return pid_; }
     bool running();                    ///< Reaps it when it has ended.
     std::optional<int> exit_status();  ///< Once ended: exit code, or 128 + signal.
     void send(int signal);

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// A node as its users run it: a process of its own, on loopback, with a fresh data directory.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger/crypto/secp256k1.hpp"
+#include "ledger/types/address.hpp"
+#include "node/demo/process.hpp"
+
+namespace retrace::bench {
+
+inline constexpr std::uint64_t kChainId = 7299;
+
+/// A folder that goes with its object.
+class Folder {
+public:
+    Folder();
+    ~Folder();
+    Folder(const Folder&) = delete;
+    const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    std::filesystem::path path_;
+};
+
+class BenchNode {
+public:
+    /// Starts `retrace node` and waits until it answers. Throws std::runtime_error when it does not.
+    BenchNode(const std::filesystem::path& folder, const std::vector<std::string>& arguments);
+
+    std::uint16_t port() const noexcept { return port_; }
+    double seconds_to_answer() const noexcept { return seconds_to_answer_; }
+    double resident_mib() const;  ///< Memory that it holds now.
+    double cpu_seconds() const;   ///< Time that its threads have run, so far.
+
+private:
+    std::filesystem::path folder_;
+    std::optional<node::Process> process_;
+    std::uint16_t port_ = 0;
+    double seconds_to_answer_ = 0;
+};
+
+/// Secret keys 1, 2, 3, …: the same accounts in every run.
+std::vector<ledger::SecretKey> make_keys(std::size_t count);
+/// Accounts without keys, spread over the whole space.
+ledger::Address plain_account(std::uint64_t number);
+/// A genesis that gives each of the accounts a million coins; its file name.
+std::filesystem::path write_genesis(const std::filesystem::path& folder,
+                                    const std::vector<ledger::Address>& accounts);
+
+}  // namespace retrace::bench

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// `bench_ledger [transfers] [reads] [accounts] [idle] [--json] [--seconds N] [--rate N]`: the node and the
+// ledger as their users meet them: a real process, loopback sockets, blocks synced to disk. Everything by
+// default.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "tests/bench/ledger/measurements.hpp"
+
+namespace retrace::bench {
+
+double percentile(std::vector<double> samples, double share) {
+    if (samples.empty()) return 0;
+    const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(samples.size() - 1));
+    std::nth_element(samples.begin(), samples.begin() + at, samples.end());
+    return samples[static_cast<std::size_t>(at)];
+}
+
+}  // namespace retrace::bench
+
+int main(int argc, char** argv) {
+    using namespace retrace::bench;
+    const std::map<std::string, std::function<std::vector<Row>(const Options&)>> measurements{
+        {"transfers", measure_transfers},
+        {"reads", measure_reads},
+        {"accounts", measure_accounts},
+        {"idle", measure_idle}};
+    Options options;
+    std::vector<std::string> names;
+    for (int i = 1; i < argc; ++i) {
+        const std::string argument = argv[i];
+        const double number = i + 1 < argc ? std::atof(argv[i + 1]) : -1;
+        if (argument == "--json") {
+            options.json = true;
+        } else if (argument == "--seconds" && number >= 1 && number <= 3600) {
+            options.seconds = number;
+            ++i;
+        } else if (argument == "--rate" && number >= 0 && number <= 100'000) {
+            options.rate = number;
+            ++i;
+        } else if (measurements.contains(argument)) {
+            names.push_back(argument);
+        } else {
+            std::fputs(
+                "usage: bench_ledger [transfers] [reads] [accounts] [idle] [--json] [--seconds N] [--rate "
+                "N]\n",
+                stderr);
+            return 2;
+        }
+    }
+    if (names.empty()) names = {"idle", "reads", "accounts", "transfers"};
+    std::vector<Row> rows;
+    try {
+        for (const std::string& name : names) {
+            for (Row& row : measurements.at(name)(options)) rows.push_back(std::move(row));
+        }
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "bench_ledger: %s\n", e.what());
+        return 1;
+    }
+    report(std::to_string(std::thread::hardware_concurrency()) + " cores, node and load together", rows,
+           options.json);
+    return 0;
+}
