@@ -13,13 +13,18 @@ namespace {
 
 void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
-    if (run.state == market::RunState::assigned) leave_run(fx, task, index, true);
+    // The deadline may have moved since this was written.
+    if (run.state == market::RunState::assigned && fx.height > run.deadline) leave_run(fx, task, index, true);
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::uint64_t state) {
-    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
-    if (run.state == market::RunState::running && run.next_state == state)
-        lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
+    auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    if (run.state != market::RunState::running || run.next_state != state || fx.height <= run.deadline) return;
+    if (run.next_state - run.clear < kUnclearMax) return lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
+    // 13.8.5 refused the commitment: the solver waits for others.
+    run.deadline = fx.height + fx.params.checkpoint_blocks;
+    store(fx.state, keys::run(task, index), run);
+    schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, task, index, state});
 }
 
 void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::uint64_t state) {
@@ -47,6 +52,7 @@ void handle(Effects& fx, const DueItem& item) {
         case DueKind::dispute_clock: return dispute_clock(fx, item.id, item.index);
         case DueKind::deliver_deadline: return deliver_deadline(fx, item.id);
         case DueKind::report_deadline: return report_deadline(fx, item.id);
+        case DueKind::wake: return wake_after(fx, item.id, item.index);
     }
 }
 

@@ -52,8 +52,9 @@ enum class DueKind : std::uint8_t {
     dispute_clock = 9,        ///< dispute, -, turn's height
     deliver_deadline = 10,    ///< task
     report_deadline = 11,     ///< report
+    wake = 12,                ///< task, -, first state
 };
-constexpr DueKind last_of(DueKind) { return DueKind::report_deadline; }
+constexpr DueKind last_of(DueKind) { return DueKind::wake; }
 
 struct DueItem {
     DueKind kind{};

@@ -136,6 +136,10 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
         const auto report = must_load<market::Report>(view, keys::report(id));
         if (report.state == market::ReportState::open) sums.audits += report.fee;
     }
+    for (std::uint64_t id = 1; id <= views::retention_count(view); ++id) {
+        const auto offer = must_load<market::Retention>(view, keys::retention(id));
+        if (offer.state == market::RetentionState::open) sums.audits += offer.fee;
+    }
     U256 staked;
     for (const Address& party : parties) {
         const market::Stake stake = views::stake(view, party);

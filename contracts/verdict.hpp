@@ -33,7 +33,6 @@ enum class Verdict : std::uint16_t {
     count_mismatch = 126,
     bad_kind = 127,
     bad_move = 128,
-    root_zero = 129,
 
     unknown_task = 201,
     wrong_task_state = 202,
@@ -91,6 +90,9 @@ enum class Verdict : std::uint16_t {
     nothing_to_report = 254,
     not_seeded = 255,
     replay_too_long = 256,
+    rounds_used_up = 257,
+    already_running = 258,
+    not_more_replicas = 259,
 
     // 260 + verifier::MoveError
     move_not_your_turn = 261,
@@ -104,6 +106,9 @@ enum class Verdict : std::uint16_t {
     move_missing_input = 269,
     move_too_large = 270,
     move_wrong_leaf = 271,
+
+    already_requested = 272,
+    not_keeper = 273,
 
     out_of_gas = 301,
 };

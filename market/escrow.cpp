@@ -16,4 +16,17 @@ Split split(const U256& amount, std::uint64_t share_bp) {
     return {share, amount - share};
 }
 
+Conviction conviction(const U256& lock, const Params& params) {
+    const Split parts = split(lock, params.challenger_share_bp);
+    const U256 spare = ledger::mul_div(parts.burned, params.safety_bp - kBasisPoints, params.safety_bp);
+    return {parts.share, ledger::min(params.audit_fee, spare)};
+}
+
+Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas) {
+    const U256 units = U256(spec.segments() - first) * U256(replicas);
+    // No overflow: postTask has seen that the whole escrow is a number, and five times that is below 2^256 (the
+    // ceiling and the fee are below 2^128, the units below 2^23).
+    return {spec.price_ceiling * units, params.audit_fee * U256(spec.auditors) * units};
+}
+
 }  // namespace retrace::market

@@ -23,4 +23,14 @@ struct Split {
 };
 Split split(const U256& amount, std::uint64_t share_bp);
 
+/// Of a convicted solver's lock. `costs` are what one audit is worth, but never so much that less is burned than
+/// honesty needs: (1-a) · S - costs ≥ (1-a) · S / safety, so accusing oneself stays a loss (SPEC 5.2 and 6.3).
+struct Conviction {
+    U256 share, costs;
+};
+Conviction conviction(const U256& lock, const Params& params);
+
+/// What another `replicas` of a task need when they run the segments from `first` on.
+Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas);
+
 }  // namespace retrace::market

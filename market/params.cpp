@@ -36,7 +36,7 @@ Status<> check(const Params& p) {
         return error("contract parameters: the safety factor is not between 1 and 100");
     if (p.audit_bond > p.min_verifier_stake)
         return error("contract parameters: the audit bond is over the least stake of a verifier");
-    if (p.rounds == 0 || p.rounds > 64 || p.redraws > 16 || p.reports > 64)
+    if (p.rounds == 0 || p.rounds > 64 || p.redraws > 16 || p.reports == 0 || p.reports > 64)
         return error("contract parameters: a count is out of range");
     return Unit{};
 }

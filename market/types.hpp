@@ -4,21 +4,11 @@
 #pragma once
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <tuple>
-#include <vector>
 
-#include "ledger/types/address.hpp"
-#include "ledger/types/u256.hpp"
 #include "market/life_cycle.hpp"
+#include "market/parties.hpp"
 
 namespace retrace::market {
-
-using ledger::Address;
-using ledger::U256;
-/// Of a record's fields, as the ABI shows them; in the order of `tie`.
-using Names = std::vector<std::string_view>;
 
 inline constexpr std::uint64_t kStepsMax = std::uint64_t{1} << 40;
 inline constexpr std::uint64_t kSegmentsMax = 1'000'000;
@@ -88,17 +78,18 @@ struct Task {
     std::vector<Address> bidders;        ///< Of the current auction, in order of commitment.
     std::vector<Address> excluded;       ///< Declined or forfeited before; may not bid again.
     std::uint64_t deliver_end = 0;
+    std::uint8_t wanted = 0;             ///< Replicas that the open auction looks for; 0: bids are not taken.
 
     bool operator==(const Task&) const = default;
     static auto tie(auto& t) {
         return std::tie(t.id, t.requester, t.state, t.posted_height, t.round, t.bid_end, t.reveal_end, t.escrow,
                         t.audit_budget, t.first_state, t.resume_root, t.runs, t.active, t.bidders, t.excluded,
-                        t.deliver_end);
+                        t.deliver_end, t.wanted);
     }
     static Names names() {
         return {"id", "requester", "state", "postedHeight", "round", "bidEnd", "revealEnd", "escrow",
                 "auditBudget", "firstState", "resumeRoot", "runs", "active", "bidders", "excluded",
-                "deliverEnd"};
+                "deliverEnd", "wanted"};
     }
 };
 
@@ -134,15 +125,20 @@ struct Run {
     std::vector<std::uint64_t> retained; ///< Verified states that an auditor keeps, above `paid`, ascending.
     std::uint32_t open_disputes = 0;
     U256 earned;
+    Hash32 first_root;                   ///< Agreed root of state first_state; zero while that is 0.
+    std::uint64_t unpaid_below = 0;      ///< States up to it were committed by others when this replica joined:
+                                         ///< segments below it are not paid.
+    std::uint32_t reports = 0;           ///< Tiles of its first state that nobody served.
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
                         r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained,
-                        r.open_disputes, r.earned);
+                        r.open_disputes, r.earned, r.first_root, r.unpaid_below, r.reports);
     }
     static Names names() {
         return {"task", "index", "solver", "state", "price", "assignedHeight", "finishHeight", "locked",
-                "firstState", "nextState", "deadline", "clear", "paid", "retained", "openDisputes", "earned"};
+                "firstState", "nextState", "deadline", "clear", "paid", "retained", "openDisputes", "earned",
+                "firstRoot", "unpaidBelow", "reports"};
     }
 };
 
@@ -278,25 +274,26 @@ struct Dispute {
     std::uint8_t ending = 0;             ///< verifier::Ending
     std::uint32_t rounds = 0;
     std::uint64_t evidence_bytes = 0;
+    std::uint32_t reports = 0;           ///< Tiles that the challenger reported as not served.
     bool operator==(const Dispute&) const = default;
     static auto tie(auto& d) {
         return std::tie(d.id, d.kind, d.state, d.task, d.run, d.segment, d.solver, d.challenger, d.audit,
                         d.claimed_root, d.bond, d.solver_clock, d.challenger_clock, d.turn_height, d.deadline,
-                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes);
+                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes, d.reports);
     }
     static Names names() {
         return {"id", "kind", "state", "task", "run", "segment", "solver", "challenger", "audit",
                 "claimedRoot", "bond", "solverClock", "challengerClock", "turnHeight", "deadline", "mover",
-                "openedHeight", "ending", "rounds", "evidenceBytes"};
+                "openedHeight", "ending", "rounds", "evidenceBytes", "reports"};
     }
 };
 
-enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
-constexpr ReportKind last_of(ReportKind) { return ReportKind::model; }
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4, kept = 5 };
+constexpr ReportKind last_of(ReportKind) { return ReportKind::kept; }
 enum class ReportState : std::uint8_t { open = 1, answered = 2, failed = 3 };
 constexpr ReportState last_of(ReportState) { return ReportState::failed; }
 
-/// "This tile is not served."
+/// "This tile is not served." Kind `kept` is said to the keepers of a state, every other to the run's solver.
 struct Report {
     std::uint64_t id = 0;
     ReportKind kind{};
@@ -320,59 +317,23 @@ struct Report {
     }
 };
 
-struct Stake {
-    U256 bonded;                         ///< Includes what is locked.
-    U256 locked;
-    U256 unbonding;
-    std::uint64_t unbond_height = 0;     ///< When `unbonding` may leave.
-    bool operator==(const Stake&) const = default;
-    static auto tie(auto& s) { return std::tie(s.bonded, s.locked, s.unbonding, s.unbond_height); }
-    static Names names() { return {"bonded", "locked", "unbonding", "unbondHeight"}; }
-    U256 available() const { return bonded - locked; }
-};
+enum class RetentionState : std::uint8_t { open = 1, kept = 2, withdrawn = 3 };
+constexpr RetentionState last_of(RetentionState) { return RetentionState::withdrawn; }
 
-/// What a solver did on this chain; bids are scored with it.
-struct Reputation {
-    std::uint32_t settled = 0;           ///< Tasks finished.
-    std::uint32_t faults = 0;            ///< Convictions.
-    std::uint32_t silences = 0;          ///< Missed deadlines.
-    std::uint64_t segments = 0;          ///< Segments paid.
-    bool operator==(const Reputation&) const = default;
-    static auto tie(auto& r) { return std::tie(r.settled, r.faults, r.silences, r.segments); }
-    static Names names() { return {"settled", "faults", "silences", "segments"}; }
-};
-
-struct SolverInfo {
-    std::string endpoint;                ///< Where artifacts are served.
-    std::uint8_t hardware_class = 0;
-    std::uint64_t height = 0;            ///< Of the registration.
-    std::uint64_t capability = 0;        ///< Proved work for each block; 0: not measured.
-    Reputation reputation;
-    bool operator==(const SolverInfo&) const = default;
-    static auto tie(auto& s) { return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation); }
-    static Names names() { return {"endpoint", "hardwareClass", "height", "capability", "reputation"}; }
-};
-
-/// A verifier is a member of the beacon as long as it reveals.
-struct VerifierInfo {
-    std::string endpoint;
-    bool member = false;                 ///< Drawn and counted only while true.
-    bool retiring = false;               ///< Leaves when its last reveal is mixed.
-    Hash32 head;                         ///< Of its hash chain: the newest reveal, or what was registered.
-    Hash32 pending_head;                 ///< Of a new chain that counts from the next epoch; zero: none.
-    std::uint64_t joined_epoch = 0;      ///< Reveals are due in epochs after this one.
-    std::uint64_t revealed_epoch = 0;    ///< The newest epoch it revealed in.
-    std::uint64_t audits = 0;            ///< Audits that were paid,
-    std::uint64_t missed = 0;            ///< and seats or reveals that it missed.
-    bool operator==(const VerifierInfo&) const = default;
-    static auto tie(auto& v) {
-        return std::tie(v.endpoint, v.member, v.retiring, v.head, v.pending_head, v.joined_epoch, v.revealed_epoch,
-                        v.audits, v.missed);
+/// A solver's offer: who keeps this state gets the fee.
+struct Retention {
+    std::uint64_t id = 0;
+    RetentionState state{};
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Address solver, keeper;              ///< The keeper is zero until somebody attests.
+    U256 fee;
+    bool operator==(const Retention&) const = default;
+    static auto tie(auto& r) {
+        return std::tie(r.id, r.state, r.task, r.run, r.index, r.solver, r.keeper, r.fee);
     }
-    static Names names() {
-        return {"endpoint", "member", "retiring", "head", "pendingHead", "joinedEpoch", "revealedEpoch",
-                "audits", "missed"};
-    }
+    static Names names() { return {"id", "state", "task", "run", "index", "solver", "keeper", "fee"}; }
 };
 
 }  // namespace retrace::market

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "node/extensions.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
+#include <thread>
 
 #include "contracts/views/views.hpp"
+#include "node/artifacts/janitor.hpp"
 #include "node/artifacts/route.hpp"
 
 namespace retrace::node {
@@ -19,7 +23,9 @@ public:
     ArtifactExtension(std::unique_ptr<Store> store, const ledger::Chain& chain)
         : store_(std::move(store)),
           chain_(chain),
-          server_(*store_, [this](const Hash32& root) { return wanted(root); }) {}
+          janitor_(*store_, kAfterlifeBlocks),
+          server_(*store_, [this](const Hash32& root) { return wanted(root); }),
+          tidying_([this](const std::stop_token& stop) { tidy(stop); }) {}
 
     ArtifactServer& server() noexcept { return server_; }
 
@@ -28,24 +34,43 @@ private:
         const std::lock_guard lock(mutex_);
         if (const std::uint64_t height = chain_.height(); height != height_ || roots_.empty()) {
             height_ = height;
-            roots_.clear();
-            const auto state = chain_.view();
-            for (const std::uint64_t id : views::active_tasks(*state)) {
-                const auto spec = views::spec(*state, id);
-                if (!spec) continue;
-                roots_.insert({spec->program_root, spec->init_root, spec->initial_state_root});
-                roots_.insert(spec->data_roots.begin(), spec->data_roots.end());
-            }
+            roots_ = named_roots();
         }
         return !root.is_zero() && roots_.contains(root);
     }
 
+    std::set<Hash32> named_roots() const {
+        std::set<Hash32> roots;
+        const auto state = chain_.view();
+        for (const std::uint64_t id : views::active_tasks(*state)) {
+            const auto spec = views::spec(*state, id);
+            if (!spec) continue;
+            roots.insert({spec->program_root, spec->init_root, spec->initial_state_root});
+            roots.insert(spec->data_roots.begin(), spec->data_roots.end());
+        }
+        return roots;
+    }
+
+    /// What settled tasks needed leaves the disk some time later.
+    void tidy(const std::stop_token& stop) {
+        std::mutex mutex;
+        std::condition_variable_any wake;
+        std::unique_lock lock(mutex);
+        while (!wake.wait_for(lock, stop, kTidyEvery, [] { return false; }) && !stop.stop_requested())
+            janitor_.sweep(chain_.height(), named_roots());
+    }
+
+    static constexpr std::uint64_t kAfterlifeBlocks = 5'000;
+    static constexpr std::chrono::seconds kTidyEvery{60};
+
     std::unique_ptr<Store> store_;
     const ledger::Chain& chain_;
+    Janitor janitor_;
     std::mutex mutex_;
     std::uint64_t height_ = 0;
     std::set<Hash32> roots_;
     ArtifactServer server_;
+    std::jthread tidying_;  ///< Last: it stops before what it uses is gone.
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "contracts/addresses.hpp"
 #include "node/data_dir.hpp"
 
 namespace retrace::node {
@@ -32,6 +33,11 @@ Status<> parse_alloc(const json::value& v, ledger::Genesis& genesis) {
         const std::string text(name.data(), name.size());
         const auto address = ledger::parse_address(text);
         if (!address) return error("genesis: alloc has a key that is no address: " + text);
+        for (const contracts::Contract contract : contracts::kContracts) {
+            if (*address != contracts::address_of(contract)) continue;
+            return error("genesis: alloc." + text + " is the address of the native contract " +
+                         std::string(contracts::interface_name(contract)) + ", which holds only what is paid into it");
+        }
         const json::object* fields = entry.if_object();
         const json::value* balance = fields != nullptr ? fields->if_contains("balance") : nullptr;
         if (balance == nullptr || fields->size() != 1) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -59,6 +60,10 @@ struct RunView {
     std::vector<std::uint64_t> open_roots;       ///< States that openRoots asks for, ascending.
     std::vector<ReportView> reports;             ///< Unanswered.
     std::uint64_t keep_from = 0;                 ///< States below it are asked for no more.
+    /// The run that made the first state, while its keepers may be told that they do not serve it.
+    std::optional<std::uint32_t> may_report_kept;
+    /// An opened state that nobody keeps, and whose keeping would let the chain pay for much work.
+    std::optional<std::uint64_t> unkept;
 };
 
 struct SolverView {
@@ -117,7 +122,21 @@ struct AnswerReport {
     std::uint64_t report = 0;
     Bytes answer;  ///< An encoded TileAnswer (solver/artifacts/availability.hpp), or a program record.
 };
+/// The first state of a run is not served by those who were paid for keeping it.
+struct ReportKept {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;     ///< That made the state.
+    std::uint64_t index = 0;
+    std::uint32_t tensor = 0;
+    std::uint64_t tile = 0;
+};
+/// Offers a verifier the fee for keeping an opened state.
+struct RequestRetention {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment,
-                                RevealSegment, OpenRoots, AnswerReport>;
+                                RevealSegment, OpenRoots, AnswerReport, ReportKept, RequestRetention>;
 
 }  // namespace retrace::solver

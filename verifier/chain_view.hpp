@@ -22,8 +22,6 @@ struct AuditView {
     bool may_commit = false;
     bool may_reveal = false;
     bool may_report = false;  ///< A report about this segment's start would be taken.
-    bool may_challenge_initial =
-        false;                   ///< The segment is the first, its start seeded and still to be challenged.
     Hash32 commitment;           ///< This verifier's; zero before.
     std::vector<Hash32> others;  ///< Commitments of other seats (of use to a copier only).
 };
@@ -38,6 +36,7 @@ struct DisputeView {
     Hash32 first_root;              ///< with its root; zero for state 0.
     Side side{};
     Game game;
+    bool may_report = false;        ///< A report about the start of the segment would be taken.
 };
 
 /// An end state that this verifier found right and may be asked to keep.
@@ -46,6 +45,39 @@ struct KeepView {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     bool may_attest = false;
+};
+
+/// The opened state 0 of a run with a seeded initialiser, which this party checks and may still challenge.
+struct InitialView {
+    solver::TaskTerms terms;
+    std::uint32_t run = 0;
+    Hash32 root;
+};
+
+/// A segment with both ends open whose challenge window this party may still use, drawn or not.
+struct WatchView {
+    solver::TaskTerms terms;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 start_root, end_root;
+};
+
+/// A solver pays for keeping this opened state.
+struct OfferView {
+    solver::TaskTerms terms;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    Hash32 root;
+};
+
+/// A successor says that a state which this party keeps is not served.
+struct KeptReportView {
+    std::uint64_t id = 0;
+    solver::TaskTerms terms;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::uint32_t tensor = 0;
+    std::uint64_t tile = 0;
 };
 
 struct BeaconView {
@@ -59,6 +91,10 @@ struct VerifierView {
     std::vector<DisputeView> disputes;
     std::vector<KeepView> keep;  ///< What is in none of audits, disputes and keep may be deleted.
     BeaconView beacon;
+    std::vector<InitialView> initials;
+    std::vector<WatchView> watch;
+    std::vector<OfferView> offers;
+    std::vector<KeptReportView> reports;
 };
 
 struct CommitVerdict {
@@ -91,12 +127,23 @@ struct ChallengeInitial {
     std::uint32_t run = 0;
     Hash32 root;  ///< What this verifier computed.
 };
+/// The end of a segment that was not drawn for this party is not what its start leads to.
+struct ChallengeSegment {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    Hash32 root;  ///< What this verifier computed.
+};
+struct AnswerReport {
+    std::uint64_t report = 0;
+    Bytes answer;  ///< An encoded solver::TileAnswer.
+};
 /// The next move of a dispute, encoded.
 struct PlayMove {
     std::uint64_t dispute = 0;
     Bytes move;
 };
 using VerifierMove = std::variant<CommitVerdict, RevealVerdict, AttestRetention, ReportUnavailable,
-                                  RevealBeacon, ChallengeInitial, PlayMove>;
+                                  RevealBeacon, ChallengeInitial, PlayMove, ChallengeSegment, AnswerReport>;
 
 }  // namespace retrace::verifier

@@ -52,6 +52,7 @@ interface IAudits {
     ) external;
     function revealVerdict(uint64 audit, bytes32 root, bytes32 salt) external;
     function attestRetention(uint64 task, uint32 run, uint64 index) external;
+    function requestRetention(uint64 task, uint32 run, uint64 index) external payable;
     function reportUnavailable(
         uint8 kind,
         uint64 task,
@@ -63,6 +64,9 @@ interface IAudits {
     function answerUnavailable(uint64 report, bytes calldata proof) external;
     function auditOf(uint64 audit) external view returns (Audit memory);
     function reportOf(uint64 report) external view returns (Report memory);
+    function retentionOf(uint64 retention) external view returns (
+        (uint64,uint8,uint64,uint32,uint64,address,address,uint256) memory
+    );
     event AuditorsDrawn(
         uint64 indexed audit,
         uint64 indexed task,
@@ -105,5 +109,17 @@ interface IAudits {
         uint64 deadline
     );
     event ReportClosed(uint64 indexed report, uint64 indexed task, bool answered);
+    event RetentionRequested(
+        uint64 indexed retention,
+        uint64 indexed task,
+        uint32 run,
+        uint64 index,
+        uint256 fee
+    );
+    event RetentionClosed(
+        uint64 indexed retention,
+        uint64 indexed task,
+        address keeper
+    );
     error Refused(uint16 code, string slug);
 }

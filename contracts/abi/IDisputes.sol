@@ -24,6 +24,7 @@ interface IDisputes {
         uint8 ending;
         uint32 rounds;
         uint64 evidenceBytes;
+        uint32 reports;
     }
     function challengeSegment(uint64 task, uint32 run, uint64 segment, bytes32 root) external payable;
     function challengeInitial(uint64 task, uint32 run, bytes32 root) external payable;

@@ -79,6 +79,7 @@ interface IMarket {
         address[] bidders;
         address[] excluded;
         uint64 deliverEnd;
+        uint8 wanted;
     }
     struct Bid {
         bytes32 commitment;
@@ -105,6 +106,9 @@ interface IMarket {
         uint64[] retained;
         uint32 openDisputes;
         uint256 earned;
+        bytes32 firstRoot;
+        uint64 unpaidBelow;
+        uint32 reports;
     }
     struct Checkpoint {
         bytes32 commitment;
@@ -146,6 +150,7 @@ interface IMarket {
         bytes32[] calldata roots
     ) external;
     function acceptModel(uint64 task) external;
+    function raiseReplicas(uint64 task, uint8 replicas) external payable;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
     function specOf(uint64 task) external view returns (TaskSpec memory);
@@ -228,6 +233,12 @@ interface IMarket {
         uint64 indexed task,
         address indexed requester,
         uint256 amount
+    );
+    event ReplicasWanted(
+        uint64 indexed task,
+        uint8 wanted,
+        uint64 bidEnd,
+        uint64 revealEnd
     );
     error Refused(uint16 code, string slug);
 }

@@ -32,6 +32,8 @@ interface IStaking {
         uint64 revealedEpoch;
         uint64 audits;
         uint64 missed;
+        uint256 weight;
+        uint256 nextWeight;
     }
     struct Beacon {
         uint64 epoch;

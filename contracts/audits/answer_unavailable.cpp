@@ -25,6 +25,17 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
     return solver::verify_state_tile(*answer, spec.program_root, state.root, report.tensor, report.tile).has_value();
 }
 
+/// Whether the report asks the sender.
+Verdict admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
+    if (report.kind != ReportKind::kept) {
+        const auto run = must_load<market::Run>(view, keys::run(report.task, report.run));
+        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;
+    }
+    const auto kept = must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index));
+    const bool keeps = std::find(kept.keepers.begin(), kept.keepers.end(), context.sender) != kept.keepers.end();
+    return keeps ? Verdict::ok : Verdict::not_keeper;
+}
+
 }  // namespace
 
 Verdict check(const AnswerUnavailable& call) {
@@ -36,8 +47,8 @@ Verdict admit(const AnswerUnavailable& call, const TxContext& context, const Sta
     const auto report = views::report(view, call.report);
     if (!report) return Verdict::unknown_report;                                                // 16.2.2
     if (report->state != market::ReportState::open) return Verdict::already_answered;           // 16.2.3
-    const auto run = must_load<market::Run>(view, keys::run(report->task, report->run));
-    if (run.solver != context.sender) return Verdict::not_solver;                               // 16.2.4
+    const Verdict asked = admit_asked(*report, context, view);
+    if (asked != Verdict::ok) return asked;                                                     // 16.2.4
     if (context.height > report->deadline) return Verdict::too_late;                            // 16.2.5
     const auto spec = must_load<TaskSpec>(view, keys::spec(report->task));
     const bool proved = report->kind == ReportKind::program ? proves_program(call, *report, spec)
@@ -45,6 +56,8 @@ Verdict admit(const AnswerUnavailable& call, const TxContext& context, const Sta
     return proved ? Verdict::ok : Verdict::wrong_answer;                                        // 16.2.6
 }
 
-void apply(const AnswerUnavailable& call, const TxContext&, Effects& fx) { close_report(fx, call.report, true); }
+void apply(const AnswerUnavailable& call, const TxContext& context, Effects& fx) {
+    close_report(fx, call.report, context.sender);
+}
 
 }  // namespace retrace::contracts

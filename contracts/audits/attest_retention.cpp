@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SPEC 14.9. Who verified a segment keeps its end for a successor, and is paid.
+// SPEC 14.9. Who verified a segment keeps its end for a successor and is paid; so is who takes a solver's offer.
+#include "contracts/audits/retentions.hpp"
 #include "contracts/audits/rules.hpp"
 #include "contracts/audits/seats.hpp"
 #include "contracts/market/runs.hpp"
@@ -8,40 +9,47 @@ namespace retrace::contracts {
 namespace {
 
 /// The newest audit of the segment that ends in state `index`.
-std::optional<market::Audit> audit_before(const StateView& view, std::uint64_t task, std::uint32_t run,
-                                          std::uint64_t index) {
-    const auto segment = views::segment(view, task, run, index - 1);
+std::optional<market::Audit> audit_before(const StateView& view, const AttestRetention& call) {
+    const auto segment = views::segment(view, call.task, call.run, call.index - 1);
     if (!segment || segment->state != market::SegmentState::verified) return std::nullopt;
     return views::audit(view, segment->audit);
 }
 
-}  // namespace
+const market::Seat* matched_seat(const market::Audit& audit, const Address& party) {
+    for (const market::Seat& seat : audit.seats)
+        if (seat.auditor == party && seat.state == market::SeatState::matched) return &seat;
+    return nullptr;
+}
 
-Verdict check(const AttestRetention& call) {
-    if (call.index == 0) return Verdict::wrong_index;                                       // 14.9.1
+Verdict admit_offer(const AttestRetention& call, const TxContext& context, const StateView& view) {
+    if (!open_retention(view, call.task, call.run, call.index)) return Verdict::not_matched;    // 14.9.6
+    const auto verifier = views::verifier(view, context.sender);
+    if (!verifier || !verifier->member) return Verdict::not_member;                             // 14.9.7
+    if (views::run(view, call.task, call.run)->solver == context.sender) return Verdict::own_run;   // 14.9.8
     return Verdict::ok;
 }
 
-Verdict admit(const AttestRetention& call, const TxContext& context, const StateView& view) {
-    if (!views::task(view, call.task)) return Verdict::unknown_task;                        // 14.9.2
-    if (!views::run(view, call.task, call.run)) return Verdict::unknown_run;                // 14.9.3
-    const auto audit = audit_before(view, call.task, call.run, call.index);
-    if (!audit) return Verdict::not_matched;                                                // 14.9.4
-    for (const market::Seat& seat : audit->seats)
-        if (seat.auditor == context.sender && seat.state == market::SeatState::matched)
-            return seat.paid ? Verdict::already_attested : Verdict::ok;                     // 14.9.5
-    return Verdict::not_matched;                                                            // 14.9.6
+void pay_verdict(const AttestRetention& call, const Address& keeper, Effects& fx) {
+    auto audit = audit_before(fx.state, call);
+    if (!audit) return;
+    for (market::Seat& seat : audit->seats)
+        if (seat.auditor == keeper && seat.state == market::SeatState::matched && !seat.paid) pay_seat(fx, *audit, seat);
+    store(fx.state, keys::audit(audit->id), *audit);
 }
 
-void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
-    auto audit = audit_before(fx.state, call.task, call.run, call.index).value();
-    for (market::Seat& seat : audit.seats)
-        if (seat.auditor == context.sender) pay_seat(fx, audit, seat);
-    store(fx.state, keys::audit(audit.id), audit);
-    auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(call.task, call.run, call.index));
-    checkpoint.keepers.push_back(context.sender);
-    store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
-    fx.emit(RetentionAttested{call.task, context.sender, call.run, call.index});
+void pay_offer(const AttestRetention& call, const Address& keeper, Effects& fx) {
+    auto offer = open_retention(fx.state, call.task, call.run, call.index);
+    if (!offer) return;
+    offer->state = market::RetentionState::kept;
+    offer->keeper = keeper;
+    store(fx.state, keys::retention(offer->id), *offer);
+    remove_from_list(fx.state, keys::open_retentions(call.task), offer->id);
+    pay(fx, Contract::audits, keeper, offer->fee);
+    fx.emit(RetentionClosed{offer->id, call.task, keeper});
+}
+
+/// The state counts as retained: what leads to it can be paid.
+void note_retained(const AttestRetention& call, Effects& fx) {
     auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
     const auto at = std::lower_bound(run.retained.begin(), run.retained.end(), call.index);
     const bool known = at != run.retained.end() && *at == call.index;
@@ -51,6 +59,36 @@ void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
     if (run.retained.size() > market::kOpenItemsMax) run.retained.erase(run.retained.begin());
     store(fx.state, keys::run(call.task, call.run), run);
     advance_payments(fx, call.task, call.run);
+}
+
+}  // namespace
+
+Verdict check(const AttestRetention& call) {
+    if (call.index == 0) return Verdict::wrong_index;                                           // 14.9.1
+    return Verdict::ok;
+}
+
+Verdict admit(const AttestRetention& call, const TxContext& context, const StateView& view) {
+    if (!views::task(view, call.task)) return Verdict::unknown_task;                            // 14.9.2
+    if (!views::run(view, call.task, call.run)) return Verdict::unknown_run;                    // 14.9.3
+    const auto checkpoint = views::checkpoint(view, call.task, call.run, call.index);
+    if (!checkpoint) return Verdict::not_committed;                                             // 14.9.4
+    const auto& keepers = checkpoint->keepers;
+    if (std::find(keepers.begin(), keepers.end(), context.sender) != keepers.end())
+        return Verdict::already_attested;                                                       // 14.9.5
+    const auto audit = audit_before(view, call);
+    if (audit && matched_seat(*audit, context.sender)) return Verdict::ok;
+    return admit_offer(call, context, view);
+}
+
+void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
+    pay_verdict(call, context.sender, fx);
+    pay_offer(call, context.sender, fx);
+    auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(call.task, call.run, call.index));
+    checkpoint.keepers.push_back(context.sender);
+    store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
+    fx.emit(RetentionAttested{call.task, context.sender, call.run, call.index});
+    note_retained(call, fx);
 }
 
 }  // namespace retrace::contracts

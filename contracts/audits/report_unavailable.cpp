@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// SPEC 16.1. Whoever needs a tile that the solver does not serve makes it answer on the ledger.
+// SPEC 16.1. Whoever needs a tile that is not served makes who has it answer on the ledger.
 #include "contracts/audits/reports.hpp"
 #include "contracts/audits/rules.hpp"
 #include "contracts/audits/seats.hpp"
+#include "contracts/disputes/cases.hpp"
+#include "contracts/market/own_run.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -11,12 +13,18 @@ using market::ReportKind;
 
 constexpr std::size_t kTaskReportsMax = 64;
 
-/// The open audit of this run in which the party owes a verdict: of the segment that starts at `state`, or of any.
-std::optional<market::Audit> owed_audit(const StateView& view, const market::Run& run, const Address& party,
-                                        std::optional<std::uint64_t> state) {
+ReportKind kind_of(const ReportUnavailable& call) { return static_cast<ReportKind>(call.kind); }
+
+/// Of a state: the segment that starts there is what the reporter is busy with; program and data concern any.
+bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
+    return kind_of(call) != ReportKind::state || call.index == segment;
+}
+
+/// The open audit of this run in which the party owes a verdict.
+std::optional<market::Audit> owed_audit(const StateView& view, const ReportUnavailable& call, const Address& party) {
     for (const std::uint64_t id : views::open_audits(view, party)) {
         const auto audit = must_load<market::Audit>(view, keys::audit(id));
-        if (audit.task != run.task || audit.run != run.index || (state && audit.segment != *state)) continue;
+        if (audit.task != call.task || audit.run != call.run || !concerns(call, audit.segment)) continue;
         if (audit.phase != market::AuditPhase::collecting) continue;
         for (const market::Seat& seat : audit.seats)
             if (seat.auditor == party && seat.state == market::SeatState::drawn) return audit;
@@ -24,8 +32,13 @@ std::optional<market::Audit> owed_audit(const StateView& view, const market::Run
     return std::nullopt;
 }
 
-std::optional<std::uint64_t> start_of(const ReportUnavailable& call) {
-    if (static_cast<ReportKind>(call.kind) == ReportKind::state) return call.index;
+/// The open dispute about this run in which the party is the challenger.
+std::optional<market::Dispute> own_dispute(const StateView& view, const ReportUnavailable& call, const Address& party) {
+    for (const std::uint64_t id : views::open_disputes(view, party)) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (dispute.task != call.task || dispute.run != call.run || dispute.challenger != party) continue;
+        if (concerns(call, dispute.segment)) return dispute;
+    }
     return std::nullopt;
 }
 
@@ -40,17 +53,52 @@ Verdict admit_model(const ReportUnavailable& call, const TxContext& context, con
     return Verdict::ok;
 }
 
-Verdict admit_auditor(const ReportUnavailable& call, const TxContext& context, const StateView& view,
+/// The state that the sender's run of the task starts from, said to its keepers.
+Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
+    const auto own = run_of_solver(view, call.task, context.sender);
+    if (!own) return Verdict::not_solver;                                                           // 16.1.14
+    const bool starting = (own->state == market::RunState::assigned || own->state == market::RunState::running) &&
+                          own->next_state == own->first_state;
+    if (!starting) return Verdict::wrong_run_state;                                                 // 16.1.15
+    const auto kept = views::checkpoint(view, call.task, call.run, call.index);
+    if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
+        kept->keepers.empty())
+        return Verdict::nothing_to_report;                                                          // 16.1.16
+    return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;            // 16.1.12
+}
+
+Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
                       const market::Run& run, const TaskSpec& spec) {
     if (run.state != market::RunState::running) return Verdict::wrong_run_state;                    // 16.1.9
-    if (static_cast<ReportKind>(call.kind) == ReportKind::data && call.index >= spec.data_roots.size())
+    if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
         return Verdict::nothing_to_report;                                                          // 16.1.10
-    const auto audit = owed_audit(view, run, context.sender, start_of(call));
-    if (!audit) return Verdict::not_auditor;                                                        // 16.1.11
-    for (const market::Seat& seat : audit->seats)
-        if (seat.auditor == context.sender && seat.reports >= context.params.reports)
-            return Verdict::too_many_open;                                                          // 16.1.12
-    return Verdict::ok;
+    if (const auto audit = owed_audit(view, call, context.sender)) {
+        for (const market::Seat& seat : audit->seats)
+            if (seat.auditor == context.sender && seat.reports >= context.params.reports)
+                return Verdict::too_many_open;                                                      // 16.1.12
+        return Verdict::ok;
+    }
+    const auto dispute = own_dispute(view, call, context.sender);
+    if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
+    return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
+}
+
+/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer.
+void wait_for_answer(const ReportUnavailable& call, const Address& reporter, Effects& fx) {
+    if (kind_of(call) == ReportKind::kept) {
+        auto own = run_of_solver(fx.state, call.task, reporter).value();
+        ++own.reports;
+        own.deadline += fx.params.answer_blocks;
+        store(fx.state, keys::run(own.task, own.index), own);
+        const bool assigned = own.state == market::RunState::assigned;
+        const DueKind kind = assigned ? DueKind::accept_deadline : DueKind::checkpoint_deadline;
+        return schedule(fx, own.deadline + 1, {kind, own.task, own.index, own.next_state});
+    }
+    auto audit = owed_audit(fx.state, call, reporter);
+    if (!audit) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id);
+    for (market::Seat& seat : audit->seats)
+        if (seat.auditor == reporter) ++seat.reports;
+    set_phase(fx, *audit, audit->phase, audit->deadline + fx.params.answer_blocks);
 }
 
 }  // namespace
@@ -67,15 +115,16 @@ Verdict admit(const ReportUnavailable& call, const TxContext& context, const Sta
     if (!run) return Verdict::unknown_run;                                                          // 16.1.3
     if (context.value != context.params.report_fee) return Verdict::wrong_value;                    // 16.1.4
     if (views::open_reports(view, call.task).size() >= kTaskReportsMax) return Verdict::too_many_open;
+    if (kind_of(call) == ReportKind::kept) return admit_kept(call, context, view);
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    return static_cast<ReportKind>(call.kind) == ReportKind::model ? admit_model(call, context, view, *run, spec)
-                                                                   : admit_auditor(call, context, view, *run, spec);
+    return kind_of(call) == ReportKind::model ? admit_model(call, context, view, *run, spec)
+                                              : admit_checker(call, context, view, *run, spec);
 }
 
 void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx) {
     market::Report report;
     report.id = next_id(fx.state, keys::report_count());
-    report.kind = static_cast<ReportKind>(call.kind);
+    report.kind = kind_of(call);
     report.state = market::ReportState::open;
     report.reporter = context.sender;
     report.task = call.task;
@@ -90,13 +139,7 @@ void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx)
     schedule(fx, report.deadline + 1, {DueKind::report_deadline, report.id, 0, 0});
     fx.emit(ReportOpened{report.id, report.task, call.kind, report.run, report.index, report.tensor, report.tile,
                          report.deadline});
-    if (report.kind == ReportKind::model) return;
-    // 16.1.13: the auditor's own deadline waits for the answer.
-    const auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
-    auto audit = owed_audit(fx.state, run, context.sender, start_of(call)).value();
-    for (market::Seat& seat : audit.seats)
-        if (seat.auditor == context.sender) ++seat.reports;
-    set_phase(fx, audit, audit.phase, audit.deadline + fx.params.answer_blocks);
+    if (report.kind != ReportKind::model) wait_for_answer(call, context.sender, fx);
 }
 
 }  // namespace retrace::contracts

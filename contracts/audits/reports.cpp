@@ -4,27 +4,41 @@
 #include "contracts/market/runs.hpp"
 
 namespace retrace::contracts {
+namespace {
+
+/// 16.3: who was paid for keeping a state and does not have it when a successor needs it.
+void penalise_keepers(Effects& fx, const market::Report& report) {
+    if (market::is_final(must_load<market::Task>(fx.state, keys::task(report.task)).state)) return;
+    const auto kept = must_load<market::Checkpoint>(fx.state, keys::checkpoint(report.task, report.run, report.index));
+    for (const Address& keeper : kept.keepers)
+        slash_available(fx, keeper, report.task, fx.params.audit_bond, SlashReason::not_kept);
+}
+
+}  // namespace
 
 void report_deadline(Effects& fx, std::uint64_t id) {
     const auto report = must_load<market::Report>(fx.state, keys::report(id));
     if (report.state != market::ReportState::open) return;
-    close_report(fx, id, false);
+    close_report(fx, id, std::nullopt);
+    if (report.kind == market::ReportKind::kept) return penalise_keepers(fx, report);
     lose_silent_run(fx, report.task, report.run, SlashReason::not_served);
 }
 
-void close_report(Effects& fx, std::uint64_t id, bool answered) {
+void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& answered_by) {
     auto report = must_load<market::Report>(fx.state, keys::report(id));
-    const auto run = must_load<market::Run>(fx.state, keys::run(report.task, report.run));
-    report.state = answered ? market::ReportState::answered : market::ReportState::failed;
+    report.state = answered_by ? market::ReportState::answered : market::ReportState::failed;
     store(fx.state, keys::report(id), report);
     remove_from_list(fx.state, keys::open_reports(report.task), id);
-    pay(fx, Contract::audits, answered ? run.solver : report.reporter, report.fee);
-    fx.emit(ReportClosed{id, report.task, answered});
+    pay(fx, Contract::audits, answered_by.value_or(report.reporter), report.fee);
+    fx.emit(ReportClosed{id, report.task, answered_by.has_value()});
 }
 
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    for (const std::uint64_t id : views::open_reports(fx.state, task))
-        if (must_load<market::Report>(fx.state, keys::report(id)).run == run) close_report(fx, id, false);
+    for (const std::uint64_t id : views::open_reports(fx.state, task)) {
+        const auto report = must_load<market::Report>(fx.state, keys::report(id));
+        // What is asked of keepers goes on without the run that made the state.
+        if (report.run == run && report.kind != market::ReportKind::kept) close_report(fx, id, std::nullopt);
+    }
 }
 
 }  // namespace retrace::contracts

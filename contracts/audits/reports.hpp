@@ -2,14 +2,16 @@
 // Reports of tiles that are not served. SPEC 16.
 #pragma once
 
+#include <optional>
+
 #include "contracts/effects.hpp"
 
 namespace retrace::contracts {
 
-/// The answer is late: the solver loses its run, the reporter gets its fee back.
+/// The answer is late: the solver loses its run (the keepers a bond each), the reporter gets its fee back.
 void report_deadline(Effects& fx, std::uint64_t report);
-/// Closes a report: the fee goes to the solver when it answered, else back.
-void close_report(Effects& fx, std::uint64_t report, bool answered);
+/// Closes a report: the fee goes to who answered, or back to the reporter.
+void close_report(Effects& fx, std::uint64_t report, const std::optional<Address>& answered_by);
 /// The run is over: its reports fail.
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
 

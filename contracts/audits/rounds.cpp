@@ -39,10 +39,24 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
     advance_payments(fx, audit.task, audit.run);
 }
 
+/// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
-    for (market::Seat& seat : audit.seats)
-        if (seat.state == SeatState::drawn) miss_seat(fx, audit, seat, SlashReason::verdict_missed);
-    go_on_without_silent(fx, audit);
+    bool all_starved = true;
+    for (market::Seat& seat : audit.seats) {
+        if (seat.state == SeatState::released || seat.state == SeatState::missed) continue;
+        const bool starved = seat.state == SeatState::drawn && seat.reports >= fx.params.reports;
+        all_starved = all_starved && starved;
+        if (seat.state != SeatState::drawn) continue;
+        if (starved) {
+            free_seat(fx, audit, seat);
+            seat.state = SeatState::released;
+        } else {
+            miss_seat(fx, audit, seat, SlashReason::verdict_missed);
+        }
+    }
+    if (!all_starved) return go_on_without_silent(fx, audit);
+    store(fx.state, keys::audit(audit.id), audit);
+    forfeit_unaudited_run(fx, audit.task, audit.run);
 }
 
 }  // namespace

@@ -26,6 +26,10 @@ Verdict check(const AttestRetention& call);
 Verdict admit(const AttestRetention& call, const TxContext& context, const StateView& view);
 void apply(const AttestRetention& call, const TxContext& context, Effects& fx);
 
+Verdict check(const RequestRetention& call);
+Verdict admit(const RequestRetention& call, const TxContext& context, const StateView& view);
+void apply(const RequestRetention& call, const TxContext& context, Effects& fx);
+
 Verdict check(const ReportUnavailable& call);
 Verdict admit(const ReportUnavailable& call, const TxContext& context, const StateView& view);
 void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx);

@@ -24,7 +24,7 @@ std::vector<market::Candidate> candidates(const Effects& fx, const market::Audit
         const market::Stake stake = views::stake(fx.state, party);
         if (stake.available() < fx.params.audit_bond) continue;
         if (views::open_audits(fx.state, party).size() >= market::kOpenItemsMax) continue;
-        out.push_back({party, stake.bonded});
+        out.push_back({party, info.weight});
     }
     return out;
 }
@@ -68,7 +68,7 @@ void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat, Slas
     const U256 penalty = reason == SlashReason::verdict_hidden
                              ? seat.bond
                              : market::split(seat.bond, fx.params.silence_penalty_bp).share;
-    slash_locked(fx, seat.auditor, audit.task, penalty, std::nullopt, reason);
+    slash_locked(fx, seat.auditor, audit.task, penalty, {}, reason);
     seat.bond -= penalty;
     seat.state = market::SeatState::missed;
     free_seat(fx, audit, seat);

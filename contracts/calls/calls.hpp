@@ -176,6 +176,18 @@ struct AcceptModel {
     std::uint64_t task = 0;
 };
 
+/// More solvers run the task from now on: `replicas` in all. msg.value is market::escrow_of_more for those that are
+/// missing, for the segments from views::joining_state on.
+struct RaiseReplicas {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "raiseReplicas";
+    static constexpr bool kPayable = true;
+    static Names names() { return {"task", "replicas"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.replicas); }
+    std::uint64_t task = 0;
+    std::uint8_t replicas = 0;
+};
+
 // --- audits ---
 
 /// Opens the start of a drawn segment.
@@ -226,6 +238,17 @@ struct AttestRetention {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "attestRetention";
     static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "index"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
+/// The solver offers msg.value (at least params.audit_fee) to the first verifier that keeps its opened state `index`.
+struct RequestRetention {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "requestRetention";
+    static constexpr bool kPayable = true;
     static Names names() { return {"task", "run", "index"}; }
     static auto tie(auto& c) { return std::tie(c.task, c.run, c.index); }
     std::uint64_t task = 0;
@@ -296,8 +319,8 @@ struct PlayMove {
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
 using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
                              RevealBeacon, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
-                             CommitCheckpoint, OpenRoots, AcceptModel, OpenSegment, CommitVerdict, RevealSegment,
-                             RevealVerdict, AttestRetention, ReportUnavailable, AnswerUnavailable, ChallengeSegment,
-                             ChallengeInitial, PlayMove>;
+                             CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict, RevealSegment,
+                             RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
+                             ChallengeSegment, ChallengeInitial, PlayMove>;
 
 }  // namespace retrace::contracts

@@ -4,7 +4,7 @@
 
 #include <variant>
 
-#include "contracts/calls/calls.hpp"
+#include "contracts/calls/offer_events.hpp"
 
 namespace retrace::contracts {
 
@@ -379,6 +379,7 @@ using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierR
                               DataAccepted, CheckpointCommitted, StateOpened, SegmentDrawn, SegmentVerified,
                               SegmentsPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
                               VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
-                              ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided>;
+                              ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted, RetentionRequested,
+                              RetentionClosed>;
 
 }  // namespace retrace::contracts

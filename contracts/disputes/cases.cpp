@@ -96,9 +96,9 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
-    const Share share{beneficiary(fx, dispute),
-                      market::split(run.locked, fx.params.challenger_share_bp).share};
-    lose_run(fx, dispute.task, dispute.run, run.locked, share, SlashReason::wrong_result);
+    const market::Conviction parts = market::conviction(run.locked, fx.params);
+    const std::vector<Share> shares{{dispute.challenger, parts.costs}, {beneficiary(fx, dispute), parts.share}};
+    lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result);
 }
 
 /// 15.8: a replica that accused another and lost has a wrong root of its own; its run is what was at stake.
@@ -106,8 +106,9 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger)) {
         if (id.task != dispute.task) continue;
         const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
-        const Share share{dispute.solver, market::split(run.locked, fx.params.challenger_share_bp).share};
-        return lose_run(fx, id.task, id.run, run.locked, share, SlashReason::wrong_result);
+        const market::Conviction parts = market::conviction(run.locked, fx.params);
+        const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
+        return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result);
     }
 }
 
@@ -119,7 +120,7 @@ void convict_challenger(Effects& fx, market::Dispute& dispute) {
     }
     const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
     if (bond_is_stake(dispute.kind)) {
-        slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, Share{dispute.solver, parts.share},
+        slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, {{dispute.solver, parts.share}},
                      SlashReason::false_accusation);
     } else {
         pay(fx, Contract::disputes, dispute.solver, parts.share);
@@ -192,6 +193,17 @@ void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& gam
     clock -= std::min(clock, fx.height - dispute.turn_height);
     if (game.loser) settle(fx, dispute, game);
     else give_turn(fx, dispute, game);
+}
+
+void wait_for_tiles(Effects& fx, std::uint64_t id) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    ++dispute.reports;
+    dispute.challenger_clock += fx.params.answer_blocks;
+    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) {
+        dispute.deadline += fx.params.answer_blocks;
+        schedule(fx, dispute.deadline + 1, {DueKind::dispute_clock, id, 0, dispute.turn_height});
+    }
+    store(fx.state, keys::dispute(id), dispute);
 }
 
 void dispute_clock(Effects& fx, std::uint64_t id, std::uint64_t turn) {

@@ -24,6 +24,8 @@ bool bond_is_stake(market::DisputeKind kind);
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
 /// The mover's clock may have run out (`turn` tells a stale reminder).
 void dispute_clock(Effects& fx, std::uint64_t dispute, std::uint64_t turn);
+/// 16.4: the challenger reported a tile; its clock waits for the answer.
+void wait_for_tiles(Effects& fx, std::uint64_t dispute);
 /// The run is over for another reason: the bond goes back.
 void withdraw_dispute(Effects& fx, std::uint64_t dispute);
 

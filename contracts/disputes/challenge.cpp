@@ -19,8 +19,8 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, std::ui
     // Bonded, so that one accuser has something to lose beyond one case.
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
-    if (!segment || segment->window_end == 0) return Verdict::not_opened;
-    if (context.height >= segment->window_end) return Verdict::window_closed;
+    if (!segment) return Verdict::not_opened;
+    if (segment->window_end != 0 && context.height >= segment->window_end) return Verdict::window_closed;
     if (segment->open_disputes >= kSegmentDisputesMax ||
         views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax ||
         views::open_disputes(view, run->solver).size() >= market::kOpenItemsMax)
@@ -42,6 +42,8 @@ Verdict check(const ChallengeSegment& call) {
 Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view) {
     const Verdict verdict = admit_challenge(view, context, call.task, call.run, call.segment);
     if (verdict != Verdict::ok) return verdict;                                                     // 15.1.2
+    if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
+        return Verdict::not_opened;                                                                 // 15.1.4
     if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return Verdict::same_root; // 15.1.3
     return Verdict::ok;
 }
@@ -58,6 +60,8 @@ Verdict admit(const ChallengeInitial& call, const TxContext& context, const Stat
     if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
     if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
         return Verdict::not_seeded;                                                                 // 15.2.2
+    // 15.2.4: the window opens with the state itself: an audit of segment 0 cannot tell that its start is wrong.
+    if (!views::checkpoint(view, call.task, call.run, 0)->opened) return Verdict::not_opened;
     if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;                // 15.2.3
     return Verdict::ok;
 }

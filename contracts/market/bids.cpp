@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit, then the opening with a lock on the stake.
+#include "contracts/market/own_run.hpp"
 #include "contracts/market/rules.hpp"
+#include "contracts/market/tasks.hpp"
 #include "contracts/staking/stakes.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
@@ -15,7 +17,7 @@ Verdict check(const CommitBid& call) {
 Verdict admit(const CommitBid& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
     if (!task) return Verdict::unknown_task;                                                    // 12.3.2
-    if (task->state != market::TaskState::bidding) return Verdict::wrong_task_state;            // 12.3.3
+    if (!takes_bids(*task)) return Verdict::wrong_task_state;                                   // 12.3.3
     if (context.height >= task->bid_end) return Verdict::too_late;                              // 12.3.4
     if (task->requester == context.sender) return Verdict::own_task;                            // 12.3.5
     const auto& out = task->excluded;
@@ -30,6 +32,7 @@ Verdict admit(const CommitBid& call, const TxContext& context, const StateView& 
     if (task->bidders.size() >= market::kBiddersMax) return Verdict::auction_full;              // 12.3.11
     if (views::open_runs(view, context.sender).size() >= market::kOpenItemsMax)
         return Verdict::too_many_open;                                                          // 12.3.12
+    if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;        // 12.3.13
     return Verdict::ok;
 }
 
@@ -52,7 +55,7 @@ Verdict check(const RevealBid& call) {
 Verdict admit(const RevealBid& call, const TxContext& context, const StateView& view) {
     const auto task = views::task(view, call.task);
     if (!task) return Verdict::unknown_task;                                                    // 12.4.2
-    if (task->state != market::TaskState::bidding) return Verdict::wrong_task_state;            // 12.4.3
+    if (!takes_bids(*task)) return Verdict::wrong_task_state;                                   // 12.4.3
     if (context.height < task->bid_end) return Verdict::too_early;                              // 12.4.4
     if (context.height >= task->reveal_end) return Verdict::too_late;                           // 12.4.5
     const auto bid = views::bid(view, call.task, context.sender);

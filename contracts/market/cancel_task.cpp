@@ -19,6 +19,7 @@ Verdict admit(const CancelTask& call, const TxContext& context, const StateView&
 void apply(const CancelTask& call, const TxContext&, Effects& fx) {
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
     return_bids(fx, task, true);
+    task.wanted = 0;
     move_task(fx, task, market::TaskEvent::cancel);
     end_task(fx, task);
 }

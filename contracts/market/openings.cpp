@@ -80,6 +80,8 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
+        const bool was_public = other.unpaid_below > other.first_state && index <= other.unpaid_below;
+        if (active != run.index && was_public) continue;  // 12.7.9
         if (other.next_state <= index) return false;
         if (index > other.first_state && still_blind(view, task.id, other.index, index - 1)) return false;
     }
@@ -107,11 +109,10 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     fx.emit(StateOpened{id, run_index, index, root});
     const auto run = must_load<market::Run>(fx.state, keys::run(id, run_index));
     if (index == run.first_state) {
-        const auto task = must_load<market::Task>(fx.state, keys::task(id));
         const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
-        const Hash32& agreed = index == 0 ? spec.initial_state_root : task.resume_root;
+        const Hash32& agreed = index == 0 ? spec.initial_state_root : run.first_root;
         if (!agreed.is_zero() && agreed != root) {  // 13.2
-            lose_run(fx, id, run_index, run.locked, std::nullopt, SlashReason::wrong_initial);
+            lose_run(fx, id, run_index, run.locked, {}, SlashReason::wrong_initial);
             return false;
         }
     }

@@ -12,6 +12,17 @@ using market::SegmentState;
 
 constexpr std::uint64_t kStepsMax = 64;  // segments looked at in one call; the next block goes on
 
+/// 15.8: every replica that runs the segment too has opened its end, so that a difference is known.
+bool is_compared(const Effects& fx, const market::Run& run, const market::Task& task) {
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        if (active == run.index || run.clear < other.first_state) continue;
+        const auto end = views::checkpoint(fx.state, task.id, active, run.clear + 1);
+        if (!end || !end->opened) return false;
+    }
+    return true;
+}
+
 bool is_clear(const Effects& fx, const market::Segment& segment) {
     const bool decided = segment.state == SegmentState::verified || segment.state == SegmentState::unaudited;
     return decided && segment.window_end != 0 && fx.height >= segment.window_end && segment.open_disputes == 0;
@@ -19,15 +30,17 @@ bool is_clear(const Effects& fx, const market::Segment& segment) {
 
 /// Advances run.clear; what is clear stays so, because its window is over.
 void advance_clear(Effects& fx, market::Run& run) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     for (std::uint64_t i = 0; i < kStepsMax; ++i, ++run.clear) {
         const auto segment = views::segment(fx.state, run.task, run.index, run.clear);
-        if (!segment || !is_clear(fx, *segment)) return;
+        if (!segment || !is_clear(fx, *segment) || !is_compared(fx, run, task)) return;
     }
     schedule(fx, fx.height + 1, {DueKind::payment, run.task, run.index, 0});
 }
 
 void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
-    const std::uint64_t count = end - run.paid;
+    const std::uint64_t from = std::min(end, std::max(run.paid, run.unpaid_below));
+    const std::uint64_t count = end - from;
     const U256 amount = run.price * U256(count);
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.escrow -= amount;
@@ -36,7 +49,7 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
     solver.reputation.segments += count;
     store(fx.state, keys::solver(run.solver), solver);
-    fx.emit(SegmentsPaid{run.task, run.solver, run.index, run.paid, count, amount});
+    fx.emit(SegmentsPaid{run.task, run.solver, run.index, from, count, amount});
     run.earned += amount;
     run.paid = end;
     std::erase_if(run.retained, [&](std::uint64_t state) { return state < end; });
@@ -44,8 +57,10 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
 
 void begin_delivery(Effects& fx, std::uint64_t id) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (task.state != market::TaskState::running) return;
     for (const std::uint32_t active : task.active)
         if (must_load<market::Run>(fx.state, keys::run(id, active)).state != market::RunState::delivering) return;
+    stop_raising(fx, task);
     task.deliver_end = fx.height + fx.params.deliver_blocks;
     move_task(fx, task, market::TaskEvent::finish);
     schedule(fx, task.deliver_end + 1, {DueKind::deliver_deadline, id, 0, 0});
@@ -55,6 +70,7 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+    if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // others may have been waited for
     // A replica under suspicion of its own making is not paid before its dispute ends.
     if (run.state != market::RunState::running || accuses_replica(fx.state, run)) return;
     advance_clear(fx, run);

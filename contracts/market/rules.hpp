@@ -42,4 +42,8 @@ Verdict check(const AcceptModel& call);
 Verdict admit(const AcceptModel& call, const TxContext& context, const StateView& view);
 void apply(const AcceptModel& call, const TxContext& context, Effects& fx);
 
+Verdict check(const RaiseReplicas& call);
+Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view);
+void apply(const RaiseReplicas& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

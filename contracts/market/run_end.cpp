@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How a run ends. SPEC 13.5 to 13.7.
 #include "contracts/audits/reports.hpp"
+#include "contracts/audits/retentions.hpp"
 #include "contracts/audits/rounds.hpp"
 #include "contracts/disputes/cases.hpp"
 #include "contracts/market/runs.hpp"
@@ -17,6 +18,18 @@ market::Run run_of(const Effects& fx, std::uint64_t task, std::uint32_t run) {
     return must_load<market::Run>(fx.state, keys::run(task, run));
 }
 
+constexpr std::uint64_t kWakeMax = 64;  // states looked at in one block
+
+/// 15.8: the run no longer stands behind what it said about others.
+void withdraw_accusations(Effects& fx, const market::Run& run) {
+    for (const std::uint64_t id : views::open_disputes(fx.state, run.solver)) {
+        const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+        if (dispute.kind == market::DisputeKind::replica && dispute.task == run.task &&
+            dispute.challenger == run.solver)
+            withdraw_dispute(fx, id);
+    }
+}
+
 /// Frees the lock, closes everything that was open about the run, and takes it off the task.
 void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
     market::Run run = run_of(fx, id, index);
@@ -30,7 +43,9 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
         release_audit(fx, audit);
     for (const std::uint64_t dispute : list<std::uint64_t>(fx.state, keys::run_disputes(id, index)))
         withdraw_dispute(fx, dispute);
+    withdraw_accusations(fx, run);
     close_reports(fx, id, index);
+    return_retentions(fx, id, index);
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     std::erase(task.active, index);
     store(fx.state, keys::task(id), task);
@@ -41,20 +56,22 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
-    if (run.paid > task.first_state) {
+    // A replica that joined late and was paid nothing has no state of its own to resume from.
+    if (run.paid > run.first_state && run.paid > task.first_state) {
         task.first_state = run.paid;
         const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
         task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
     }
     store(fx.state, keys::task(run.task), task);
     if (!task.active.empty()) {
-        // The others no longer wait for this run's commitments: what they wait to open may be legal now.
-        for (const std::uint32_t active : task.active) {
-            const auto other = run_of(fx, run.task, active);
-            for (std::uint64_t i = other.clear; i < other.next_state; ++i) wake_openings(fx, run.task, i);
-        }
+        // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
+        // paid for may be due, and perhaps all of them have finished.
+        schedule(fx, fx.height + 1, {DueKind::wake, run.task, 0, run.clear});
+        for (const std::uint32_t active : task.active)
+            schedule(fx, fx.height + 1, {DueKind::payment, run.task, active, 0});
         return;
     }
+    stop_raising(fx, task);
     move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
     if (task.state == market::TaskState::forfeited) open_auction(fx, task);
     else end_task(fx, task);
@@ -67,10 +84,10 @@ bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
 }  // namespace
 
 void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
-              const std::optional<Share>& share, SlashReason reason) {
+              const std::vector<Share>& shares, SlashReason reason) {
     market::Run run = run_of(fx, id, index);
     ensure(!market::is_over(run.state), "a run ends once");
-    slash_locked(fx, run.solver, id, amount, share, reason);
+    slash_locked(fx, run.solver, id, amount, shares, reason);
     run.locked -= amount;
     store(fx.state, keys::run(id, index), run);
     auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
@@ -86,7 +103,20 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
     // 13.5: falling silent must not be a cheap way out of an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
     const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
-    lose_run(fx, id, index, amount, std::nullopt, reason);
+    lose_run(fx, id, index, amount, {}, reason);
+}
+
+void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    lose_run(fx, id, index, U256(), {}, SlashReason::not_audited);
+}
+
+void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(id));
+    std::uint64_t end = 0;
+    for (const std::uint32_t active : task.active) end = std::max(end, run_of(fx, id, active).next_state);
+    const std::uint64_t stop = std::min(end, index + kWakeMax);
+    for (; index < stop; ++index) wake_openings(fx, id, index);
+    if (index < end) schedule(fx, fx.height + 1, {DueKind::wake, id, 0, index});
 }
 
 void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {

@@ -3,14 +3,16 @@
 // that no caller holds a stale copy across them.
 #pragma once
 
-#include <optional>
-
 #include "contracts/staking/stakes.hpp"
 
 namespace retrace::contracts {
 
+/// 13.8.5: states beyond the last clear one that a run may have committed, so that what is open of it stays bounded.
+inline constexpr std::uint64_t kUnclearMax = 1024;
+
 /// Whether opening state `index` leaks no audit's answer: every active run of the task has committed its own, and no
-/// audit of a segment that ends there still collects commitments or waits for its draw (PROTOCOL 5.1).
+/// audit of a segment that ends there still collects commitments or waits for its draw (PROTOCOL 5.1). Replicas that
+/// joined when the state was committed already are not waited for.
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
 
 /// Something changed that could make opening state `index` legal: starts the deadlines that waited for it.
@@ -26,9 +28,13 @@ void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
 void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
-              const std::optional<Share>& share, SlashReason reason);
+              const std::vector<Share>& shares, SlashReason reason);
 /// As above with a silent solver's penalty: all of the lock when an audit waits for it, else a share (13.5).
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
+/// 14.10: nobody could audit a segment. The run is forfeited unpaid; nothing is slashed, for nothing was proved.
+void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// Other runs may open states from `index` on that waited for a run which is gone; a bounded number at each height.
+void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);
 /// Before acceptData: the solver goes free of charge.
 void leave_run(Effects& fx, std::uint64_t task, std::uint32_t run, bool silent);
 /// After delivery.

@@ -25,7 +25,18 @@ std::vector<market::Offer> offers_of(const Effects& fx, const market::Task& task
     return offers;
 }
 
-void assign(Effects& fx, market::Task& task, const market::Offer& offer, const U256& price) {
+/// 12.7.9: what the others have committed may be opened before a replica that joins gets there, and could be copied.
+/// So they need not wait for it, and it is paid for what comes after.
+std::uint64_t public_below(const Effects& fx, const market::Task& task, std::uint64_t start) {
+    for (const std::uint32_t index : task.active) {
+        const auto run = must_load<market::Run>(fx.state, keys::run(task.id, index));
+        if (run.state != market::RunState::assigned && run.next_state != 0) start = std::max(start, run.next_state - 1);
+    }
+    return start;
+}
+
+void assign(Effects& fx, market::Task& task, const views::JoiningState& start, std::uint64_t public_below,
+            const market::Offer& offer, const U256& price) {
     auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
     market::Run run;
     run.task = task.id;
@@ -36,7 +47,9 @@ void assign(Effects& fx, market::Task& task, const market::Offer& offer, const U
     run.assigned_height = fx.height;
     run.finish_height = offer.finish_height;
     run.locked = bid.locked;
-    run.first_state = run.next_state = run.clear = run.paid = task.first_state;
+    run.first_state = run.next_state = run.clear = run.paid = start.index;
+    run.first_root = start.root;
+    run.unpaid_below = public_below;
     run.deadline = fx.height + fx.params.accept_blocks;
     bid.locked = U256();  // from now on it is the run's
     store(fx.state, keys::bid(task.id, offer.bidder), bid);
@@ -57,12 +70,35 @@ void move_task(Effects& fx, market::Task& task, TaskEvent event) {
     store(fx.state, keys::task(task.id), task);
 }
 
+bool takes_bids(const market::Task& task) {
+    return task.wanted != 0 &&
+           (task.state == market::TaskState::bidding || task.state == market::TaskState::running);
+}
+
+void open_raise(Effects& fx, market::Task& task, std::uint8_t wanted) {
+    ++task.round;
+    task.wanted = wanted;
+    task.bid_end = fx.height + fx.params.bid_blocks;
+    task.reveal_end = task.bid_end + fx.params.reveal_blocks;
+    store(fx.state, keys::task(task.id), task);
+    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+    fx.emit(ReplicasWanted{task.id, wanted, task.bid_end, task.reveal_end});
+}
+
+void stop_raising(Effects& fx, market::Task& task) {
+    if (task.wanted == 0) return;
+    return_bids(fx, task, true);
+    task.wanted = 0;
+    store(fx.state, keys::task(task.id), task);
+}
+
 void open_auction(Effects& fx, market::Task& task) {
     if (task.round >= fx.params.rounds) {
         move_task(fx, task, TaskEvent::no_bid);
         return end_task(fx, task);
     }
     ++task.round;
+    task.wanted = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).replicas;
     task.bid_end = fx.height + fx.params.bid_blocks;
     task.reveal_end = task.bid_end + fx.params.reveal_blocks;
     move_task(fx, task, TaskEvent::open_auction);
@@ -86,12 +122,18 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
 
 void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
-    if (task.state != market::TaskState::bidding || task.round != round) return;
+    if (!takes_bids(task) || task.round != round) return;
+    const bool raising = task.state == market::TaskState::running;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
     const auto offers = offers_of(fx, task);
-    const auto winners = market::clear_auction(offers, spec.replicas, spec.price_ceiling);
-    for (const market::Winner& winner : winners) assign(fx, task, offers[winner.offer], winner.price);
+    const auto winners = market::clear_auction(offers, task.wanted, spec.price_ceiling);
+    const auto start = views::joining_state(fx.state, task);
+    const std::uint64_t below = public_below(fx, task, start.index);
+    for (const market::Winner& winner : winners) assign(fx, task, start, below, offers[winner.offer], winner.price);
     return_bids(fx, task, false);
+    task.wanted = 0;
+    // 12.7: without enough bids a running task goes on as it is; its escrow returns at the end.
+    if (raising) return store(fx.state, keys::task(id), task);
     move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (winners.empty()) end_task(fx, task);
 }

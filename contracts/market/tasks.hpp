@@ -12,6 +12,12 @@ void move_task(Effects& fx, market::Task& task, market::TaskEvent event);
 void open_auction(Effects& fx, market::Task& task);
 /// At the end of the reveals: assigns or expires.
 void close_auction(Effects& fx, std::uint64_t task, std::uint32_t round);
+/// Whether bids of the current round are taken: for the whole task, or for more replicas of a running one.
+bool takes_bids(const market::Task& task);
+/// Bids for `wanted` more replicas of a running task.
+void open_raise(Effects& fx, market::Task& task, std::uint8_t wanted);
+/// The task stops running: an auction for more replicas ends without result.
+void stop_raising(Effects& fx, market::Task& task);
 /// Every deposit back and every lock of the current auction freed; unrevealed deposits are burned unless `cancelled`.
 void return_bids(Effects& fx, market::Task& task, bool cancelled);
 /// Returns what is left to the requester and takes a task in a final state off the list.

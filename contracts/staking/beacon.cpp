@@ -5,6 +5,21 @@
 #include "market/draw.hpp"
 
 namespace retrace::contracts {
+namespace {
+
+/// 11.5: a draw counts the stake that was bonded before the first reveal of its beacon was made.
+void shift_weights(Effects& fx) {
+    for (const Address& party : views::verifiers(fx.state)) {
+        auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
+        const U256 bonded = views::stake(fx.state, party).bonded;
+        if (info.weight == info.next_weight && info.next_weight == bonded) continue;
+        info.weight = info.next_weight;
+        info.next_weight = bonded;
+        store(fx.state, keys::verifier(party), info);
+    }
+}
+
+}  // namespace
 
 void mix_if_due(Effects& fx) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
@@ -24,13 +39,14 @@ void mix_if_due(Effects& fx) {
             }
             continue;
         }
-        slash_available(fx, party, fx.params.beacon_penalty, SlashReason::beacon_missed);
+        slash_available(fx, party, 0, fx.params.beacon_penalty, SlashReason::beacon_missed);
         drop_member(fx, party, true);
     }
     const auto before = must_load<views::Beacon>(fx.state, keys::beacon());
     const views::Beacon now{epoch, market::mix_beacon(before.value, epoch, reveals)};
     store(fx.state, keys::beacon(), now);
     fx.emit(BeaconMixed{epoch, now.value, static_cast<std::uint32_t>(reveals.size())});
+    shift_weights(fx);
 }
 
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height) {

@@ -23,6 +23,8 @@ std::string_view slug(SlashReason reason) noexcept {
         case SlashReason::verdict_hidden: return "verdict_hidden";
         case SlashReason::false_accusation: return "false_accusation";
         case SlashReason::beacon_missed: return "beacon_missed";
+        case SlashReason::not_kept: return "not_kept";
+        case SlashReason::not_audited: return "not_audited";
     }
     return "unknown";
 }
@@ -42,26 +44,31 @@ void unlock(Effects& fx, const Address& party, const U256& amount) {
 }
 
 void slash_locked(Effects& fx, const Address& party, std::uint64_t task, const U256& amount,
-                  const std::optional<Share>& share, SlashReason reason) {
+                  const std::vector<Share>& shares, SlashReason reason) {
     if (amount.is_zero()) return;
     market::Stake stake = views::stake(fx.state, party);
     stake.locked -= amount;
     stake.bonded -= amount;
     write(fx, party, stake);
-    const U256 given = share ? ledger::min(share->amount, amount) : U256();
-    if (share) pay(fx, Contract::staking, share->to, given);
+    U256 given;
+    for (const Share& share : shares) {
+        pay(fx, Contract::staking, share.to, share.amount);
+        given += share.amount;
+    }
+    ensure(given <= amount, "no more is given away than was taken");
     burn_held(fx, Contract::staking, amount - given);
     fx.emit(Slashed{party, task, amount, amount - given, given, std::string(slug(reason))});
 }
 
-void slash_available(Effects& fx, const Address& party, const U256& amount, SlashReason reason) {
+void slash_available(Effects& fx, const Address& party, std::uint64_t task, const U256& amount,
+                     SlashReason reason) {
     market::Stake stake = views::stake(fx.state, party);
     const U256 taken = ledger::min(amount, stake.available());
     if (taken.is_zero()) return;
     stake.bonded -= taken;
     write(fx, party, stake);
     burn_held(fx, Contract::staking, taken);
-    fx.emit(Slashed{party, 0, taken, taken, 0, std::string(slug(reason))});
+    fx.emit(Slashed{party, task, taken, taken, 0, std::string(slug(reason))});
 }
 
 }  // namespace retrace::contracts

@@ -2,7 +2,7 @@
 // Stakes: bonded ≥ locked ≥ 0 always. SPEC 10.
 #pragma once
 
-#include <optional>
+#include <vector>
 
 #include "contracts/effects.hpp"
 
@@ -22,6 +22,8 @@ enum class SlashReason : std::uint8_t {
     verdict_hidden = 7,     ///< A committed verdict was not revealed.
     false_accusation = 8,   ///< A dispute was lost by the challenger.
     beacon_missed = 9,
+    not_kept = 10,          ///< An attested state was not there when it was needed.
+    not_audited = 11,       ///< Nobody could audit a segment; nothing is taken.
 };
 std::string_view slug(SlashReason reason) noexcept;
 
@@ -29,10 +31,10 @@ struct Share {
     Address to;
     U256 amount;
 };
-/// Takes `amount` of the party's locked stake: `share` goes to somebody, the rest is burned.
+/// Takes `amount` of the party's locked stake: the shares (at most `amount` in all) go to others, the rest is burned.
 void slash_locked(Effects& fx, const Address& party, std::uint64_t task, const U256& amount,
-                  const std::optional<Share>& share, SlashReason reason);
+                  const std::vector<Share>& shares, SlashReason reason);
 /// Burns up to `amount` of what is not locked (or all that there is).
-void slash_available(Effects& fx, const Address& party, const U256& amount, SlashReason reason);
+void slash_available(Effects& fx, const Address& party, std::uint64_t task, const U256& amount, SlashReason reason);
 
 }  // namespace retrace::contracts

@@ -59,6 +59,9 @@ Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits(
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }
 Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)); }
+Key retention_count() { return audits('y'); }
+Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
+Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }
 
 Key dispute_count() { return disputes('n'); }
 Key dispute(std::uint64_t dispute) { return std::move(disputes('d').number(dispute)); }

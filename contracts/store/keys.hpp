@@ -39,6 +39,9 @@ Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run 
 Key report_count();
 Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);
+Key retention_count();
+Key retention(std::uint64_t retention);
+Key open_retentions(std::uint64_t task);
 
 Key dispute_count();
 Key dispute(std::uint64_t dispute);

@@ -31,6 +31,7 @@ auto read(const ReadSegment& call, const StateView& view) {
 }
 auto read(const ReadAudit& call, const StateView& view) { return views::audit(view, call.audit); }
 auto read(const ReadReport& call, const StateView& view) { return views::report(view, call.report); }
+auto read(const ReadRetention& call, const StateView& view) { return views::retention(view, call.retention); }
 auto read(const ReadDispute& call, const StateView& view) { return views::dispute(view, call.dispute); }
 
 template <class Read>
@@ -42,6 +43,7 @@ Verdict unknown() {
         return requires(Read r) { r.index; } ? Verdict::not_committed : Verdict::unknown_task;
     else if constexpr (std::same_as<Read, ReadAudit>) return Verdict::unknown_audit;
     else if constexpr (std::same_as<Read, ReadReport>) return Verdict::unknown_report;
+    else if constexpr (std::same_as<Read, ReadRetention>) return Verdict::nothing_to_report;
     else return Verdict::unknown_dispute;
 }
 

@@ -132,6 +132,14 @@ struct ReadReport {
     static auto tie(auto& c) { return std::tie(c.report); }
     std::uint64_t report = 0;
 };
+struct ReadRetention {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "retentionOf";
+    using Answer = market::Retention;
+    static Names names() { return {"retention"}; }
+    static auto tie(auto& c) { return std::tie(c.retention); }
+    std::uint64_t retention = 0;
+};
 struct ReadDispute {
     static constexpr Contract kContract = Contract::disputes;
     static constexpr std::string_view kName = "disputeOf";
@@ -143,7 +151,7 @@ struct ReadDispute {
 
 using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
                              ReadTask, ReadBid, ReadRun,
-                             ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadDispute>;
+                             ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention, ReadDispute>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 

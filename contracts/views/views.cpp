@@ -75,9 +75,27 @@ std::vector<RunId> open_runs(const StateView& view, const Address& party) {
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task) {
     return list<std::uint64_t>(view, keys::open_reports(task));
 }
+std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task) {
+    return list<std::uint64_t>(view, keys::open_retentions(task));
+}
+std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention) {
+    return load<market::Retention>(view, keys::retention(retention));
+}
+
+JoiningState joining_state(const StateView& view, const market::Task& task) {
+    JoiningState out{task.first_state, task.resume_root};
+    for (const std::uint32_t index : task.active) {
+        const auto other = run(view, task.id, index);
+        if (!other || other->clear <= out.index) continue;
+        const auto reached = checkpoint(view, task.id, index, other->clear);
+        if (reached && reached->opened) out = {other->clear, reached->root};
+    }
+    return out;
+}
 
 std::uint64_t audit_count(const StateView& view) { return counter(view, keys::audit_count()); }
 std::uint64_t dispute_count(const StateView& view) { return counter(view, keys::dispute_count()); }
 std::uint64_t report_count(const StateView& view) { return counter(view, keys::report_count()); }
+std::uint64_t retention_count(const StateView& view) { return counter(view, keys::retention_count()); }
 
 }  // namespace retrace::contracts::views

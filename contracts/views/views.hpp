@@ -64,8 +64,19 @@ struct RunId {
 std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
 
+std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);
+std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention);
+
+/// Where a replica that joins now starts: the newest state of any running replica that nobody can dispute any more.
+struct JoiningState {
+    std::uint64_t index = 0;
+    Hash32 root;                 ///< Zero for state 0.
+};
+JoiningState joining_state(const StateView& view, const market::Task& task);
+
 std::uint64_t audit_count(const StateView& view);
 std::uint64_t dispute_count(const StateView& view);
 std::uint64_t report_count(const StateView& view);
+std::uint64_t retention_count(const StateView& view);
 
 }  // namespace retrace::contracts::views

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "node/artifacts/tensor_layout.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -102,12 +104,14 @@ Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& pe
     });
 }
 
-Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root) {
+Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
+                                             const kernels::Tensor* earlier) {
     if (const auto here = store_.info(root); here && here->complete) return Unit{};
-    return try_peers(peers, [&](HttpConnection& peer) { return pull_tensor(peer, root); });
+    return try_peers(peers, [&](HttpConnection& peer) { return pull_tensor(peer, root, earlier); });
 }
 
-Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& root) {
+Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& root,
+                                            const kernels::Tensor* earlier) {
     auto here = store_.info(root);
     if (!here) {
         if (here.error().fault != Fault::not_found) return Unexpected{here.error()};
@@ -118,6 +122,12 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
         RETRACE_CHECK(here);
     }
     const std::uint64_t tiles = tile_count(here->header);
+    if (earlier != nullptr && !here->complete) {
+        const auto taken = take_equal_tiles(peer, root, here->header, *earlier);
+        if (!taken && is_local(taken.error().fault)) return taken;  // Else everything travels.
+        here = store_.info(root);
+        RETRACE_CHECK(here);
+    }
     while (!here->complete) {
         std::uint64_t left = total(here->missing);
         for (wire::Range gap : here->missing) {
@@ -133,6 +143,7 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
                     return failure(Fault::malformed, "the peer sent other tiles than those asked for");
                 }
                 RETRACE_CHECK(store_.add_tiles(root, range));
+                tiles_fetched_ += range.count();
                 gap.first += range.count();
                 gap.count -= range.count();
                 left -= range.count();
@@ -141,6 +152,36 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
         }
         here = store_.info(root);
         RETRACE_CHECK(here);
+    }
+    return Unit{};
+}
+
+Status<Failure> ArtifactClient::take_equal_tiles(HttpConnection& peer, const Hash32& root,
+                                                 const kernels::TensorHeader& header,
+                                                 const kernels::Tensor& earlier) {
+    const std::uint64_t tiles = tile_count(header);
+    if (earlier.dtype != header.dtype || earlier.dims != header.dims || tiles == 0) return Unit{};
+    std::vector<Hash32> leaves(tiles);
+    for (std::uint64_t first = 0; first < tiles; first += kLeavesMax) {
+        const std::uint64_t count = std::min(kLeavesMax, tiles - first);
+        const std::string what = "leaves?first=" + std::to_string(first) + "&count=" + std::to_string(count);
+        RETRACE_TRY(body, get(peer, root, what, 32 * count));
+        if (body.size() != 32 * count) return failure(Fault::malformed, "the peer sent another number of hashes");
+        for (std::uint64_t i = 0; i < count; ++i)
+            std::copy_n(body.begin() + static_cast<std::ptrdiff_t>(32 * i), 32, leaves[first + i].bytes.begin());
+    }
+    kernels::ThreadPool pool(1);
+    const std::vector<Hash32> own = kernels::tile_leaves(earlier.data.data(), earlier.dtype, earlier.dims, pool);
+    const merkle::TileTree tree(leaves);
+    if (tree.root() != header.tree_root) return failure(Fault::wrong_proof, "the peer's hashes are another tensor's");
+    for (std::uint64_t first = 0; first < tiles;) {
+        std::uint64_t last = first;
+        while (last < tiles && last - first < wire::kRangeTilesMax && own[last] == leaves[last]) ++last;
+        if (last > first) {
+            RETRACE_TRY(range, cut_range(header, earlier.data.data(), tree, first, last - first));
+            RETRACE_CHECK(store_.add_tiles(root, range));
+        }
+        first = std::max(last, first + 1);
     }
     return Unit{};
 }
@@ -165,8 +206,16 @@ Status<Failure> ArtifactClient::fetch_state(const std::vector<std::string>& peer
 Status<Failure> ArtifactClient::upload_program(const std::string& peer, const Hash32& root) {
     RETRACE_TRY(file, store_.program_file(root));
     return try_peers({peer}, [&](HttpConnection& node) -> Status<Failure> {
+        constexpr std::size_t kPiece = std::size_t{4} << 20;
         RETRACE_TRY(there, ask_info(node, root));
-        return there.complete ? Status<Failure>(Unit{}) : put(node, root, "program", file);
+        if (there.complete) return Unit{};
+        if (file.size() <= kPiece) return put(node, root, "program", file);
+        for (std::size_t at = 0; at < file.size(); at += kPiece) {
+            const View piece = View(file).subspan(at, std::min(kPiece, file.size() - at));
+            const std::string what = "program?at=" + std::to_string(at) + "&of=" + std::to_string(file.size());
+            RETRACE_CHECK(put(node, root, what, to_bytes(piece)));
+        }
+        return Unit{};
     });
 }
 

@@ -41,10 +41,15 @@ public:
     /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order; the
     /// failure of the last one is returned, and a failure of our own store at once.
     Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
-    Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root);
+    /// With an earlier version at hand only tiles that differ from it travel, and the hashes of all.
+    Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
+                                 const kernels::Tensor* earlier = nullptr);
     Status<Failure> fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root);
     /// The manifest and all of its tensors.
     Status<Failure> fetch_state(const std::vector<std::string>& peers, const Hash32& root);
+
+    /// That came from peers so far.
+    std::uint64_t tiles_fetched() const noexcept { return tiles_fetched_; }
 
     /// From the store to the node at `peer`. not_wanted when no task that is alive names the root.
     Status<Failure> upload_program(const std::string& peer, const Hash32& root);
@@ -60,7 +65,9 @@ private:
                                std::size_t limit);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);
     Result<wire::Info, Failure> ask_info(HttpConnection& peer, const Hash32& root);
-    Status<Failure> pull_tensor(HttpConnection& peer, const Hash32& root);
+    Status<Failure> pull_tensor(HttpConnection& peer, const Hash32& root, const kernels::Tensor* earlier);
+    Status<Failure> take_equal_tiles(HttpConnection& peer, const Hash32& root, const kernels::TensorHeader& header,
+                                     const kernels::Tensor& earlier);
     Status<Failure> push_range(HttpConnection& peer, const Hash32& root, const wire::Range& range);
     void report(const Hash32& root, std::uint64_t tiles, std::uint64_t of) const;
 
@@ -68,6 +75,7 @@ private:
     Options options_;
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
+    std::uint64_t tiles_fetched_ = 0;
 };
 
 }  // namespace retrace::node

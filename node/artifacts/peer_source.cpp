@@ -4,6 +4,8 @@
 namespace retrace::node {
 namespace {
 
+constexpr std::size_t kPlacesMax = 1 << 16;
+
 template <class T>
 Result<T> in_words(Result<T, Failure> result) {
     if (result) return std::move(result).value();
@@ -29,11 +31,24 @@ Result<solver::StateRoots> PeerSource::state(const Hash32& root) {
     kernels::StateCommitment commitment{
         {manifest.contract, manifest.program, manifest.step, {}}, std::move(manifest.tensor_roots), root};
     commitment.header.tree_root = commitment.tree().root();
+    if (places_.size() > kPlacesMax) places_.clear();
+    for (std::size_t i = 0; i < commitment.tensor_roots.size(); ++i)
+        places_[commitment.tensor_roots[i]] = {commitment.header.program, i};
     return solver::StateRoots{commitment.header, std::move(commitment.tensor_roots)};
 }
 
 Result<kernels::Tensor> PeerSource::tensor(const Hash32& root) {
-    RETRACE_CHECK(in_words(client_.fetch_tensor(peers_(), root)));
+    if (own_ != nullptr) {
+        if (auto here = own_->tensor(root, pool_)) return std::move(here).value();
+    }
+    std::optional<kernels::Tensor> earlier;
+    const auto place = places_.find(root);
+    if (own_ != nullptr && place != places_.end()) {
+        const auto version = own_->newest_version(place->second.first, place->second.second);
+        auto tensor = version ? own_->tensor(*version, pool_) : Result<kernels::Tensor>(error("no version"));
+        if (tensor) earlier = std::move(tensor).value();
+    }
+    RETRACE_CHECK(in_words(client_.fetch_tensor(peers_(), root, earlier ? &*earlier : nullptr)));
     return in_words(store_.tensor(root));
 }
 

@@ -6,8 +6,8 @@
 
 namespace retrace::node {
 
-/// The artifact paths on the node's own port. `server` outlives the route. Programs over 4 MiB cannot be
-/// uploaded this way: the port reads a whole body before it asks anybody.
+/// The artifact paths on the node's own port. `server` outlives the route. A body has at most 4 MiB, because the port
+/// reads it whole before it asks anybody: longer programs come in pieces.
 rpc::HttpRoute artifact_route(ArtifactServer& server);
 
 }  // namespace retrace::node

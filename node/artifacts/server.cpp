@@ -36,14 +36,14 @@ std::optional<std::uint64_t> number(std::string_view text) {
     return out;
 }
 
-/// "first=F&count=N", in this order.
-std::optional<wire::Range> parse_range(std::string_view query) {
-    constexpr std::string_view kFirst = "first=", kCount = "count=";
+/// "first=F&count=N" (or two other names), in this order.
+std::optional<wire::Range> parse_range(std::string_view query, std::string_view first_name = "first=",
+                                       std::string_view count_name = "count=") {
     const auto at = query.find('&');
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view first = query.substr(0, at), count = query.substr(at + 1);
-    if (!first.starts_with(kFirst) || !count.starts_with(kCount)) return std::nullopt;
-    const auto a = number(first.substr(kFirst.size())), n = number(count.substr(kCount.size()));
+    if (!first.starts_with(first_name) || !count.starts_with(count_name)) return std::nullopt;
+    const auto a = number(first.substr(first_name.size())), n = number(count.substr(count_name.size()));
     if (!a || !n) return std::nullopt;
     return wire::Range{*a, *n};
 }
@@ -138,7 +138,7 @@ HttpReply ArtifactServer::handle(const HttpRequest& request) {
     const auto target = parse_target(request.target);
     if (!target) return refusal({Fault::malformed, "no such path; artifacts are at /artifact/{root}/…"});
     auto reply = request.method == "GET"   ? get(target->root, target->what, target->query)
-                 : request.method == "PUT" ? put(target->root, target->what, request.body)
+                 : request.method == "PUT" ? put(target->root, target->what, target->query, request.body)
                                            : failure(Fault::malformed, "only GET and PUT are understood");
     return reply ? std::move(*reply) : refusal(reply.error());
 }
@@ -156,6 +156,12 @@ Result<wire::TileRange, Failure> ArtifactServer::tiles(const Hash32& root, const
     return out;
 }
 
+Result<Bytes, Failure> ArtifactServer::leaves(const Hash32& root, const wire::Range& range) {
+    auto out = store_.leaves(root, range.first, range.count);
+    if (is_elsewhere(out) && shelf_ != nullptr) return shelf_->leaves(root, range.first, range.count);
+    return out;
+}
+
 Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root) {
     auto out = store_.manifest(root);
     if (!is_elsewhere(out) || shelf_ == nullptr) return out;
@@ -166,9 +172,14 @@ Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root
 Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_view what,
                                                std::string_view query) {
     HttpReply reply;
-    if (what == "tiles") {
+    if (what == "tiles" || what == "leaves") {
         const auto range = parse_range(query);
-        if (!range) return failure(Fault::malformed, "tiles need ?first=F&count=N");
+        if (!range) return failure(Fault::malformed, std::string(what) + " need ?first=F&count=N");
+        if (what == "leaves") {
+            RETRACE_TRY(hashes, leaves(root, *range));
+            reply.body = std::move(hashes);
+            return reply;
+        }
         RETRACE_TRY(cut, tiles(root, *range));
         reply.body = wire::encode(cut);
         return reply;
@@ -184,15 +195,23 @@ Result<HttpReply, Failure> ArtifactServer::get(const Hash32& root, std::string_v
         RETRACE_TRY(found, manifest(root));
         reply.body = wire::encode(found);
     } else {
-        return failure(Fault::malformed, "artifacts have info, tiles, program and state");
+        return failure(Fault::malformed, "artifacts have info, tiles, leaves, program and state");
     }
     return reply;
 }
 
-Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_view what, View body) {
+Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_view what, std::string_view query,
+                                               View body) {
     if (!wanted(root)) {
         return failure(Fault::not_wanted, "no task that is alive names " + to_hex(view(root)));
     }
+    if (what == "program" && !query.empty()) {
+        const auto place = parse_range(query, "at=", "of=");
+        if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N");
+        RETRACE_CHECK(store_.add_program_piece(root, place->first, place->count, body));
+        return HttpReply{204, "application/octet-stream", {}};
+    }
+    if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "tiles") {
         RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
         RETRACE_CHECK(store_.add_tiles(root, range));

@@ -30,9 +30,11 @@ struct HttpReply {
 /// Serves a store and takes uploads:
 ///   GET /artifact/{root}/info                     wire::Info
 ///   GET /artifact/{root}/tiles?first=F&count=N    wire::TileRange, at most 1024 tiles
+///   GET /artifact/{root}/leaves?first=F&count=N   hashes of these tiles, at most 65536
 ///   GET /artifact/{root}/program                  the program file
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
+///   PUT /artifact/{root}/program?at=A&of=N        bytes A … of a program of N bytes, in order; 204
 /// `root` is 64 lower-case hex digits. Answers of 400 and above carry a wire::Refusal.
 ///
 /// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that
@@ -59,10 +61,11 @@ private:
     bool wanted(const Hash32& root);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
-    Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, View body);
+    Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, std::string_view query, View body);
 
     Result<wire::Info, Failure> info(const Hash32& root);
     Result<wire::TileRange, Failure> tiles(const Hash32& root, const wire::Range& range);
+    Result<Bytes, Failure> leaves(const Hash32& root, const wire::Range& range);
     Result<wire::StateManifest, Failure> manifest(const Hash32& root);
 
     Store& store_;

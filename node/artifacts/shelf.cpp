@@ -62,6 +62,12 @@ Result<wire::TileRange, Failure> CheckpointShelf::tiles(const Hash32& root, std:
     return cut_range(entry->header(), entry->tensor.data.data(), entry->tree, first, count);
 }
 
+Result<Bytes, Failure> CheckpointShelf::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    RETRACE_TRY(entry, open(root));
+    return cut_leaves(entry->tree, first, count);
+}
+
 Result<wire::Info, Failure> CheckpointShelf::info(const Hash32& root) {
     if (const auto manifest = state(root)) {
         return wire::Info{wire::Kind::state, true, 32 * manifest->tensor_roots.size(), {}, {}};

@@ -26,6 +26,8 @@ public:
     std::optional<wire::StateManifest> state(const Hash32& root) const;
     /// As TensorFiles::tiles.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
+    /// As cut_leaves.
+    Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
     Result<wire::Info, Failure> info(const Hash32& root);
 
 private:

@@ -2,6 +2,7 @@
 #include "node/artifacts/store.hpp"
 
 #include <algorithm>
+#include <fstream>
 
 #include "node/artifacts/tensor_layout.hpp"
 
@@ -71,6 +72,31 @@ Status<Failure> Store::add_program(const Hash32& root, View file) {
     return write_atomically(program_path(root), {file});
 }
 
+Status<Failure> Store::add_program_piece(const Hash32& root, std::uint64_t first, std::uint64_t total, View piece) {
+    if (total > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
+    if (piece.empty() || piece.size() > total || first > total - piece.size())
+        return failure(Fault::malformed, "the piece does not lie in the file");
+    const fs::path path = program_path(root).string() + ".part";
+    Bytes whole;
+    {
+        const std::lock_guard lock(mutex_);
+        std::error_code code;
+        const std::uint64_t there = first == 0 ? 0 : fs::file_size(path, code);
+        if (code || there != first) return failure(Fault::incomplete, "another piece of the program is due");
+        std::ofstream out(path, first == 0 ? std::ios::binary | std::ios::trunc : std::ios::binary | std::ios::app);
+        out.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+        out.flush();
+        if (!out) return failure(Fault::io, path.string() + ": cannot be written");
+        out.close();
+        if (first + piece.size() < total) return Unit{};
+        auto file = read_file(path, options_.program_bytes);
+        fs::remove(path, code);  // It becomes the program, or it is another's.
+        if (!file) return Unexpected{file.error()};
+        whole = std::move(*file);
+    }
+    return add_program(root, whole);
+}
+
 Result<Bytes, Failure> Store::program_file(const Hash32& root) const {
     const std::lock_guard lock(mutex_);
     auto file = read_file(program_path(root), options_.program_bytes);
@@ -136,6 +162,11 @@ Result<wire::StateManifest, Failure> Store::manifest(const Hash32& root) const {
 Result<wire::TileRange, Failure> Store::tiles(const Hash32& root, std::uint64_t first, std::uint64_t count) {
     const std::lock_guard lock(mutex_);
     return tensors_.tiles(root, first, count);
+}
+
+Result<Bytes, Failure> Store::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+    const std::lock_guard lock(mutex_);
+    return tensors_.leaves(root, first, count);
 }
 
 Result<wire::Info, Failure> Store::info(const Hash32& root) {
@@ -230,10 +261,33 @@ void Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
     }
 }
 
+std::vector<Hash32> Store::roots() const {
+    const std::lock_guard lock(mutex_);
+    std::set<Hash32> out = tensors_.roots();
+    for (const Hash32& state : list_states()) {
+        if (const auto manifest = read_manifest(state))
+            for (const Hash32& tensor : manifest->tensor_roots) out.erase(tensor);
+    }
+    for (const Hash32& state : list_states()) out.insert(state);
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder_ / "programs", code)) {
+        const auto name = from_hex(entry.path().filename().string().substr(0, 64));
+        if (name && name->size() == 32) out.insert(to_hash32(*name));
+    }
+    return {out.begin(), out.end()};
+}
+
+void Store::remove(const Hash32& root, const std::set<Hash32>& keep) {
+    remove_state(root, keep);
+    remove_program(root);
+    remove_tensor(root);
+}
+
 void Store::remove_program(const Hash32& root) {
     const std::lock_guard lock(mutex_);
     std::error_code code;
     fs::remove(program_path(root), code);
+    fs::remove(program_path(root).string() + ".part", code);
 }
 
 void Store::remove_tensor(const Hash32& root) {

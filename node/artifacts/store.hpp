@@ -46,12 +46,17 @@ public:
     Result<kernels::State, Failure> state(const Hash32& root);
     Result<wire::StateManifest, Failure> manifest(const Hash32& root) const;
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
+    /// As cut_leaves.
+    Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
     /// Of a program, a tensor or a state; not_found when nothing is known. A state is complete when all its
     /// tensors are.
     Result<wire::Info, Failure> info(const Hash32& root);
 
     /// Pieces from outside. Each is compared with `root` before anything is written.
     Status<Failure> add_program(const Hash32& root, View file);
+    /// A piece of a program file of `total` bytes, from byte `first` on; pieces come in order, and one from byte 0
+    /// begins anew. The last one is compared with `root` together with all before it. incomplete: another piece is due.
+    Status<Failure> add_program_piece(const Hash32& root, std::uint64_t first, std::uint64_t total, View piece);
     Status<Failure> add_manifest(const Hash32& root, const wire::StateManifest& manifest);
     Status<Failure> begin_tensor(const Hash32& root, const kernels::TensorHeader& header);
     Status<Failure> add_tiles(const Hash32& root, const wire::TileRange& range);
@@ -63,6 +68,10 @@ public:
     void remove_tensor(const Hash32& root);
     /// Ascending.
     std::vector<Hash32> states() const;
+    /// Of everything that stands for itself: programs, states, and tensors that no state here names. Ascending.
+    std::vector<Hash32> roots() const;
+    /// Whatever it is; `keep` as for remove_state.
+    void remove(const Hash32& root, const std::set<Hash32>& keep);
 
     const Options& options() const noexcept { return options_; }
 

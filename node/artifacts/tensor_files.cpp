@@ -124,6 +124,11 @@ Result<wire::TileRange, Failure> TensorFiles::tiles(const Hash32& root, std::uin
     return cut_range(whole->header, whole->data(), whole->tree, first, count);
 }
 
+Result<Bytes, Failure> TensorFiles::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+    RETRACE_TRY(whole, open_whole(root));
+    return cut_leaves(whole->tree, first, count);
+}
+
 Status<Failure> TensorFiles::check_room(const TensorHeader& header) const {
     const std::uint64_t size = data_bytes(header);
     if (size > limits_.tensor_bytes) {
@@ -258,6 +263,16 @@ void TensorFiles::remove(const Hash32& root) {
     parts_.erase(root);
     std::error_code code;
     for (const char* const suffix : {".tensor", ".part", ".have"}) fs::remove(path(root, suffix), code);
+}
+
+std::set<Hash32> TensorFiles::roots() const {
+    std::set<Hash32> out;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder_, code)) {
+        const auto name = from_hex(entry.path().stem().string());
+        if (name && name->size() == 32) out.insert(to_hash32(*name));
+    }
+    return out;
 }
 
 }  // namespace retrace::node

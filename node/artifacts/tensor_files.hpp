@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "kernels/commit/commitment.hpp"
@@ -45,6 +46,8 @@ public:
     /// Tiles [first, first + count) with their proof; fewer when the range runs over wire::kRangeTilesMax or
     /// the end.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
+    /// As cut_leaves.
+    Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
 
     /// Makes room for a tensor that will arrive in ranges. `header` must hash to `root`. Nothing happens when
     /// it is known.
@@ -57,6 +60,8 @@ public:
     /// is known.
     Result<std::vector<wire::Range>, Failure> missing(const Hash32& root);
     void remove(const Hash32& root);
+    /// Of all that is here, complete or not; ascending.
+    std::set<Hash32> roots() const;
 
 private:
     struct Whole;

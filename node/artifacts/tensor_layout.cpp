@@ -117,6 +117,18 @@ Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, 
     return out;
 }
 
+Result<Bytes, Failure> cut_leaves(const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count) {
+    if (count == 0 || count > kLeavesMax || first >= tree.leaf_count() || count > tree.leaf_count() - first)
+        return failure(Fault::out_of_range, "no such tiles, or more than 65536");
+    Bytes out;
+    out.reserve(32 * count);
+    for (std::uint64_t i = first; i < first + count; ++i) {
+        const Hash32& leaf = tree.node(0, i);
+        out.insert(out.end(), leaf.bytes.begin(), leaf.bytes.end());
+    }
+    return out;
+}
+
 void scatter_tile(View tile, std::uint32_t element_size, const Geometry& shape, std::uint64_t index,
                   std::uint8_t* data) {
     const std::uint64_t row = index / shape.tile_cols() * 32, col = index % shape.tile_cols() * 32;

@@ -27,6 +27,9 @@ Status<Failure> check_range(const wire::TileRange& range);
 Result<wire::TileRange, Failure> cut_range(const kernels::TensorHeader& header, const std::uint8_t* data,
                                            const merkle::TileTree& tree, std::uint64_t first,
                                            std::uint64_t count);
+inline constexpr std::uint64_t kLeavesMax = 65'536;  ///< Hashes of one message: 2 MiB.
+/// Hashes of tiles [first, first + count), at least one and at most kLeavesMax; out_of_range.
+Result<Bytes, Failure> cut_leaves(const merkle::TileTree& tree, std::uint64_t first, std::uint64_t count);
 /// Writes one tile's elements to their rows in `data`; its padding is dropped.
 void scatter_tile(View tile, std::uint32_t element_size, const kernels::Geometry& shape, std::uint64_t index,
                   std::uint8_t* data);

@@ -18,6 +18,11 @@ struct SolverFlags {
     std::string price;
     std::uint8_t hardware_class = 0;
     std::vector<std::uint64_t> only;
+    bool pay_for_retention = false;
+};
+struct VerifierFlags {
+    AgentFlags agent;
+    std::uint64_t watch_bp = 0;
 };
 
 Result<SolverOptions> solver_options(const SolverFlags& flags) {
@@ -25,6 +30,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     RETRACE_TRY(party, party_options(flags.agent));
     out.party = std::move(party);
     out.hardware_class = flags.hardware_class;
+    out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     if (!flags.price.empty()) {
         out.price = parse_coins(flags.price);
@@ -37,12 +43,13 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     return out;
 }
 
-Result<VerifierOptions> verifier_options(const AgentFlags& flags) {
+Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
     VerifierOptions out;
-    RETRACE_TRY(party, party_options(flags));
+    RETRACE_TRY(party, party_options(flags.agent));
     out.party = std::move(party);
-    if (!flags.cheat.empty()) {
-        out.fraud = verifier::parse_verifier_fraud(flags.cheat);
+    out.watch_bp = flags.watch_bp;
+    if (!flags.agent.cheat.empty()) {
+        out.fraud = verifier::parse_verifier_fraud(flags.agent.cheat);
         if (!out.fraud) return error("--cheat: false_accuser, copier or never_reveals");
     }
     return out;
@@ -72,6 +79,8 @@ void add_solver(CLI::App& app, Program& program) {
                         "Coins asked for a segment (four fifths of a task's ceiling)");
     command->add_option("--hardware-class", flags->hardware_class,
                         "Class of this machine, for tasks that ask for one");
+    command->add_flag("--pay-for-retention", flags->pay_for_retention,
+                      "Pay verifiers for keeping states, to be paid between audits");
     command->add_option("--only", flags->only, "Bid for these tasks alone");
     command->callback([&program, flags] {
         program.run = [&program, flags] {
@@ -83,11 +92,15 @@ void add_solver(CLI::App& app, Program& program) {
 void add_verifier(CLI::App& app, Program& program) {
     CLI::App* command =
         app.add_subcommand("verifier", "Earn by checking: replay what is drawn, dispute what is wrong");
-    auto flags = std::make_shared<AgentFlags>();
-    add_agent_options(*command, *flags);
+    auto flags = std::make_shared<VerifierFlags>();
+    add_agent_options(*command, flags->agent);
+    command
+        ->add_option("--watch", flags->watch_bp,
+                     "Basis points of all opened segments to replay unasked; what is wrong is challenged")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
     command->callback([&program, flags] {
         program.run = [&program, flags] {
-            return run_service<VerifierService>(program, *flags, verifier_options(*flags));
+            return run_service<VerifierService>(program, flags->agent, verifier_options(*flags));
         };
     });
 }

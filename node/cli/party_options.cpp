@@ -43,6 +43,10 @@ void add_agent_options(CLI::App& command, AgentFlags& flags) {
     command.add_option("--threads", flags.threads, "Threads of the kernels; 0: all cores");
     command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
+    command.add_option("--keep-blocks", flags.keep_blocks,
+                       "Blocks after which what an ended task needed is deleted (5000)");
+    command.add_option("--patience", flags.patience_s,
+                       "Seconds to wait for a node that does not answer at the start (for ever)");
     command.add_option("--log-level", flags.log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
     command.add_option("--cheat", flags.cheat, "Commit a fraud; refused outside developer chains");
@@ -56,7 +60,9 @@ Result<PartyOptions> party_options(const AgentFlags& flags) {
     out.port = flags.port;
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
+    out.afterlife_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
+    if (flags.patience_s) out.patience = std::chrono::seconds(*flags.patience_s);
     if (!flags.stake.empty()) {
         const auto stake = parse_coins(flags.stake);
         if (!stake) return error("--stake must be coins, like 10 or 0.5");

@@ -25,9 +25,10 @@ struct AgentFlags {
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
     unsigned threads = 0;
-    std::uint64_t poll_ms = 50;
+    std::uint64_t poll_ms = 50, keep_blocks = 5'000;
+    std::optional<std::uint64_t> patience_s;
 };
-/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --log-level, --cheat and the
+/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --keep-blocks, --patience, --log-level, --cheat and the
 /// key's.
 void add_agent_options(CLI::App& command, AgentFlags& flags);
 Result<PartyOptions> party_options(const AgentFlags& flags);

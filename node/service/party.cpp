@@ -66,6 +66,7 @@ Status<> Party::open_stores() {
         const std::lock_guard lock(peers_mutex_);
         return peers_;
     });
+    source_->add_own(*checkpoints_);
     set_peers({});
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
     shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "node/artifacts/http_server.hpp"
+#include "node/artifacts/janitor.hpp"
 #include "node/artifacts/peer_source.hpp"
 #include "node/artifacts/shelf.hpp"
 #include "node/service/submitter.hpp"
@@ -26,7 +27,12 @@ struct PartyOptions {
     ledger::U256 stake;                ///< Bonded at the start when less is there; zero: the chain's minimum.
     unsigned threads = 0;              ///< Of the kernels; 0: as many as the machine has.
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
+    std::uint64_t afterlife_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
+    std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
 };
+
+/// The chain id of the node, as soon as it answers: says once that it waits.
+Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience);
 
 class Party {
 public:
@@ -56,6 +62,8 @@ public:
     std::optional<std::uint64_t> new_height();
     /// Logs what became of the calls that were sent.
     void report_outcomes();
+    /// Deletes artifacts that none of `tasks` names, some time after they were named last.
+    void tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
 
 private:
     Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client);
@@ -67,6 +75,8 @@ private:
     std::unique_ptr<Submitter> submitter_;
     kernels::ThreadPool pool_;
     std::unique_ptr<Store> artifacts_;
+    std::unique_ptr<Janitor> janitor_;
+    std::uint64_t tidied_height_ = 0;
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
     std::unique_ptr<ArtifactClient> fetcher_;
     std::mutex peers_mutex_;

@@ -8,6 +8,7 @@
 #include "market/escrow.hpp"
 #include "node/data/dataset.hpp"
 #include "node/service/remote_state.hpp"
+#include "node/task/initial_state.hpp"
 #include "node/units.hpp"
 
 namespace retrace::node {
@@ -30,6 +31,16 @@ Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std:
     return *root;
 }
 
+/// Imported weights: the state that the task names instead of an initialiser.
+Result<Hash32> put_initial_state(Store& store, const Hash32& program_root, const TaskFile& task) {
+    const auto program = store.program(program_root);
+    if (!program) return error(task.program.string() + ": " + program.error().message);
+    RETRACE_TRY(state, read_initial_state(*task.initial_state, *program));
+    const auto root = store.put_state(program_root, state);
+    if (!root) return error(task.initial_state->string() + ": " + root.error().message);
+    return *root;
+}
+
 }  // namespace
 
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
@@ -37,10 +48,13 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.name = task.name;
     RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
     spec.program_root = program;
-    if (!task.initialiser)
-        return error("a task without an initialiser program is not supported yet; compile it anew");
-    RETRACE_TRY(init, put_program(store, *task.initialiser, nullptr));
-    spec.init_root = init;
+    if (task.initialiser) {
+        RETRACE_TRY(init, put_program(store, *task.initialiser, nullptr));
+        spec.init_root = init;
+    } else {
+        RETRACE_TRY(root, put_initial_state(store, spec.program_root, task));
+        spec.initial_state_root = root;
+    }
     RETRACE_TRY(data, load_dataset(task.data));
     for (const DataSet::Part& part : data.parts) {
         const auto stored = store.put_tensor(part.tensor);
@@ -72,6 +86,8 @@ Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::stri
     };
     RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.program_root)));
     if (!spec.init_root.is_zero()) RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.init_root)));
+    if (!spec.initial_state_root.is_zero())
+        RETRACE_CHECK(checked(uploader.upload_state(node_url, spec.initial_state_root)));
     for (const Hash32& root : spec.data_roots) RETRACE_CHECK(checked(uploader.upload_tensor(node_url, root)));
     return Unit{};
 }

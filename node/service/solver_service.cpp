@@ -45,6 +45,8 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
     config.secret = party_->secret();
     config.resend_blocks = kResendBlocks;
     config.on_progress = log_progress;
+    config.pay_for_retention = options_.pay_for_retention;
+    config.afterlife_blocks = options_.party.afterlife_blocks;
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
     desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
@@ -158,6 +160,11 @@ void SolverService::on_block(std::uint64_t height) {
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (played.work) worker_.add(widen(std::move(*played.work)), true);
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
+    for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
+    party_->tidy(height, tasks);
+    if (worker_.idle()) workshop_.keep_only(tasks);
 }
 
 Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
@@ -195,6 +202,7 @@ namespace {
 /// Sealed bids need a price, the rest of a move says all.
 struct CallOf {
     Submitter& submitter;
+    const market::Params& params;
     Result<Hash32> operator()(const solver::AcceptData& m) const {
         return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
     }
@@ -221,6 +229,17 @@ struct CallOf {
     Result<Hash32> operator()(const solver::AnswerReport& m) const {
         return submitter.send("answer report " + std::to_string(m.report),
                               calls::AnswerUnavailable{m.report, m.answer});
+    }
+    Result<Hash32> operator()(const solver::ReportKept& m) const {
+        spdlog::warn("unavailable task={} run={} index={} tensor={}", m.task, m.run, m.index, m.tensor);
+        const calls::ReportUnavailable call{static_cast<std::uint8_t>(market::ReportKind::kept), m.task, m.run,
+                                            m.index, m.tensor, m.tile};
+        return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
+    }
+    Result<Hash32> operator()(const solver::RequestRetention& m) const {
+        return submitter.send("offer for keeping state " + std::to_string(m.index) + " of task " +
+                                  std::to_string(m.task),
+                              calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
     }
     /// The ledger takes runs of consecutive states.
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
@@ -271,7 +290,10 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         sent = submitter.send("reveal bid for task " + std::to_string(reveal->task),
                               calls::RevealBid{reveal->task, sealed->price, sealed->finish, reveal->salt});
     } else {
-        sent = std::visit(CallOf{submitter}, move);
+        const RemoteState state(party_->client(), view.height);
+        const auto params = party_->immutable().params(state);
+        if (!params) return;
+        sent = std::visit(CallOf{submitter, *params}, move);
     }
     if (!sent) spdlog::warn("not sent {}", sent.error().message);
 }

@@ -19,6 +19,7 @@ struct SolverOptions {
     std::uint8_t hardware_class = 0;
     std::optional<solver::Fraud> fraud;  ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
+    bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 
 class SolverService {

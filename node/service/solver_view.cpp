@@ -14,6 +14,8 @@ namespace views = contracts::views;
 void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self,
                  const Pricing& pricing, const market::Task& task, const market::TaskSpec& spec,
                  solver::SolverView& out) {
+    for (const views::RunId& id : views::open_runs(view, self))
+        if (id.task == task.id) return;  // It runs the task already.
     const auto bid = views::bid(view, task.id, self);
     solver::AuctionView auction;
     auction.terms = terms_of(task.id, spec);
@@ -43,21 +45,57 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
     if (end && !end->opened && end->open_deadline != 0) out.open_roots.push_back(index + 1);
 }
 
-solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,
-                         const market::Run& run, const market::TaskSpec& spec) {
+/// Whose keepers may be asked for the state that the run starts from.
+std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view, const market::Run& run,
+                                                  const market::Params& params) {
+    const bool starting = run.first_state != 0 && run.next_state == run.first_state;
+    if (!starting || run.reports >= params.reports || reports_pending(view, run.task, run.solver))
+        return std::nullopt;
+    for (std::uint32_t index = run.index; index-- > 0;) {
+        const auto made = views::checkpoint(view, run.task, index, run.first_state);
+        if (made && made->root == run.first_root && !made->keepers.empty()) return index;
+    }
+    return std::nullopt;
+}
+
+/// The newest state up to which everything is clear, when nobody keeps one and keeping costs at most a quarter of what
+/// it lets the chain pay.
+std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const market::Run& run,
+                                          const market::TaskSpec& spec, const market::Params& params) {
+    constexpr std::uint64_t kWorth = 4;
+    if (run.state != RunState::running || run.clear <= run.paid || run.clear == spec.segments() ||
+        !run.retained.empty())
+        return std::nullopt;
+    const ledger::U256 due = run.price * ledger::U256(run.clear - run.paid);
+    const auto state = views::checkpoint(view, run.task, run.index, run.clear);
+    if (due < params.audit_fee * ledger::U256(kWorth) || !state || !state->opened || !state->keepers.empty())
+        return std::nullopt;
+    for (const std::uint64_t id : views::open_retentions(view, run.task)) {
+        const auto offer = views::retention(view, id);
+        if (!offer || offer->run == run.index) return std::nullopt;  // One offer at a time.
+    }
+    return run.clear;
+}
+
+solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
+                         const market::TaskSpec& spec, const market::Params& params) {
     solver::RunView out;
     out.terms = terms_of(run.task, spec);
     out.run = run.index;
     out.may_accept = run.state == RunState::assigned && next <= run.deadline;
     out.first_state = run.first_state;
-    if (run.first_state != 0) out.first_root = task.resume_root;
+    out.first_root = run.first_root;
+    out.may_report_kept = maker_of_first_state(view, run, params);
+    out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
     for (std::uint64_t i = run.clear; i + 1 < run.next_state; ++i)
         add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);
-        if (!report || report->run != run.index || report->state != market::ReportState::open) continue;
+        if (!report || report->run != run.index || report->state != market::ReportState::open ||
+            report->kind == market::ReportKind::kept)
+            continue;
         out.reports.push_back(
             {id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor, report->tile});
     }
@@ -73,14 +111,16 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
     out.height = height;
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto task = views::task(view, id);
-        const auto spec = task && task->state == TaskState::bidding ? immutable.spec(view, id) : std::nullopt;
+        const bool open = task && task->wanted != 0 &&
+                          (task->state == TaskState::bidding || task->state == TaskState::running);
+        const auto spec = open ? immutable.spec(view, id) : std::nullopt;
         if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
     }
+    const auto params = immutable.params(view);
     for (const views::RunId& id : views::open_runs(view, self)) {
         const auto run = views::run(view, id.task, id.run);
-        const auto task = views::task(view, id.task);
         const auto spec = immutable.spec(view, id.task);
-        if (run && task && spec) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec));
+        if (run && spec && params) out.runs.push_back(run_view(view, height + 1, *run, *spec, *params));
     }
     return out;
 }

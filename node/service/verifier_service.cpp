@@ -51,6 +51,16 @@ struct CallOf {
         return submitter.send("challenge the initial state of task " + std::to_string(m.task),
                               contracts::ChallengeInitial{m.task, m.run, m.root}, params.challenge_bond);
     }
+    Result<Hash32> operator()(const verifier::ChallengeSegment& m) const {
+        spdlog::warn("challenge task={} run={} segment={}", m.task, m.run, m.segment);
+        return submitter.send(
+            "challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
+            contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, params.challenge_bond);
+    }
+    Result<Hash32> operator()(const verifier::AnswerReport& m) const {
+        return submitter.send("answer report " + std::to_string(m.report),
+                              contracts::AnswerUnavailable{m.report, m.answer});
+    }
     Result<Hash32> operator()(const verifier::PlayMove& m) const {
         return submitter.send("move in dispute " + std::to_string(m.dispute),
                               contracts::PlayMove{m.dispute, m.move});
@@ -67,6 +77,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     config.secret = party_->secret();
     config.address = party_->address().bytes;
     config.resend_blocks = kResendBlocks;
+    config.watch_bp = options_.watch_bp;
     auto agent = std::make_unique<verifier::VerifierAgent>(config, workshop_, party_->checkpoints());
     agent_ = agent.get();
     if (options.fraud)
@@ -142,12 +153,19 @@ void VerifierService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
     const verifier::VerifierView view =
-        verifier_view(state, height, party_->address(), seats_, party_->immutable());
-    std::set<std::uint64_t> tasks;
-    for (const verifier::AuditView& audit : view.audits) tasks.insert(audit.terms.id);
-    for (const verifier::DisputeView& dispute : view.disputes) tasks.insert(dispute.terms.id);
+        verifier_view(state, height, party_->address(), seats_, party_->immutable(), options_.watch_bp != 0);
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    const auto add = [&](const auto& list) {
+        for (const auto& item : list) tasks.emplace(item.terms.id, item.terms);
+    };
+    add(view.audits);
+    add(view.disputes);
+    add(view.initials);
+    add(view.watch);
+    add(view.offers);
+    add(view.reports);
     std::vector<std::string> peers;
-    for (const std::uint64_t task : tasks) {
+    for (const auto& [task, terms] : tasks) {
         for (std::string& peer : endpoints_of(state, task)) peers.push_back(std::move(peer));
     }
     const auto info = contracts::views::verifier(state, party_->address());
@@ -166,6 +184,8 @@ void VerifierService::on_block(std::uint64_t height) {
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (out.work) worker_.add(std::move(*out.work));
+    party_->tidy(height, tasks);
+    if (worker_.idle()) workshop_.keep_only(tasks);
 }
 
 }  // namespace retrace::node

@@ -12,6 +12,7 @@ namespace retrace::node {
 struct VerifierOptions {
     PartyOptions party;
     std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
+    std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks of its own accord.
 };
 
 class VerifierService {

@@ -47,14 +47,22 @@ public:
     void update(const ledger::StateView& view, const ledger::Address& self);
     const std::set<std::uint64_t>& audits() const noexcept { return audits_; }
     void drop(std::uint64_t audit) { audits_.erase(audit); }
+    /// Offers of solvers to whoever keeps a state: open ones of all tasks, and those that this verifier took.
+    const std::set<std::uint64_t>& offers() const noexcept { return offers_; }
+    void drop_offer(std::uint64_t retention) { offers_.erase(retention); }
 
 private:
     static constexpr std::uint64_t kHistory = 200;
     bool scanned_ = false;
-    std::set<std::uint64_t> audits_;
+    std::set<std::uint64_t> audits_, offers_;
 };
+/// `watch`: also segments and initial states that this verifier was not drawn for.
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
-                                     const ledger::Address& self, Seats& seats, Immutable& immutable);
+                                     const ledger::Address& self, Seats& seats, Immutable& immutable,
+                                     bool watch = false);
+
+/// Whether `self` has a report about the task that nobody answered: the next one waits for that.
+bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self);
 
 /// Open disputes with `self` on either side.
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,

@@ -17,6 +17,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
     for (const RunView& run : view.runs) play(run, view.height, out);
     if (!busy_) {
+        clean_up(view);
         out.work = next_work(view);
         busy_ = out.work.has_value();
     }
@@ -26,7 +27,9 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
 void SolverAgent::on_done(const SolverResult& result) {
     busy_ = false;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
-        prepared_[{prepared->task, prepared->run}] = prepared->problem;
+        prepared_[{prepared->task, prepared->run}] = *prepared;
+        if (prepared->missing)
+            retry_height_[{prepared->task, prepared->run}] = height_ + config_.resend_blocks;
         if (prepared->problem)
             problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
@@ -59,10 +62,10 @@ void SolverAgent::bid(const AuctionView& auction, std::uint64_t height, Output& 
     const std::uint64_t task = auction.terms.id;
     const Hash32 salt = bid_salt(config_.secret, task, auction.round);
     if (auction.may_commit && due("bid", task, auction.round, 0, height)) {
-        out.moves.push_back(CommitBid{task, auction.round, salt});
+        out.moves.emplace_back(CommitBid{task, auction.round, salt});
     }
     if (auction.may_reveal && due("reveal bid", task, auction.round, 0, height)) {
-        out.moves.push_back(RevealBid{task, auction.round, salt});
+        out.moves.emplace_back(RevealBid{task, auction.round, salt});
     }
 }
 
@@ -72,27 +75,38 @@ std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t
     return Opening{index, checkpoint_salt(config_.secret, run.terms.id, run.run, index), commitment->root};
 }
 
+void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out) {
+    const std::uint64_t task = run.terms.id;
+    if (prepared.missing && run.may_report_kept) {
+        // The report moves the deadline of acceptData; work_for tries again meanwhile.
+        if (due("report kept", task, run.run, 0, height))
+            out.moves.emplace_back(
+                ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
+        return;
+    }
+    if (!due("accept", task, run.run, 0, height)) return;
+    if (prepared.problem)
+        out.moves.emplace_back(Decline{task, run.run, *prepared.problem});
+    else
+        out.moves.emplace_back(AcceptData{task, run.run});
+}
+
 void SolverAgent::play(const RunView& run, std::uint64_t height, Output& out) {
     const std::uint64_t task = run.terms.id;
     const auto prepared = prepared_.find({task, run.run});
-    if (run.may_accept && prepared != prepared_.end()) {
-        if (!due("accept", task, run.run, 0, height)) return;
-        if (prepared->second)
-            out.moves.push_back(Decline{task, run.run, *prepared->second});
-        else
-            out.moves.push_back(AcceptData{task, run.run});
-        return;
-    }
+    if (run.may_accept && prepared != prepared_.end()) return accept(run, prepared->second, height, out);
     if (run.may_commit) {
         const auto opening = opening_of(run, run.next_state);
         if (opening && due("commit", task, run.run, run.next_state, height)) {
             const Hash32 commitment =
                 checkpoint_commitment(task, run.run, opening->index, opening->salt, opening->root);
-            out.moves.push_back(CommitCheckpoint{task, run.run, opening->index, commitment});
+            out.moves.emplace_back(CommitCheckpoint{task, run.run, opening->index, commitment});
         }
     }
     open(run, height, out);
     answer(run, height, out);
+    if (config_.pay_for_retention && run.unkept && due("retention", task, run.run, *run.unkept, height))
+        out.moves.emplace_back(RequestRetention{task, run.run, *run.unkept});
 }
 
 void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
@@ -100,13 +114,13 @@ void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
     for (const std::uint64_t index : run.open_segments) {
         const auto opening = opening_of(run, index);
         if (opening && due("open", task, run.run, index, height)) {
-            out.moves.push_back(OpenSegment{task, run.run, *opening});
+            out.moves.emplace_back(OpenSegment{task, run.run, *opening});
         }
     }
     for (const std::uint64_t index : run.reveal_segments) {
         const auto opening = opening_of(run, index);
         if (opening && due("reveal", task, run.run, index, height)) {
-            out.moves.push_back(RevealSegment{task, run.run, *opening});
+            out.moves.emplace_back(RevealSegment{task, run.run, *opening});
         }
     }
     OpenRoots roots{task, run.run, {}};
@@ -114,14 +128,14 @@ void SolverAgent::open(const RunView& run, std::uint64_t height, Output& out) {
         const auto opening = opening_of(run, index);
         if (opening && due("roots", task, run.run, index, height)) roots.openings.push_back(*opening);
     }
-    if (!roots.openings.empty()) out.moves.push_back(std::move(roots));
+    if (!roots.openings.empty()) out.moves.emplace_back(std::move(roots));
 }
 
 void SolverAgent::answer(const RunView& run, std::uint64_t height, Output& out) {
     for (const ReportView& report : run.reports) {
         const auto made = answers_.find(report.id);
         if (made == answers_.end() || !due("answer", report.id, 0, 0, height)) continue;
-        out.moves.push_back(AnswerReport{report.id, made->second});
+        out.moves.emplace_back(AnswerReport{report.id, made->second});
     }
 }
 
@@ -149,7 +163,11 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         return SolverWork{"prepare task " + std::to_string(run.terms.id),
                           [this, run] { return SolverResult(prepare(run)); }};
     }
-    if (prepared->second || run.may_accept) return std::nullopt;
+    if (prepared->second.missing && run.may_accept && run.may_report_kept) {
+        return SolverWork{"prepare task " + std::to_string(run.terms.id) + " again",
+                          [this, run] { return SolverResult(prepare(run)); }};
+    }
+    if (prepared->second.problem || run.may_accept) return std::nullopt;
     // The first state whose root is not known: the next to train, or one that was lost. States of before the
     // run's start belong to a predecessor.
     for (std::uint64_t index = run.first_state; index <= run.terms.schedule.segments(); ++index) {
@@ -159,6 +177,29 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
             [this, run, index] { return SolverResult(reach(run, index)); }};
     }
     return std::nullopt;
+}
+
+void SolverAgent::clean_up(const SolverView& view) {
+    std::set<RunKey> open;
+    for (const RunView& run : view.runs) open.insert({run.terms.id, run.run});
+    for (const RunKey& key : store_.runs()) {
+        if (open.count(key) != 0) {
+            over_.erase(key);
+            continue;
+        }
+        const auto [at, first] = over_.try_emplace(key, view.height);
+        if (first) {
+            // Only the model is asked for from now on: the newest state.
+            for (const CheckpointKey& kept : store_.retained())
+                if (RunKey{kept.task, kept.run} == key) (void)store_.retain(kept, false);
+            (void)store_.prune(key.first, key.second, 1);
+        } else if (view.height >= at->second + config_.afterlife_blocks) {
+            // What cannot be deleted now is tried again at the next view.
+            if (store_.forget(key.first, key.second)) over_.erase(at);
+        }
+    }
+    std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
+    std::erase_if(retry_height_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
 }  // namespace retrace::solver

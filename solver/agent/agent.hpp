@@ -19,11 +19,12 @@
 
 namespace retrace::solver {
 
-/// Task data are here and fit, or not.
+/// Task data are here and fit, and so is the state that the run starts from if it is not seeded; or not.
 struct Prepared {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::optional<std::string> problem;
+    std::optional<std::uint32_t> missing;  ///< Tensor of the first state that nobody serves.
 };
 /// State `index` is in the store; or why not.
 struct Reached {
@@ -44,6 +45,9 @@ struct SolverConfig {
     Hash32 secret;                     ///< Salts come from it; belongs to the key of the account.
     std::uint64_t resend_blocks = 10;  ///< Before a move that the chain does not show is repeated.
     std::size_t keep_checkpoints = 2;  ///< Beside those that may still be asked for.
+    bool pay_for_retention = false;    ///< Offers a fee for keeping states, to be paid between audits.
+    /// After a run ends its newest state is served for so long; then everything of it is deleted.
+    std::uint64_t afterlife_blocks = 5'000;
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
 };
@@ -73,6 +77,9 @@ private:
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
 
     void bid(const AuctionView& auction, std::uint64_t height, Output& out);
+    void accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out);
+    /// Deletes what no run of the view needs.
+    void clean_up(const SolverView& view);
     void play(const RunView& run, std::uint64_t height, Output& out);
     void open(const RunView& run, std::uint64_t height, Output& out);
     void answer(const RunView& run, std::uint64_t height, Output& out);
@@ -94,7 +101,8 @@ private:
     CheckpointStore& store_;
     Outbox outbox_;
     bool busy_ = false;
-    std::map<RunKey, std::optional<std::string>> prepared_;  // Run → problem, if any.
+    std::map<RunKey, Prepared> prepared_;
+    std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.
     std::map<std::uint64_t, Bytes> answers_;                 // By report.
     std::set<std::uint64_t> unanswerable_;
     std::vector<std::string> problems_;

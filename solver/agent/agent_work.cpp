@@ -6,9 +6,28 @@
 namespace retrace::solver {
 
 Prepared SolverAgent::prepare(const RunView& run) {
+    Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt};
     const auto material = workshop_.material(run.terms);
-    if (material) return {run.terms.id, run.run, std::nullopt};
-    return {run.terms.id, run.run, material.error().message};
+    if (!material) {
+        out.problem = material.error().message;
+        return out;
+    }
+    // A state that others made is fetched before the run is accepted: until then leaving it is free.
+    const Hash32 first = run.first_root.is_zero() ? run.terms.initial_state_root : run.first_root;
+    if (first.is_zero() || store_.commitment({run.terms.id, run.run, run.first_state})) return out;
+    const auto state = workshop_.fetch(**material, first, run.first_state);
+    if (!state) {
+        out.problem = state.error().message;
+        if (state.error().kind == ReportKind::state) out.missing = state.error().tensor;
+        return out;
+    }
+    const CheckpointKey key{run.terms.id, run.run, run.first_state};
+    const kernels::StateCommitment commitment =
+        kernels::commit_state((*material)->program->root(), *state, workshop_.pool());
+    auto saved = store_.save(key, commitment, *state);
+    if (saved) saved = store_.retain(key, true);
+    if (!saved) out.problem = saved.error().message;
+    return out;
 }
 
 Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
@@ -86,6 +105,9 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     }
     const kernels::CommittedProgram& program = *(*material)->program;
     switch (report.kind) {
+        case ReportKind::kept:
+            answered.problem = "this solver keeps no state for others";
+            break;
         case ReportKind::state:
         case ReportKind::model: {
             const bool model = report.kind == ReportKind::model;

@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "solver/adversary/frauds.hpp"
 #include "solver/artifacts/artifact_source.hpp"
@@ -47,8 +46,8 @@ public:
     /// A state that somebody else serves.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
                                               std::uint64_t index);
-    /// Forgets all tasks but these. Not while anybody still plays one of the others.
-    void sweep(const std::set<std::uint64_t>& tasks) {
+    /// Forgets all tasks but these. Not while a work order runs, nor while anybody still plays one of the others.
+    void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
     }
 

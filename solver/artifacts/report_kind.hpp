@@ -6,6 +6,6 @@
 namespace retrace::solver {
 
 /// What a report of unavailability is about; the numbers are the contracts'.
-enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4 };
+enum class ReportKind : std::uint8_t { state = 1, program = 2, data = 3, model = 4, kept = 5 };
 
 }  // namespace retrace::solver

@@ -232,6 +232,18 @@ Status<> CheckpointStore::rollback(const CheckpointKey& key) {
     return collect_garbage();
 }
 
+std::optional<Hash32> CheckpointStore::newest_version(const Hash32& program, std::size_t number) const {
+    const std::lock_guard lock(mutex_);
+    const Entry* best = nullptr;
+    for (const auto& [key, entry] : entries_) {
+        const kernels::StateHeader& header = entry.commitment.header;
+        if (!entry.complete || header.program != program || number >= entry.commitment.tensor_roots.size())
+            continue;
+        if (best == nullptr || header.step > best->commitment.header.step) best = &entry;
+    }
+    return best == nullptr ? std::nullopt : std::optional(best->commitment.tensor_roots[number]);
+}
+
 std::uint64_t CheckpointStore::tensor_bytes_written() const {
     const std::lock_guard lock(mutex_);
     return tensors_->bytes_written();

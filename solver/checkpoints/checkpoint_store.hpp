@@ -67,6 +67,8 @@ public:
     std::optional<StateRoots> state(const Hash32& root) const;
     /// Read and checked; absent or damaged: an error.
     Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool) const;
+    /// Root of state tensor `number` in the newest state of a program (by step) whose tensors are here.
+    std::optional<Hash32> newest_version(const Hash32& program, std::size_t number) const;
     /// Bytes of tensors written since the store was opened.
     std::uint64_t tensor_bytes_written() const;
 

@@ -123,7 +123,8 @@ TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
 }
 
 TEST_F(BadInput, PartiesWithoutANodeSayHowToStartOne) {
-    EXPECT_EQ(run_party("solver", "key.json", "pass"), 1);
+    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--patience", "1"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("waiting for it"));
     EXPECT_THAT(text("run.log"), HasSubstr("no answer from the node"));
 }
 

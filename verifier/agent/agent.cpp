@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
+#include "verifier/agent/keys.hpp"
+
 namespace retrace::verifier {
 namespace {
 
 using solver::CheckpointKey;
-
-/// Where the start of a segment is kept as its solver claims it: apart from what this verifier computed for
-/// the same place, for the two may differ. Run numbers stay far below the bit.
-CheckpointKey claimed_key(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
-    return {task, run | 0x80000000u, index};
-}
 
 /// States that an audit, a dispute or a promise may still ask for.
 std::set<CheckpointKey> needed_states(const VerifierView& view) {
@@ -24,7 +20,12 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
     };
     for (const AuditView& seat : view.audits) segment(seat.terms.id, seat.run, seat.segment);
     for (const DisputeView& play : view.disputes) segment(play.terms.id, play.run, play.segment);
-    for (const KeepView& kept : view.keep) needed.insert({kept.task, kept.run, kept.index});
+    for (const KeepView& kept : view.keep) {
+        needed.insert({kept.task, kept.run, kept.index});
+        needed.insert(kept_key(kept.task, kept.run, kept.index));
+    }
+    for (const WatchView& seen : view.watch) needed.insert(claimed_key(seen.terms.id, seen.run, seen.segment));
+    for (const OfferView& offer : view.offers) needed.insert(kept_key(offer.terms.id, offer.run, offer.index));
     return needed;
 }
 
@@ -41,8 +42,10 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
                 const auto material = workshop_.material(view.terms);
                 if (!material) return error(material.error().message);
                 auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
-                if (!state) return error(state.error().message);
-                return std::move(state).value();
+                if (state) return std::move(state).value();
+                // Read when the order is done, before the next one begins.
+                dispute_missing_[view.id] = state.error();
+                return error(state.error().message);
             }),
       disputes_(config_.resend_blocks, desk_) {}
 
@@ -53,6 +56,9 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     reveal_beacon(view, out);
     for (const AuditView& seat : view.audits) audit(seat, view.height, out);
     keep(view, out);
+    challenge(view, out);
+    answer_reports(view, out);
+    report_for_disputes(view, out);
     DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, !busy_);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
@@ -68,12 +74,13 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
 void VerifierAgent::on_done(const VerifierResult& result) {
     busy_ = false;
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
-    const auto& replayed = std::get<Replayed>(result);
+    if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
+    on_side_work(result);
+}
+
+void VerifierAgent::on_replayed(const Replayed& replayed) {
     missing_.erase(replayed.audit);
-    if (replayed.other_initial) other_initial_[replayed.audit] = *replayed.other_initial;
-    if (replayed.root) {
-        if (replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
-    }
+    if (replayed.root && replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
     const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
     if (!replayed.problem.empty()) problems_.push_back(name + replayed.problem);
     if (replayed.root) return;
@@ -100,16 +107,12 @@ void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& o
     if (!root && missing != missing_.end() && view.may_report && due("report " + id, height)) {
         const solver::Unavailable& what = missing->second;
         const std::uint64_t index = what.kind == solver::ReportKind::state ? view.segment : what.index;
-        out.moves.push_back(ReportUnavailable{*what.kind, view.terms.id, view.run, index, what.tensor, 0});
-    }
-    const auto other = other_initial_.find(view.id);
-    if (other != other_initial_.end() && view.may_challenge_initial && due("initial " + id, height)) {
-        out.moves.push_back(ChallengeInitial{view.terms.id, view.run, other->second});
+        out.moves.emplace_back(ReportUnavailable{*what.kind, view.terms.id, view.run, index, what.tensor, 0});
     }
     if (!root) return;
     if (view.may_commit && due("commit " + id, height)) {
         const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
-        out.moves.push_back(
+        out.moves.emplace_back(
             CommitVerdict{view.id, solver::verdict_commitment(*root, salt, config_.address, view.id)});
     }
     if (view.may_reveal) reveal(view, *root, height, out);
@@ -125,23 +128,33 @@ void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint6
         if (rechecked == rechecked_.end() || !rechecked->second) return;
     }
     if (due("reveal " + std::to_string(view.id), height))
-        out.moves.push_back(RevealVerdict{view.id, root, salt});
+        out.moves.emplace_back(RevealVerdict{view.id, root, salt});
 }
 
 void VerifierAgent::keep(const VerifierView& view, Output& out) {
-    for (const KeepView& kept : view.keep) {
-        const CheckpointKey key{kept.task, kept.run, kept.index};
-        const std::string name = "attest " + std::to_string(kept.task) + " " + std::to_string(kept.run) +
-                                 " " + std::to_string(kept.index);
-        // Only what can really be served is attested.
-        const bool here = store_.newest(kept.task, kept.run, kept.index) == key;
-        if (kept.may_attest && here && due(name, view.height)) {
-            out.moves.push_back(AttestRetention{kept.task, kept.run, kept.index});
-        }
-    }
+    // Only what can really be served is attested.
+    const auto attest = [&](const CheckpointKey& stored, std::uint32_t run) {
+        if (store_.newest(stored.task, stored.run, stored.index) != stored) return;
+        const std::string name = "attest " + std::to_string(stored.task) + " " + std::to_string(run) + " " +
+                                 std::to_string(stored.index);
+        if (due(name, view.height)) out.moves.emplace_back(AttestRetention{stored.task, run, stored.index});
+    };
+    for (const KeepView& kept : view.keep)
+        if (kept.may_attest) attest({kept.task, kept.run, kept.index}, kept.run);
+    for (const OfferView& offer : view.offers)
+        attest(kept_key(offer.terms.id, offer.run, offer.index), offer.run);
 }
 
 std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
+    // What has a deadline goes first.
+    if (auto work = keeper_work(view)) return work;
+    if (auto work = audit_work(view)) return work;
+    if (auto work = watch_work(view)) return work;
+    clean_up(view);
+    return std::nullopt;
+}
+
+std::optional<VerifierWork> VerifierAgent::audit_work(const VerifierView& view) {
     for (const AuditView& seat : view.audits) {
         const auto retry = retry_height_.find(seat.id);
         if (retry != retry_height_.end() && height_ < retry->second) continue;
@@ -157,13 +170,20 @@ std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
                                 [this, seat] { return VerifierResult(replay(seat, true)); }};
         }
     }
+    return std::nullopt;
+}
+
+void VerifierAgent::clean_up(const VerifierView& view) {
     const std::set<CheckpointKey> needed = needed_states(view);
     for (const CheckpointKey& key : store_.retained()) {
         if (needed.count(key) != 0) continue;
         // Failing leaves a file behind, which the next view tries again.
         if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
     }
-    return std::nullopt;
+    std::set<RunKey> runs;
+    for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});
+    for (const RunKey& run : store_.runs())
+        if (runs.count(run) == 0) (void)store_.forget(run.first, run.second);
 }
 
 Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::TaskMaterial& material,
@@ -186,20 +206,6 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     return state;
 }
 
-std::optional<Hash32> VerifierAgent::other_initial(solver::TaskMaterial& material, const AuditView& view) {
-    if (view.segment != 0 || material.init == nullptr) return std::nullopt;
-    std::optional<Hash32> root;
-    // Twice before it accuses anybody: memory may fail.
-    for (int replays = 0; replays < 2; ++replays) {
-        const auto state = workshop_.initial_state(material);
-        if (!state) return std::nullopt;
-        const Hash32 own = kernels::commit_state(material.program->root(), *state, workshop_.pool()).root;
-        if (own == view.start_root || (root && *root != own)) return std::nullopt;
-        root = own;
-    }
-    return root;
-}
-
 Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     Replayed done;
     done.audit = view.id;
@@ -211,7 +217,6 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
         return done;
     }
     solver::TaskMaterial& task = **material;
-    done.other_initial = other_initial(task, view);
     auto state = start_state(task, view.run, view.segment, view.start_root);
     if (!state) {
         done.problem = state.error().message;

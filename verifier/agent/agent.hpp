@@ -26,9 +26,36 @@ struct Replayed {
     std::string problem;                         ///< When there is no root;
     std::optional<solver::Unavailable> missing;  ///< then perhaps what is not served.
     bool again = false;                          ///< It was a second replay, after a mismatch.
-    std::optional<Hash32> other_initial;         ///< The seeded initial state, where it is not the solver's.
 };
-using VerifierResult = std::variant<Replayed, Answer>;
+/// What the seeded initialiser makes was compared with a run's state 0.
+struct InitialChecked {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::optional<Hash32> other;  ///< Own root, if it is another: computed twice.
+    std::string problem;
+};
+/// A segment that nobody drew this party for was replayed, twice if its end is wrong.
+struct Watched {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;
+    std::optional<Hash32> other;  ///< Own root of the end, if it is another.
+    std::string problem;
+};
+/// An offered state is in the store now; or why not.
+struct Held {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    std::string problem;
+};
+/// The tile of a kept state that was asked for on the ledger.
+struct KeptAnswer {
+    std::uint64_t report = 0;
+    Bytes answer;  ///< Empty: could not be made.
+    std::string problem;
+};
+using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
 
 struct VerifierConfig {
@@ -37,6 +64,10 @@ struct VerifierConfig {
     std::uint64_t resend_blocks = 10;
     std::uint64_t beacon_length = 1 << 16;  ///< Links of one hash chain.
     std::uint64_t beacon_chains = 4;        ///< Chains that may have been registered, one after another.
+    /// Share of all opened segments that it replays of its own accord, in basis points. Which ones, only its secret
+    /// tells, so that a solver cannot know where nobody looks.
+    std::uint64_t watch_bp = 0;
+    bool keep_offers = true;                ///< Keeps states that solvers pay for.
 };
 
 /// What node/service drives; adversaries stand in front of an honest one.
@@ -70,14 +101,27 @@ private:
     void audit(const AuditView& view, std::uint64_t height, Output& out);
     void reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out);
     void keep(const VerifierView& view, Output& out);
+    void challenge(const VerifierView& view, Output& out);
+    void answer_reports(const VerifierView& view, Output& out);
+    void report_for_disputes(const VerifierView& view, Output& out);
     void reveal_beacon(const VerifierView& view, Output& out);
     std::optional<VerifierWork> next_work(const VerifierView& view);
+    std::optional<VerifierWork> audit_work(const VerifierView& view);
+    std::optional<VerifierWork> watch_work(const VerifierView& view);
+    std::optional<VerifierWork> keeper_work(const VerifierView& view);
+    void clean_up(const VerifierView& view);
+    bool watches(const WatchView& view) const;
+    void on_replayed(const Replayed& replayed);
+    void on_side_work(const VerifierResult& result);
     std::optional<Hash32> own_root(const AuditView& view) const;
     bool due(const std::string& key, std::uint64_t height) { return outbox_.due(key, height); }
 
     // Worker thread.
     Replayed replay(const AuditView& view, bool again);
-    std::optional<Hash32> other_initial(solver::TaskMaterial& material, const AuditView& view);
+    InitialChecked check_initial(const InitialView& view);
+    Watched watch(const WatchView& view);
+    Held hold(const OfferView& view);
+    KeptAnswer answer_kept(const KeptReportView& view);
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
 
@@ -92,7 +136,12 @@ private:
     std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → what was not served.
-    std::map<std::uint64_t, Hash32> other_initial_;         // Audit → own root of the initial state.
+    using RunKey = std::pair<std::uint64_t, std::uint32_t>;
+    std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
+    std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
+    std::map<std::uint64_t, Bytes> kept_answers_;           // By report; empty: cannot be made.
+    std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → what was not served.
+    std::map<std::string, std::uint64_t> pause_;            // Side work that failed → when it is tried again.
     std::map<Hash32, Hash32> beacon_;  // Head → the value before it; filled at first use.
     std::vector<std::string> problems_;
 };

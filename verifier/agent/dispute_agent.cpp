@@ -65,15 +65,19 @@ void Desk::sweep(const std::vector<DisputeView>& open) {
 
 DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
                                            bool may_work) {
+    height_ = height;
     outbox_.sweep(height);
     Output out;
     for (const DisputeView& view : disputes) {
         if (!is_due(view)) continue;
         const std::uint64_t turn = turn_of(view.game);
         const auto answer = answers_.find(view.id);
-        if (answer != answers_.end() && answer->second.turn == turn) {
+        const auto retry = retry_height_.find(view.id);
+        const bool failed = answer != answers_.end() && answer->second.move.empty();
+        const bool again = failed && retry != retry_height_.end() && height >= retry->second;
+        if (answer != answers_.end() && answer->second.turn == turn && !again) {
             const std::string key = std::to_string(view.id) + " " + std::to_string(turn);
-            if (!answer->second.move.empty() && outbox_.due(key, height)) {
+            if (!failed && outbox_.due(key, height)) {
                 out.moves.push_back({view.id, answer->second.move});
             }
         } else if (may_work && !busy_) {
@@ -90,6 +94,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
         return std::none_of(disputes.begin(), disputes.end(),
                             [&](const DisputeView& view) { return view.id == item.first; });
     });
+    std::erase_if(retry_height_, [&](const auto& item) { return answers_.count(item.first) == 0; });
     return out;
 }
 
@@ -98,6 +103,9 @@ void DisputeAgent::on_done(const Answer& answer) {
     if (!answer.problem.empty()) {
         problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
     }
+    // What was not served may be there later: an answer that could not be made is tried again.
+    if (answer.move.empty()) retry_height_[answer.dispute] = height_ + resend_blocks_;
+    else retry_height_.erase(answer.dispute);
     answers_[answer.dispute] = answer;
 }
 

@@ -56,7 +56,8 @@ struct Answer {
 class DisputeAgent {
 public:
     /// `desk` outlives the agent and is used by its work orders only.
-    DisputeAgent(std::uint64_t resend_blocks, Desk& desk) : desk_(desk), outbox_(resend_blocks) {}
+    DisputeAgent(std::uint64_t resend_blocks, Desk& desk)
+        : desk_(desk), resend_blocks_(resend_blocks), outbox_(resend_blocks) {}
 
     struct Output {
         std::vector<PlayMove> moves;
@@ -69,8 +70,11 @@ public:
 
 private:
     Desk& desk_;
+    std::uint64_t resend_blocks_;
     solver::Outbox outbox_;
     bool busy_ = false;
+    std::uint64_t height_ = 0;
+    std::map<std::uint64_t, std::uint64_t> retry_height_;  // Dispute → when a failed answer is tried again.
     std::map<std::uint64_t, Answer> answers_;  // By dispute: the newest.
     std::vector<std::string> problems_;
 };

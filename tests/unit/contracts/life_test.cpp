@@ -45,7 +45,9 @@ TEST_F(Life, ASolverThatLosesItsClockIsConvictedAndReplacedFromTheLastPaidSegmen
     const auto slashed = all<Slashed>();
     ASSERT_EQ(slashed.size(), 1u);
     EXPECT_EQ(slashed[0].party, party("alice"));
-    EXPECT_EQ(slashed[0].to_others, slashed[0].amount / U256(5));
+    const market::Conviction parts = market::conviction(slashed[0].amount, params);
+    EXPECT_EQ(slashed[0].to_others, parts.share + parts.costs);
+    EXPECT_EQ(parts.share, slashed[0].amount / U256(5));
     EXPECT_EQ(task().state, TaskState::bidding);
     EXPECT_EQ(task().first_state, run().paid);
     EXPECT_GE(task().first_state, 1u) << "the first segment was verified and its end is kept";

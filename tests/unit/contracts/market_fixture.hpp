@@ -78,6 +78,8 @@ protected:
 
     void begin(const market::Params& wanted) {
         state.clear();
+        parties.clear();
+        chains.clear();
         params = wanted;
         height = 0;
         executor.genesis(state, market::encode(params));
@@ -207,13 +209,19 @@ protected:
 
     // --- runs: state i of a run is a word, salt too ---
 
-    static Hash32 root(std::uint64_t i) { return word("state " + std::to_string(i)); }
+    /// Or real roots, when a test computes states: of honest solvers, and of the one that cheats.
+    Hash32 root(std::uint64_t i) const {
+        return real_roots.empty() ? word("state " + std::to_string(i)) : real_roots.at(i);
+    }
     static Hash32 salt(std::uint32_t run, std::uint64_t i) {
         return word("salt " + std::to_string(run) + " " + std::to_string(i));
     }
+    Hash32 wrong_root(std::uint64_t i) const {
+        return forged_roots.empty() ? word("wrong " + std::to_string(i)) : forged_roots.at(i);
+    }
     /// What a solver that cheats from state `wrong` on has at state i.
     Hash32 solver_root(std::uint64_t i, std::uint32_t run = 0) const {
-        return run == wrong_run && i >= wrong_from ? word("wrong " + std::to_string(i)) : root(i);
+        return (run == wrong_run || wrong_runs.contains(run)) && i >= wrong_from ? wrong_root(i) : root(i);
     }
     Verdict checkpoint(std::string_view name, std::uint64_t i, std::uint32_t run = 0, std::uint64_t id = 1) {
         const Hash32 blind = solver::checkpoint_commitment(id, run, i, salt(run, i), solver_root(i, run));
@@ -294,6 +302,26 @@ protected:
         }
     }
 
+    /// As play, for all runs of a task at once: everybody does what is due until the task stops running.
+    void play_all(std::uint64_t id = 1, std::uint64_t limit = 200) {
+        const std::uint64_t segments = views::spec(state, id)->segments();
+        for (std::uint64_t i = 0; i < limit && task(id).state == market::TaskState::running; ++i) {
+            for (const std::uint32_t index : task(id).active) {
+                const market::Run now = run(index, id);
+                const std::string name = name_of(now.solver);
+                if (now.state == market::RunState::assigned) {
+                    EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
+                }
+                if (now.state == market::RunState::running && now.next_state <= segments) {
+                    EXPECT_EQ(checkpoint(name, now.next_state, index, id), Verdict::ok);
+                }
+                serve(name, index, id);
+                check_audits();
+            }
+            next_block();
+        }
+    }
+
     /// Three verifiers, two solvers, one task won by alice, who accepts.
     void start_run() {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
@@ -318,7 +346,9 @@ protected:
     std::vector<Address> parties;
     std::map<std::string, std::uint64_t> chains;    ///< Steps left of each verifier's hash chain.
     std::set<std::string> silent, lazy, liars, hiding;   ///< No reveals; no verdicts; wrong verdicts; no openings.
-    std::uint32_t wrong_run = 0;                         ///< Which run cheats,
+    std::uint32_t wrong_run = 0;                         ///< Which run cheats (or which ones),
+    std::set<std::uint32_t> wrong_runs;
+    std::vector<Hash32> real_roots, forged_roots;
     std::uint64_t wrong_from = ~std::uint64_t{0};
 };
 

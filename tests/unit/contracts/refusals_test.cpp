@@ -288,7 +288,7 @@ TEST_F(Refusals, Reports) {
     ASSERT_EQ(send("alice", OpenSegment{1, 0, 0, salt(0, 0), root(0)}), Verdict::ok);
     EXPECT_EQ(send(first, report), Verdict::wrong_value);
     EXPECT_EQ(send("bob", report, params.report_fee), Verdict::not_auditor);
-    report.kind = 5;
+    report.kind = 6;
     EXPECT_EQ(send(first, report, params.report_fee), Verdict::bad_kind);
     report.kind = 3;
     report.index = 2;

@@ -117,7 +117,8 @@ VerifierView MiniChain::verifier_view(std::size_t index) const {
         seat.may_commit = audit.start && own.commitment.is_zero();
         seat.may_reveal = audit.end && !own.revealed;
         seat.may_report = seat.may_commit;
-        seat.may_challenge_initial = audit.segment == 0 && audit.start && initial_challenges.empty();
+        if (audit.segment == 0 && audit.start && initial_challenges.empty())
+            view.initials.push_back({task_.terms, 0, *audit.start});
         for (const auto& [other, taken] : audit.seats) {
             if (other != index && !taken.commitment.is_zero()) seat.others.push_back(taken.commitment);
         }

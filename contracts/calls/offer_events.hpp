@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Events about what requesters and solvers offer while a task runs. SPEC 5.
+#pragma once
+
+#include "contracts/calls/calls.hpp"
+
+namespace retrace::contracts {
+
+/// An auction for more replicas has begun.
+struct ReplicasWanted {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "ReplicasWanted";
+    static constexpr std::size_t kIndexed = 1;
+    static Names names() { return {"task", "wanted", "bidEnd", "revealEnd"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.wanted, e.bid_end, e.reveal_end); }
+    std::uint64_t task = 0;
+    std::uint8_t wanted = 0;
+    std::uint64_t bid_end = 0, reveal_end = 0;
+};
+struct RetentionRequested {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "RetentionRequested";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"retention", "task", "run", "index", "fee"}; }
+    static auto tie(auto& e) { return std::tie(e.retention, e.task, e.run, e.index, e.fee); }
+    std::uint64_t retention = 0;
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+    U256 fee;
+};
+/// Somebody keeps the state and was paid, or (a keeper of zero) the run ended first and the fee went back.
+struct RetentionClosed {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "RetentionClosed";
+    static constexpr std::size_t kIndexed = 2;
+    static Names names() { return {"retention", "task", "keeper"}; }
+    static auto tie(auto& e) { return std::tie(e.retention, e.task, e.keeper); }
+    std::uint64_t retention = 0;
+    std::uint64_t task = 0;
+    Address keeper;
+};
+
+}  // namespace retrace::contracts

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+
+#include "node/service/views.hpp"
+
+namespace retrace::node {
+namespace {
+
+using market::AuditPhase;
+using market::SeatState;
+namespace views = contracts::views;
+
+constexpr std::size_t kWatchMax = 64;  // segments in one view
+
+const market::Seat* seat_of(const market::Audit& audit, const ledger::Address& self) {
+    // A party may be drawn again after it was taken off: its newest seat counts.
+    const market::Seat* found = nullptr;
+    for (const market::Seat& seat : audit.seats) {
+        if (seat.auditor == self) found = &seat;
+    }
+    return found;
+}
+
+Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint32_t run,
+                   std::uint64_t index) {
+    const auto checkpoint = views::checkpoint(view, task, run, index);
+    return checkpoint && checkpoint->opened ? checkpoint->root : Hash32{};
+}
+
+/// Whether this party is the challenger in an open dispute of `kind` about a segment.
+bool disputes(const ledger::StateView& view, const ledger::Address& self, market::DisputeKind kind,
+              std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    for (const std::uint64_t id : views::open_disputes(view, self)) {
+        const auto dispute = views::dispute(view, id);
+        if (dispute && dispute->task == task && dispute->run == run && dispute->segment == segment &&
+            dispute->kind == kind && dispute->challenger == self)
+            return true;
+    }
+    return false;
+}
+
+/// State 0 may be disputed from its opening to the end of its segment's window.
+void add_initial(const ledger::StateView& view, const ledger::Address& self, const market::TaskSpec& spec,
+                 std::uint64_t task, std::uint32_t index, verifier::VerifierView& out) {
+    if (spec.init_root.is_zero()) return;
+    const auto run = views::run(view, task, index);
+    const auto segment = views::segment(view, task, index, 0);
+    const Hash32 root = opened_root(view, task, index, 0);
+    if (!run || run->state != market::RunState::running || !segment || root.is_zero() || run->solver == self)
+        return;
+    if (segment->window_end != 0 && out.height + 1 >= segment->window_end) return;
+    const auto same = [&](const verifier::InitialView& other) {
+        return other.terms.id == task && other.run == index;
+    };
+    if (std::any_of(out.initials.begin(), out.initials.end(), same)) return;
+    if (disputes(view, self, market::DisputeKind::initial, task, index, 0)) return;
+    out.initials.push_back({terms_of(task, spec), index, root});
+}
+
+verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit,
+                               const market::Seat& seat, const market::TaskSpec& spec,
+                               const market::Params& params) {
+    verifier::AuditView out;
+    out.id = audit.id;
+    out.terms = terms_of(audit.task, spec);
+    out.run = audit.run;
+    out.segment = audit.segment;
+    out.start_root = opened_root(view, audit.task, audit.run, audit.segment);
+    out.end_root = opened_root(view, audit.task, audit.run, audit.segment + 1);
+    out.may_commit = audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn;
+    out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
+    out.may_report = out.may_commit && seat.reports < params.reports &&
+                     !reports_pending(view, audit.task, seat.auditor);
+    out.commitment = seat.commitment;
+    for (const market::Seat& other : audit.seats) {
+        if (other.auditor != seat.auditor && !other.commitment.is_zero())
+            out.others.push_back(other.commitment);
+    }
+    return out;
+}
+
+verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t height,
+                                 const ledger::Address& self, const market::Params& params) {
+    verifier::BeaconView out;
+    const auto info = views::verifier(view, self);
+    if (!info || !info->member) return out;
+    const std::uint64_t epoch = views::epoch_of(params, height + 1);
+    out.head = info->head;
+    out.may_reveal = epoch > info->joined_epoch && info->revealed_epoch < epoch;
+    return out;
+}
+
+void add_seats(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
+               Seats& seats, Immutable& immutable, verifier::VerifierView& out) {
+    std::vector<std::uint64_t> over;
+    for (const std::uint64_t id : seats.audits()) {
+        const auto audit = views::audit(view, id);
+        const market::Seat* seat = audit ? seat_of(*audit, self) : nullptr;
+        const auto spec = audit ? immutable.spec(view, audit->task) : std::nullopt;
+        const auto task = audit ? views::task(view, audit->task) : std::nullopt;
+        if (seat == nullptr || !spec || !task) continue;
+        if (audit->phase != AuditPhase::closed)
+            out.audits.push_back(audit_view(view, *audit, *seat, *spec, params));
+        if (audit->segment == 0) add_initial(view, self, *spec, audit->task, audit->run, out);
+        if (seat->state == SeatState::matched && !market::is_final(task->state)) {
+            out.keep.push_back({audit->task, audit->run, audit->segment + 1, !seat->paid});
+        } else if (audit->phase == AuditPhase::closed) {
+            over.push_back(id);
+        }
+    }
+    for (const std::uint64_t id : over) seats.drop(id);
+}
+
+void add_offers(const ledger::StateView& view, const ledger::Address& self, Seats& seats, Immutable& immutable,
+                verifier::VerifierView& out) {
+    const auto info = views::verifier(view, self);
+    const bool member = info && info->member;
+    std::vector<std::uint64_t> over;
+    for (const std::uint64_t id : seats.offers()) {
+        const auto offer = views::retention(view, id);
+        const auto task = offer ? views::task(view, offer->task) : std::nullopt;
+        const auto spec = offer ? immutable.spec(view, offer->task) : std::nullopt;
+        if (!offer || !task || !spec) continue;
+        const bool open = offer->state == market::RetentionState::open;
+        const bool kept = offer->state == market::RetentionState::kept && offer->keeper == self;
+        if (market::is_final(task->state) || (!open && !kept)) {
+            over.push_back(id);
+        } else if (kept) {
+            out.keep.push_back({offer->task, offer->run, offer->index, false});
+        } else if (member && offer->solver != self) {
+            const Hash32 root = opened_root(view, offer->task, offer->run, offer->index);
+            out.offers.push_back({terms_of(offer->task, *spec), offer->run, offer->index, root});
+        }
+    }
+    for (const std::uint64_t id : over) seats.drop_offer(id);
+}
+
+/// What successors ask of those who keep states.
+void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verifier::VerifierView& out) {
+    std::set<std::uint64_t> tasks;
+    for (const verifier::KeepView& kept : out.keep) tasks.insert(kept.task);
+    for (const std::uint64_t task : tasks) {
+        for (const std::uint64_t id : views::open_reports(view, task)) {
+            const auto report = views::report(view, id);
+            const auto spec = immutable.spec(view, task);
+            if (!report || !spec || report->kind != market::ReportKind::kept) continue;
+            const auto own = [&](const verifier::KeepView& kept) {
+                return kept.task == task && kept.run == report->run && kept.index == report->index &&
+                       !kept.may_attest;
+            };
+            if (std::any_of(out.keep.begin(), out.keep.end(), own))
+                out.reports.push_back(
+                    {id, terms_of(task, *spec), report->run, report->index, report->tensor, report->tile});
+        }
+    }
+}
+
+void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Run& run,
+               const market::TaskSpec& spec, verifier::VerifierView& out) {
+    if (run.first_state == 0) add_initial(view, self, spec, run.task, run.index, out);
+    for (std::uint64_t i = run.clear; i + 1 < run.next_state && out.watch.size() < kWatchMax; ++i) {
+        const auto segment = views::segment(view, run.task, run.index, i);
+        if (!segment || segment->window_end == 0 || out.height + 1 >= segment->window_end) continue;
+        if (disputes(view, self, market::DisputeKind::challenge, run.task, run.index, i) ||
+            disputes(view, self, market::DisputeKind::audit, run.task, run.index, i))
+            continue;
+        out.watch.push_back({terms_of(run.task, spec), run.index, i,
+                             opened_root(view, run.task, run.index, i),
+                             opened_root(view, run.task, run.index, i + 1)});
+    }
+}
+
+void add_watch(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable,
+               verifier::VerifierView& out) {
+    for (const std::uint64_t id : views::active_tasks(view)) {
+        const auto task = views::task(view, id);
+        const auto spec = immutable.spec(view, id);
+        if (!task || !spec || task->state != market::TaskState::running) continue;
+        for (const std::uint32_t index : task->active) {
+            const auto run = views::run(view, id, index);
+            if (run && run->state == market::RunState::running && run->solver != self)
+                watch_run(view, self, *run, *spec, out);
+        }
+    }
+}
+
+}  // namespace
+
+void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
+    if (!scanned_) {
+        const std::uint64_t count = views::audit_count(view);
+        for (std::uint64_t id = count > kHistory ? count - kHistory + 1 : 1; id <= count; ++id) {
+            const auto audit = views::audit(view, id);
+            if (audit && seat_of(*audit, self) != nullptr) audits_.insert(id);
+        }
+        const std::uint64_t offers = views::retention_count(view);
+        for (std::uint64_t id = offers > kHistory ? offers - kHistory + 1 : 1; id <= offers; ++id)
+            offers_.insert(id);
+        scanned_ = true;
+    }
+    for (const std::uint64_t id : views::open_audits(view, self)) audits_.insert(id);
+    for (const std::uint64_t task : views::active_tasks(view))
+        for (const std::uint64_t id : views::open_retentions(view, task)) offers_.insert(id);
+}
+
+verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
+                                     const ledger::Address& self, Seats& seats, Immutable& immutable,
+                                     bool watch) {
+    verifier::VerifierView out;
+    out.height = height;
+    const auto params = immutable.params(view);
+    if (!params) return out;
+    seats.update(view, self);
+    add_seats(view, self, *params, seats, immutable, out);
+    add_offers(view, self, seats, immutable, out);
+    add_kept_reports(view, immutable, out);
+    if (watch) add_watch(view, self, immutable, out);
+    out.disputes = dispute_views(view, self, immutable);
+    out.beacon = beacon_view(view, height, self, *params);
+    return out;
+}
+
+}  // namespace retrace::node

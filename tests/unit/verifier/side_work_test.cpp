@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+// What a verifier does unasked: watching, checking initial states, keeping states for money, answering for them.
+#include <gtest/gtest.h>
+
+#include "tests/unit/verifier/mini_chain.hpp"
+
+namespace retrace::test {
+namespace {
+
+using namespace verifier;
+
+/// A solver that has trained a whole task, and a verifier that looks at it.
+struct Bench {
+    TinyTask task;
+    SolverParty solver;
+    StoreSource source;
+    VerifierParty party;
+    VerifierConfig config;
+    std::unique_ptr<VerifierAgent> agent;
+    VerifierView view;
+
+    explicit Bench(solver::RunnerFactory runners, std::uint64_t watch_bp = 10'000)
+        : solver(task, std::move(runners)),
+          source(task.source, *solver.store, task.pool),
+          party(task, source, 1, std::nullopt) {
+        MiniChain(task, solver, {}).run(30);
+        config.secret = party.secret;
+        config.address = party.address;
+        config.beacon_length = 4;
+        config.watch_bp = watch_bp;
+        restart();
+    }
+    void restart() { agent = std::make_unique<VerifierAgent>(config, *party.workshop, *party.store); }
+    Hash32 root(std::uint64_t index) const { return solver.store->commitment({5, 0, index})->root; }
+    void watch(std::uint64_t segment) {
+        view.watch.push_back({task.terms, 0, segment, root(segment), root(segment + 1)});
+    }
+    /// A few blocks: every work order is done at once. All moves of one kind.
+    template <class Move>
+    std::vector<Move> run(int blocks = 8) {
+        std::vector<Move> moves;
+        for (int i = 0; i < blocks; ++i) {
+            ++view.height;
+            auto out = agent->on_view(view);
+            for (const VerifierMove& move : out.moves)
+                if (const auto* wanted = std::get_if<Move>(&move)) moves.push_back(*wanted);
+            if (out.work) agent->on_done(out.work->run());
+        }
+        return moves;
+    }
+};
+
+TEST(SideWork, a_watched_segment_that_is_wrong_is_challenged_once) {
+    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
+    const auto challenges = bench.run<ChallengeSegment>();
+    ASSERT_EQ(challenges.size(), 1u);
+    EXPECT_EQ(challenges[0].segment, 2u);
+    EXPECT_NE(challenges[0].root, bench.root(3));
+    EXPECT_TRUE(bench.agent->take_problems().empty());
+}
+
+TEST(SideWork, an_honest_run_is_watched_in_silence) {
+    Bench bench(solver::honest_runners());
+    for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
+    EXPECT_TRUE(bench.run<ChallengeSegment>().empty());
+}
+
+TEST(SideWork, nothing_is_watched_unless_asked_for) {
+    Bench bench(solver::fraud_runners(solver::Fraud::ulp), 0);
+    for (const std::uint64_t segment : {0, 1, 2}) bench.watch(segment);
+    EXPECT_TRUE(bench.run<ChallengeSegment>().empty());
+}
+
+TEST(SideWork, a_start_that_was_watched_serves_the_dispute_without_the_solver) {
+    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    bench.watch(2);
+    ASSERT_EQ(bench.run<ChallengeSegment>().size(), 1u);
+    bench.source.withhold = true;
+    const Facts facts{bench.task.terms.contract, bench.task.terms.program_root, bench.task.terms.program_root,
+                      bench.task.terms.seed, bench.task.terms.data_roots};
+    Game game = start(facts, Claim{false, 8, 10, bench.root(2), bench.root(3)});
+    PostHashes hashes;
+    hashes.hashes.resize(search_positions(game.search).size());
+    ASSERT_TRUE(apply(game, Side::solver, Move{hashes}).has_value());
+    bench.view.watch.clear();
+    bench.view.disputes.push_back({1, bench.task.terms, 0, 2, 0, {}, Side::challenger, game});
+    EXPECT_FALSE(bench.run<PlayMove>(2).empty());
+}
+
+TEST(SideWork, a_challenger_reports_a_start_that_is_not_served_and_tries_again) {
+    Bench bench(solver::honest_runners());
+    bench.source.withhold = true;
+    const Facts facts{bench.task.terms.contract, bench.task.terms.program_root, bench.task.terms.program_root,
+                      bench.task.terms.seed, bench.task.terms.data_roots};
+    Game game = start(facts, Claim{false, 8, 10, bench.root(2), bench.root(3)});
+    PostHashes hashes;
+    hashes.hashes.resize(search_positions(game.search).size());
+    ASSERT_TRUE(apply(game, Side::solver, Move{hashes}).has_value());
+    bench.view.disputes.push_back({1, bench.task.terms, 0, 2, 0, {}, Side::challenger, game, true});
+    const auto reports = bench.run<ReportUnavailable>(3);
+    ASSERT_EQ(reports.size(), 1u);
+    EXPECT_EQ(reports[0].kind, solver::ReportKind::state);
+    EXPECT_EQ(reports[0].index, 2u);
+    bench.source.withhold = false;  // the answer on the ledger made the solver serve
+    EXPECT_FALSE(bench.run<PlayMove>(15).empty());
+}
+
+TEST(SideWork, a_restart_between_replay_and_challenge_forgets_no_forged_initial_state) {
+    Bench bench(solver::honest_runners());
+    Hash32 forged = bench.root(0);
+    forged.bytes[0] ^= 1;
+    bench.view.initials.push_back({bench.task.terms, 0, forged});
+    ++bench.view.height;
+    auto out = bench.agent->on_view(bench.view);
+    ASSERT_TRUE(out.work.has_value());
+    bench.agent->on_done(out.work->run());
+    bench.restart();
+    const auto challenges = bench.run<ChallengeInitial>();
+    ASSERT_EQ(challenges.size(), 1u);
+    EXPECT_EQ(challenges[0].root, bench.root(0));
+    bench.view.initials[0].root = bench.root(0);
+    bench.restart();
+    EXPECT_TRUE(bench.run<ChallengeInitial>().empty());
+}
+
+TEST(SideWork, an_offered_state_is_kept_attested_and_answered_for) {
+    Bench bench(solver::honest_runners());
+    bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
+    const auto attested = bench.run<AttestRetention>();
+    ASSERT_EQ(attested.size(), 1u);
+    EXPECT_EQ(attested[0].index, 2u);
+    // The ledger says that it is kept; then a successor cannot get it, and the solver is gone.
+    bench.view.offers.clear();
+    bench.view.keep.push_back({5, 0, 2, false});
+    EXPECT_TRUE(bench.run<AttestRetention>().empty());
+    bench.source.withhold = true;
+    bench.restart();
+    bench.view.reports.push_back({7, bench.task.terms, 0, 2, 1, 0});
+    const auto answers = bench.run<AnswerReport>();
+    ASSERT_EQ(answers.size(), 1u);
+    EXPECT_EQ(answers[0].report, 7u);
+    const auto answer = solver::decode_tile_answer(answers[0].answer);
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_TRUE(solver::verify_state_tile(*answer, bench.task.train.root(), bench.root(2), 1, 0).has_value());
+}
+
+TEST(SideWork, what_is_needed_no_more_leaves_the_disk) {
+    Bench bench(solver::honest_runners());
+    bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
+    ASSERT_EQ(bench.run<AttestRetention>().size(), 1u);
+    EXPECT_FALSE(bench.party.store->runs().empty());
+    bench.view.offers.clear();
+    bench.view.keep.push_back({5, 0, 2, false});
+    (void)bench.run<AttestRetention>(2);
+    EXPECT_FALSE(bench.party.store->runs().empty());
+    bench.view.keep.clear();  // the task is over
+    (void)bench.run<AttestRetention>(2);
+    EXPECT_TRUE(bench.party.store->runs().empty());
+}
+
+TEST(SideWork, a_solver_deletes_its_runs_when_nobody_asks_for_them_any_more) {
+    TinyTask task;
+    SolverParty party(task, solver::honest_runners());
+    MiniChain(task, party, {}).run(30);
+    ASSERT_TRUE(party.store->newest(5, 0, 3).has_value());
+    solver::SolverConfig config;
+    config.afterlife_blocks = 10;
+    solver::SolverAgent agent(config, *party.workshop, *party.store);
+    solver::SolverView view;
+    view.height = 100;
+    (void)agent.on_view(view);
+    EXPECT_EQ(party.store->newest(5, 0, 3), (solver::CheckpointKey{5, 0, 3})) << "the model is still served";
+    EXPECT_EQ(party.store->newest(5, 0, 2), std::nullopt);
+    view.height = 110;
+    (void)agent.on_view(view);
+    EXPECT_TRUE(party.store->runs().empty());
+}
+
+}  // namespace
+}  // namespace retrace::test
