@@ -61,6 +61,7 @@ ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& f
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
         Step step;
         const OpFacts& own = facts[op];
+        if (!is_elementwise(own.op.code)) continue;  // a reshape: its memory is that of its input
         step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype,
                                     own.output.dtype);
         step.inputs = static_cast<std::uint32_t>(own.inputs.size());

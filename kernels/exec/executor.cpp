@@ -38,6 +38,11 @@ struct Workspace {
         }
     }
 
+    bool is_gathered(std::uint32_t tensor) const {
+        return program.is_op_output(tensor) &&
+               plan.places[tensor - program.tensors_static()].where == Place::Where::gathered;
+    }
+
     void reserve() {
         if (arena || plan.bytes == 0) return;
         arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, plan.bytes)));
@@ -99,8 +104,7 @@ struct Executor::Impl {
         }
         for (const Place& place : space.plan.places) {
             if (place.where == Place::Where::arena) at[t] = space.arena.get() + place.at;
-            if (place.where == Place::Where::state || place.where == Place::Where::alias)
-                at[t] = at[place.at];
+            if (place.where != Place::Where::arena && place.where != Place::Where::scratch) at[t] = at[place.at];
             ++t;
         }
         return at;
@@ -116,11 +120,16 @@ struct Executor::Impl {
 
     void run_op(const Workspace& space, std::uint32_t op, const std::vector<const std::uint8_t*>& at,
                 std::uint64_t step, std::uint64_t seed) const {
+        if (space.is_gathered(space.program.output_of(op))) return;
         std::vector<const std::uint8_t*> operands;
-        for (const std::uint32_t input : space.program.ops[op].inputs) operands.push_back(at[input]);
+        std::vector<const OpFacts*> gathers;
+        for (const std::uint32_t input : space.program.ops[op].inputs) {
+            operands.push_back(at[input]);
+            gathers.push_back(space.is_gathered(input) ? &space.facts[input - program.tensors_static()] : nullptr);
+        }
         // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
         auto* output = const_cast<std::uint8_t*>(at[space.program.output_of(op)]);
-        const OpCall call{space.facts[op], operands, output, seed, step, pool};
+        const OpCall call{space.facts[op], operands, output, seed, step, pool, gathers};
         space.kernels[op] != nullptr ? space.kernels[op](call) : run_reference(call);
     }
 

@@ -15,7 +15,10 @@ struct OpCall {
     std::uint8_t* output = nullptr;  ///< Overlaps no input, except that an elementwise op may write over a full one.
     std::uint64_t seed = 0, step = 0;
     ThreadPool& pool;
+    /// By slot, where not empty: the window gather that would have made the input. `inputs` then has its image.
+    std::span<const OpFacts* const> gathered = {};
 
+    const OpFacts* gather_of(std::size_t slot) const noexcept { return gathered.empty() ? nullptr : gathered[slot]; }
     template <class T>
     const T* in(std::size_t slot) const noexcept { return reinterpret_cast<const T*>(inputs[slot]); }
     template <class T>

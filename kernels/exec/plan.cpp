@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint32_t kGroupMax = 64;  ///< Ops of one group.
+constexpr std::uint64_t kGatheredColumns = 1024;  ///< Beyond, gathering a row for every block of K costs too much.
 
 std::uint64_t bytes_of(const TensorRecord& record) {
     const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
@@ -32,6 +33,7 @@ public:
     MemoryPlan run() {
         if (!isolated_) find_aliases();
         find_last_uses();
+        if (!isolated_) find_gathered();
         find_units();
         if (!isolated_) {
             overwrite_states();
@@ -72,19 +74,47 @@ private:
         }
     }
 
+    /// Window matrices of images that all readers can gather for themselves, a few rows at a time.
+    void find_gathered() {
+        std::vector<std::vector<std::uint32_t>> readers(program_.tensors.size());
+        for (std::uint32_t i = 0; i < ops(); ++i) {
+            for (const std::uint32_t input : program_.ops[i].inputs) readers[input].push_back(i);
+        }
+        for (std::uint32_t i = 0; i < ops(); ++i) {
+            const std::uint32_t tensor = output(i);
+            if (program_.ops[i].code != OpCode::window_gather || record(i).dtype != DType::f32) continue;
+            if (record(i).dims[1] > kGatheredColumns || readers[tensor].empty() || last_use_[tensor] >= ops()) continue;
+            if (!std::all_of(readers[tensor].begin(), readers[tensor].end(),
+                             [&](std::uint32_t reader) { return can_gather(reader, tensor); })) continue;
+            const std::uint32_t image = program_.ops[i].inputs[0];
+            plan_.places[i] = {Place::Where::gathered, image};
+            last_use_[owner_[image]] = std::max(last_use_[owner_[image]], last_use_[tensor]);
+        }
+    }
+
+    bool can_gather(std::uint32_t op, std::uint32_t tensor) const {
+        const OpRecord& reader = program_.ops[op];
+        if (reader.code == OpCode::row_max || reader.code == OpCode::row_argmax) return record(op).dims.back() == 1;
+        if (reader.code != OpCode::matmul) return false;
+        const bool first = reader.inputs[0] == tensor, second = reader.inputs[1] == tensor;
+        return first != second && reader.attributes[first ? 1 : 2] == 0;
+    }
+
     void find_units() {
         for (std::uint32_t i = 0; i < ops();) {
             Unit unit{i, 1};
             if (!isolated_ && is_elementwise(program_.ops[i].code)) {
                 const Geometry shape = geometry(record(i).dims);
-                while (unit.end() < ops() && unit.count < kGroupMax && joins(unit.end(), shape)) ++unit.count;
+                while (unit.end() < ops() && unit.count < kGroupMax && joins(unit, shape)) ++unit.count;
             }
             plan_.units.push_back(unit);
             i = unit.end();
         }
     }
 
-    bool joins(std::uint32_t op, const Geometry& shape) const {
+    bool joins(const Unit& unit, const Geometry& shape) const {
+        const std::uint32_t op = unit.end();
+        if (plan_.places[op].where == Place::Where::alias) return owner_[output(op)] < output(unit.first);
         const Geometry own = geometry(record(op).dims);
         return is_elementwise(program_.ops[op].code) && own.rows == shape.rows && own.cols == shape.cols;
     }

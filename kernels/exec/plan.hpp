@@ -14,12 +14,14 @@ struct Place {
         state,    ///< In the memory of state tensor `at`, which it replaces.
         alias,    ///< The memory of tensor `at` (a reshape copies nothing).
         scratch,  ///< Never in memory as a whole: block by block in scratch slot `at` of its group.
+        gathered, ///< Never in memory: its readers gather windows from the image, tensor `at`, as they go.
     };
     Where where = Where::arena;
     std::uint64_t at = 0;
 };
 
-/// Ops that run together: one op, or a run of elementwise ops over one geometry that goes block by block.
+/// Ops that run together: one op, or a run of elementwise ops over one geometry that goes block by block. Reshapes of
+/// what the run does not compute itself may lie between its ops.
 struct Unit {
     std::uint32_t first = 0, count = 1;
     std::uint32_t end() const noexcept { return first + count; }

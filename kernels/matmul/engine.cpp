@@ -59,7 +59,7 @@ public:
           rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)),
-          plain_(kernel.plain_rows && a.col_stride == 1) {}
+          plain_(kernel.plain_rows && a.col_stride == 1 && a.source == nullptr) {}
 
     void run(Workspace& workspace) {
         if (thin()) return run_thin(workspace);
@@ -110,13 +110,13 @@ private:
         }
     };
 
-    /// In A itself, which nobody writes to, where its rows are what the kernel reads.
-    Rows plain_rows(std::uint64_t block) const {
-        float* const data = const_cast<float*>(a_.data) + (begin_ + block) * kBlockK;
-        return {reinterpret_cast<std::uint32_t*>(data), a_.row_stride, nullptr, nullptr};
+    /// In memory that nobody writes to, where its rows are what the kernel reads.
+    Rows plain_rows(const float* data, std::uint64_t stride, std::uint64_t block) const {
+        float* const begin = const_cast<float*>(data) + (begin_ + block) * kBlockK;
+        return {reinterpret_cast<std::uint32_t*>(begin), stride, nullptr, nullptr};
     }
     Rows rows_at(std::uint64_t block, std::uint64_t row) const {
-        if (plain_) return plain_rows(block).from(row);
+        if (plain_) return plain_rows(a_.data, a_.row_stride, block).from(row);
         const Rows all{packed_a_ + block * (a_bytes() / 4), kernel_.row_words(),
                        scale_a_ + block * (scale_a_bytes() / 4), start_ + block * (start_bytes() / 4)};
         return all.from(row);
@@ -150,18 +150,40 @@ private:
 
     /// At most kPackRows rows from `row` on, none from `end` on.
     void pack_rows(std::uint64_t block, std::uint64_t row, std::uint64_t end, const Rows& to) {
+        const std::uint64_t rows = std::min<std::uint64_t>(kPackRows, end - row);
+        if (a_.source == nullptr) {
+            return pack_rows_of(a_.data + row * a_.row_stride, a_.row_stride, block, rows, to);
+        }
+        static thread_local Workspace fetched;
+        pack_rows_of(fetch(*a_.source, row, rows, a_.cols, fetched), a_.cols, block, rows, to);
+    }
+
+    void pack_rows_of(const float* data, std::uint64_t stride, std::uint64_t block, std::uint64_t rows,
+                      const Rows& to) {
         PackSource source;
-        source.data = a_.data + row * a_.row_stride + (begin_ + block) * kBlockK * a_.col_stride;
-        source.vector_stride = a_.row_stride;
+        source.data = data + (begin_ + block) * kBlockK * a_.col_stride;
+        source.vector_stride = stride;
         source.k_stride = a_.col_stride;
-        source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackRows, end - row));
+        source.vectors = static_cast<std::uint32_t>(rows);
         source.n = terms(block);
         kernel_.pack_a(source, to.words, to.scale, to.start);
+    }
+
+    static const float* fetch(const RowSource& source, std::uint64_t first, std::uint64_t rows,
+                              std::uint64_t cols, Workspace& memory) {
+        auto* const out = reinterpret_cast<float*>(memory.at_least(rows * cols * sizeof(float)));
+        source.fetch(source.context, first, rows, out);
+        return out;
     }
 
     void pack_columns(std::uint64_t block, std::uint64_t column) {
         PackSource source;
         source.data = b_.data + column * b_.col_stride + (begin_ + block) * kBlockK * b_.row_stride;
+        if (b_.source != nullptr) {
+            static thread_local Workspace fetched;
+            source.data =
+                fetch(*b_.source, (begin_ + block) * kBlockK, terms(block), b_.cols, fetched) + column;
+        }
         source.vector_stride = b_.col_stride;
         source.k_stride = b_.row_stride;
         source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackColumns, b_.cols - column));
@@ -269,11 +291,17 @@ private:
             workspace.at_least(plain_ ? 64 : 4 * (words + scales + room * kSlicesMax)));
         const Rows packed{memory, kernel_.row_words(), reinterpret_cast<float*>(memory + words),
                           reinterpret_cast<std::int32_t*>(memory + words + scales)};
+        static thread_local Workspace fetched;
+        const float* data = a_.data + first_row * a_.row_stride;
+        if (a_.source != nullptr) data = fetch(*a_.source, first_row, rows, a_.cols, fetched);
+        const bool plain = kernel_.plain_rows && a_.col_stride == 1;
         for (std::uint64_t block = 0; block < blocks_; ++block) {
-            for (std::uint64_t row = 0; row < rows && !plain_; row += kPackRows) {
-                pack_rows(block, first_row + row, first_row + rows, packed.from(row));
+            for (std::uint64_t row = 0; row < rows && !plain; row += kPackRows) {
+                pack_rows_of(data + row * a_.row_stride, a_.row_stride, block,
+                             std::min<std::uint64_t>(kPackRows, rows - row), packed.from(row));
             }
-            tiles(block, plain_ ? plain_rows(block).from(first_row) : packed, first_row, rows, 0, panels_);
+            tiles(block, plain ? plain_rows(data, a_.row_stride, block) : packed, first_row, rows, 0,
+                  panels_);
         }
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/matmul/matmul.hpp"
 
+#include <vector>
+
 #include "kernels/matmul/backend.hpp"
 #include "kernels/matmul/engine.hpp"
 
@@ -26,12 +28,22 @@ const MatmulKernel* kernel_of(CpuLevel level, Precision precision) {
     return nullptr;
 }
 
+MatrixView in_memory(const MatrixView& matrix, std::vector<float>& copy) {
+    if (matrix.source == nullptr) return matrix;
+    copy.resize(matrix.rows * matrix.cols);
+    matrix.source->fetch(matrix.source->context, 0, matrix.rows, copy.data());
+    return {copy.data(), matrix.rows, matrix.cols, matrix.cols, 1};
+}
+
 }  // namespace
 
 void matmul_at(CpuLevel level, Precision precision, const MatrixView& a, const MatrixView& b, float* c,
                std::uint64_t c_stride, ThreadPool& pool) {
     const MatmulKernel* kernel = kernel_of(level, precision);
-    if (kernel == nullptr) return matmul_reference(precision, a, b, c, c_stride);
+    if (kernel == nullptr) {
+        std::vector<float> copy_a, copy_b;
+        return matmul_reference(precision, in_memory(a, copy_a), in_memory(b, copy_b), c, c_stride);
+    }
     matmul_tiled(*kernel, a, b, c, c_stride, pool);
 }
 

@@ -11,12 +11,20 @@ class ThreadPool;
 
 enum class Precision : std::uint8_t { f32 = 1, i8x1 = 2, i8x2 = 3, i8x3 = 4 };
 
+/// Rows that are made when they are asked for: `count` dense rows from row `first` on.
+struct RowSource {
+    void (*fetch)(const void* context, std::uint64_t first, std::uint64_t count, float* out) = nullptr;
+    const void* context = nullptr;
+};
+
 /// A matrix in memory: element (r, c) is at data[r * row_stride + c * col_stride]. Transposition is a swap of
 /// strides.
 struct MatrixView {
     const float* data = nullptr;
     std::uint64_t rows = 0, cols = 0;
     std::uint64_t row_stride = 0, col_stride = 1;
+    const RowSource* source =
+        nullptr;  ///< Where its rows come from if it is not in memory; `data` is null then.
     float at(std::uint64_t r, std::uint64_t c) const noexcept {
         return data[r * row_stride + c * col_stride];
     }

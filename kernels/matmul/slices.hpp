@@ -66,10 +66,13 @@ RETRACE_FN std::int32_t slice_quantum(std::uint32_t slices, float x, std::int32_
 RETRACE_FN Digits slice_digits(std::uint32_t slices, float x, std::int32_t exponent) {
     Digits digits;
     std::int32_t q = slice_quantum(slices, x, exponent);
-    for (std::uint32_t t = kSlicesMax - 1; t >= 1; --t) {
-        if (t >= slices) continue;
-        digits.digit[t] = static_cast<std::int8_t>(q & 0xff);
-        q = (q - digits.digit[t]) / 256;
+    if (slices > 2) {
+        digits.digit[2] = static_cast<std::int8_t>(q & 0xff);
+        q = (q - digits.digit[2]) / 256;
+    }
+    if (slices > 1) {
+        digits.digit[1] = static_cast<std::int8_t>(q & 0xff);
+        q = (q - digits.digit[1]) / 256;
     }
     digits.digit[0] = static_cast<std::int8_t>(q);
     return digits;

@@ -8,6 +8,9 @@ namespace retrace::kernels {
 
 using CpuKernel = void (*)(const OpCall& call);
 
+/// Rows `first` … of a window matrix of fp32, dense, from the image.
+void gather_windows(const OpFacts& gather, const float* image, std::uint64_t first, std::uint64_t count, float* out);
+
 /// The fast loop of an op with these static facts; null where the reference is all there is.
 CpuKernel find_cpu_kernel(const OpFacts& facts);
 

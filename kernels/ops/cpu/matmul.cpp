@@ -10,11 +10,30 @@ namespace {
 /// Multiply-adds below which a product does not keep several threads busy.
 constexpr std::uint64_t kSmallProduct = 1 << 24;
 
+/// Windows of an image as the rows of a factor.
+struct Windows {
+    const OpFacts* gather = nullptr;
+    const float* image = nullptr;
+    RowSource rows{[](const void* context, std::uint64_t first, std::uint64_t count, float* out) {
+                       const auto* self = static_cast<const Windows*>(context);
+                       gather_windows(*self->gather, self->image, first, count, out);
+                   },
+                   this};
+
+    void stand_in(MatrixView& view) const {
+        if (gather != nullptr) view.data = nullptr, view.source = &rows;
+    }
+};
+
 void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadPool& pool) {
     MatrixView a{call.in<float>(0) + i * s.m * s.k, s.m, s.k, s.k, 1};
     MatrixView b{call.in<float>(1) + i * s.k * s.n, s.k, s.n, s.n, 1};
     if (s.transposed_a) a.row_stride = 1, a.col_stride = s.m;
     if (s.transposed_b) b.row_stride = 1, b.col_stride = s.k;
+    const Windows windows_a{call.gather_of(0), call.in<float>(0)},
+        windows_b{call.gather_of(1), call.in<float>(1)};
+    windows_a.stand_in(a);
+    windows_b.stand_in(b);
     matmul(s.precision, a, b, call.out<float>() + i * s.m * s.n, s.n, pool);
 }
 

@@ -2,6 +2,7 @@
 #include "kernels/reduce/reduce.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/cpu/loops.hpp"
@@ -15,6 +16,21 @@ std::uint64_t grain_of(std::uint64_t cols) {
     return 1 + 16384 / std::clamp<std::uint64_t>(cols, 1, kReduceTerms);
 }
 
+/// Rows of the first input, which a window gather would have made, a few at a time: body(first, count, rows).
+template <class Body>
+void for_gathered_rows(const OpCall& call, const OpFacts& gather, const Geometry& shape, Body body) {
+    constexpr std::uint64_t kElements = 2048;
+    call.pool.parallel_for(shape.rows, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
+        std::array<float, kElements> rows;
+        const std::uint64_t most = kElements / std::clamp<std::uint64_t>(shape.cols, 1, kReduceTerms);
+        for (std::uint64_t row = begin; row < end; row += most) {
+            const std::uint64_t count = std::min(most, end - row);
+            gather_windows(gather, call.in<float>(0), row, count, rows.data());
+            body(row, count, rows.data());
+        }
+    });
+}
+
 }  // namespace
 
 void run_row_reduction(const OpCall& call) {
@@ -22,6 +38,13 @@ void run_row_reduction(const OpCall& call) {
     const Geometry shape = geometry(call.facts.inputs[0].dims);
     const std::uint64_t results = reduce_level_size(shape.cols);
     const float* x = call.in<float>(0);
+    if (const OpFacts* gather = call.gather_of(0)) {
+        for_gathered_rows(call, *gather, shape,
+                          [&](std::uint64_t row, std::uint64_t count, const float* rows) {
+                              loops().rows_max(rows, count, shape.cols, call.out<float>() + row);
+                          });
+        return;
+    }
     if (results == 1 && call.facts.op.code == OpCode::row_max) {
         call.pool.parallel_for(shape.rows, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
             loops().rows_max(x + begin * shape.cols, end - begin, shape.cols, call.out<float>() + begin);
@@ -62,6 +85,13 @@ void run_row_argmax(const OpCall& call) {
     const Geometry shape = geometry(call.facts.inputs[0].dims);
     const std::uint64_t results = reduce_level_size(shape.cols);
     const bool pick = call.facts.op.code == OpCode::row_argmax_pick;
+    if (const OpFacts* gather = call.gather_of(0)) {
+        for_gathered_rows(call, *gather, shape,
+                          [&](std::uint64_t row, std::uint64_t count, const float* rows) {
+                              loops().rows_argmax(rows, count, shape.cols, call.out<std::int32_t>() + row);
+                          });
+        return;
+    }
     if (results == 1 && !pick) {
         call.pool.parallel_for(shape.rows, grain_of(shape.cols), [&](std::uint64_t begin, std::uint64_t end) {
             loops().rows_argmax(call.in<float>(0) + begin * shape.cols, end - begin, shape.cols,

@@ -37,37 +37,83 @@ void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::
     }
 }
 
+/// Windows that neither overlap nor are padded: a pixel is one element of one window, or in none.
+bool is_partition(const WindowShape& s) {
+    return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
+}
+
+/// `count` windows of one row of windows, from (oy, ox) on, that reach over no side of the image: line by
+/// line.
 template <class T, std::uint64_t Width>
-void gather_as(const OpCall& call) {
+void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, std::uint64_t count,
+                T fill, T* out) {
+    const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw;
+    for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
+        for (std::uint64_t ky = 0; ky < s.kh; ++ky, out += kw) {
+            const std::uint64_t y = oy * s.sh + ky;
+            if (y < s.ph || y - s.ph >= s.h) {
+                for (std::uint64_t i = 0; i < count; ++i) std::fill_n(out + i * width, kw, fill);
+                continue;
+            }
+            const T* line = image + (y - s.ph) * s.w + (ox * s.sw - s.pw);
+            for (std::uint64_t i = 0; i < count; ++i) {
+                for (std::uint64_t kx = 0; kx < kw; ++kx) out[i * width + kx] = line[i * s.sw + kx];
+            }
+        }
+    }
+}
+
+template <class T, std::uint64_t Width>
+void gather_rows_as(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill,
+                    T* out) {
+    const std::uint64_t width = s.c * s.kh * s.kw, end = first + count;
+    // Windows [low, high) of a row reach over no side.
+    const std::uint64_t low = std::min(s.ow, (s.pw + s.sw - 1) / s.sw);
+    const std::uint64_t high =
+        s.w + s.pw < s.kw ? low : std::clamp((s.w + s.pw - s.kw) / s.sw + 1, low, s.ow);
+    std::uint64_t ox = first % s.ow, oy = first / s.ow % s.oh;
+    const T* image = images + first / s.ow / s.oh * s.c * s.h * s.w;
+    for (std::uint64_t row = first; row < end;) {
+        const std::uint64_t here = ox >= low && ox < high ? std::min(high - ox, end - row) : 1;
+        if (ox >= low && ox < high)
+            gather_run<T, Width>(s, image, oy, ox, here, fill, out);
+        else
+            gather_window<T, Width>(s, image, oy, ox, fill, out);
+        row += here;
+        out += here * width;
+        ox += here;
+        if (ox < s.ow) continue;
+        ox = 0;
+        if (++oy < s.oh) continue;
+        oy = 0;
+        image += s.c * s.h * s.w;
+    }
+}
+
+template <class T>
+void gather_rows(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill,
+                 T* out) {
+    switch (s.kw) {
+        case 2:
+            return gather_rows_as<T, 2>(s, images, first, count, fill, out);
+        case 3:
+            return gather_rows_as<T, 3>(s, images, first, count, fill, out);
+        case 5:
+            return gather_rows_as<T, 5>(s, images, first, count, fill, out);
+        default:
+            return gather_rows_as<T, 0>(s, images, first, count, fill, out);
+    }
+}
+
+template <class T>
+void gather(const OpCall& call) {
     const WindowShape s = gather_shape(call.facts);
     const T fill = static_cast<T>(call.facts.op.attributes[6]);
     const std::uint64_t width = s.c * s.kh * s.kw;
     call.pool.parallel_for(
         s.n * s.oh * s.ow, 1 + 8192 / (width + 1), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t row = begin; row < end; ++row) {
-                gather_window<T, Width>(s, call.in<T>(0) + row / s.ow / s.oh * s.c * s.h * s.w,
-                                        row / s.ow % s.oh, row % s.ow, fill, call.out<T>() + row * width);
-            }
+            gather_rows(s, call.in<T>(0), begin, end - begin, fill, call.out<T>() + begin * width);
         });
-}
-
-template <class T>
-void gather(const OpCall& call) {
-    switch (gather_shape(call.facts).kw) {
-        case 2:
-            return gather_as<T, 2>(call);
-        case 3:
-            return gather_as<T, 3>(call);
-        case 5:
-            return gather_as<T, 5>(call);
-        default:
-            return gather_as<T, 0>(call);
-    }
-}
-
-/// Windows that neither overlap nor are padded: a pixel is one element of one window, or in none.
-bool is_partition(const WindowShape& s) {
-    return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
 }
 
 template <std::uint64_t Width>
@@ -130,6 +176,12 @@ void scatter_plane(const WindowShape& s, const float* turned, float* link, float
 }
 
 }  // namespace
+
+void gather_windows(const OpFacts& gather, const float* image, std::uint64_t first, std::uint64_t count,
+                    float* out) {
+    gather_rows(gather_shape(gather), image, first, count,
+                from_bits(static_cast<std::uint32_t>(gather.op.attributes[6])), out);
+}
 
 void run_window_gather(const OpCall& call) {
     size_of(call.facts.output.dtype) == 1 ? gather<std::uint8_t>(call) : gather<std::uint32_t>(call);
