@@ -177,6 +177,29 @@ void measure_hash(int rounds) {
                gigabytes / seconds[0]});
 }
 
+/// Subnormal factors, on which ordinary units stumble, against normal ones: the default product at the highest level.
+void measure_subnormal(int rounds) {
+    constexpr std::uint64_t kSide = 768;
+    std::vector<float> normal(kSide * kSide), subnormal(kSide * kSide), c(kSide * kSide);
+    std::uint32_t state = 1;
+    for (std::size_t i = 0; i < normal.size(); ++i) {
+        state = state * 1664525u + 1013904223u;
+        normal[i] = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+        subnormal[i] = static_cast<float>(state >> 10) * 0x1p-149f;
+    }
+    kernels::ThreadPool pool(1);
+    const auto product = [&](const std::vector<float>& x) {
+        return [&] {
+            const kernels::MatrixView view{x.data(), kSide, kSide, kSide, 1};
+            kernels::matmul(Precision::i8x2, view, view, c.data(), kSide, pool);
+        };
+    };
+    const std::vector<double> seconds = interleaved({product(normal), product(subnormal)}, rounds);
+    const double work = 2e-9 * static_cast<double>(kSide * kSide * kSide);
+    print_row({"matmul_i8x2_subnormal", "GFLOP/s", "the same product of normal data", work / seconds[1],
+               work / seconds[0]});
+}
+
 int measure_all(bool json, int rounds) {
     std::vector<Row> rows;
     for (const Group& group : groups()) {
@@ -192,9 +215,11 @@ int measure_all(bool json, int rounds) {
                        "' --group " + std::string(group.name) + " --rounds " + std::to_string(rounds));
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
-    const std::vector<Row> hashing =
-        child_rows("'" + own_path() + "' --group hash --rounds " + std::to_string(rounds));
-    rows.insert(rows.end(), hashing.begin(), hashing.end());
+    for (const char* group : {"hash", "subnormal"}) {
+        const std::vector<Row> measured =
+            child_rows("'" + own_path() + "' --group " + group + " --rounds " + std::to_string(rounds));
+        rows.insert(rows.end(), measured.begin(), measured.end());
+    }
     const std::string training = program_beside("bench_train");
     if (!training.empty()) {
         const std::vector<Row> trained = child_rows("'" + training + "' --rows");
@@ -223,6 +248,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     if (wanted.empty()) return measure_all(json, rounds);
     if (wanted == "hash") return measure_hash(rounds), 0;
+    if (wanted == "subnormal") return measure_subnormal(rounds), 0;
     for (const Group& group : groups()) {
         if (group.name == wanted) return measure_group(group, rounds), 0;
     }
