@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// What `task compile` cannot turn into a program is refused in a sentence, and leaves no folder behind.
+#include <gmock/gmock.h>
+
+#include <bit>
+
+#include "tests/functional/torch/torch_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Refusal : public TorchTest {
+protected:
+    std::string compile(const std::string& model, const std::string& data, const std::string& more = "") {
+        const std::string batch = more.empty() ? " --batch 16 " : more;
+        const Ran ran = retrace("task compile " + model + " --data " + data + " --steps 4 " + batch + " -o " +
+                                path("task").string());
+        EXPECT_EQ(ran.status, 1) << ran.out << ran.err;
+        std::error_code ignored;
+        EXPECT_FALSE(fs::exists(path("task"), ignored));
+        EXPECT_FALSE(fs::exists(path("task.partial"), ignored));
+        return ran.err;
+    }
+    std::string compile_model(const std::string& name) {
+        make_model(name, path("model.pt"));
+        return compile(path("model.pt").string(), small_images(32).string());
+    }
+    void write(const std::string& name, const std::string& content) {
+        std::ofstream(path(name), std::ios::binary) << content;
+    }
+};
+
+TEST_F(Refusal, control_flow_that_depends_on_data_is_named) {
+    EXPECT_THAT(compile_model("branch"), AllOf(HasSubstr("depend on data"), HasSubstr("torch.where")));
+}
+
+TEST_F(Refusal, all_ops_without_a_rule_are_listed_with_what_to_use_instead) {
+    EXPECT_THAT(compile_model("sorting"),
+                AllOf(HasSubstr("aten::sort in the model: sorting; use a maximum"),
+                      HasSubstr("aten::cumsum in the model"), HasSubstr("triangular")));
+}
+
+TEST_F(Refusal, random_numbers_that_the_seed_does_not_decide) {
+    EXPECT_THAT(compile_model("noise"), AllOf(HasSubstr("aten::rand_like"), HasSubstr("nn.Dropout")));
+}
+
+TEST_F(Refusal, other_precisions) {
+    EXPECT_THAT(compile_model("double"), HasSubstr("use float32"));
+}
+TEST_F(Refusal, several_outputs) {
+    EXPECT_THAT(compile_model("tuple"), HasSubstr("must return one tensor"));
+}
+TEST_F(Refusal, models_without_parameters) {
+    EXPECT_THAT(compile_model("no_parameters"), HasSubstr("no parameters"));
+}
+
+TEST_F(Refusal, models_that_write_files) {
+    EXPECT_THAT(compile_model("writes_file"), HasSubstr("reads or writes files"));
+    EXPECT_FALSE(fs::exists("stolen"));
+}
+
+TEST_F(Refusal, files_that_are_cut_or_damaged) {
+    make_model("mlp", path("whole.pt"));
+    std::ifstream in(path("whole.pt"), std::ios::binary);
+    const std::string whole{std::istreambuf_iterator<char>(in), {}};
+    const std::string data = small_images(32).string();
+    write("cut.pt", whole.substr(0, whole.size() / 2));
+    EXPECT_THAT(compile(path("cut.pt").string(), data), HasSubstr("corrupt or truncated"));
+    write("empty.pt", "");
+    EXPECT_THAT(compile(path("empty.pt").string(), data), HasSubstr("empty"));
+    write("text.pt", "this is no model");
+    EXPECT_THAT(compile(path("text.pt").string(), data), HasSubstr("no TorchScript file"));
+    EXPECT_THAT(compile(path("absent.pt").string(), data), HasSubstr("no such file"));
+}
+
+TEST_F(Refusal, pickles_are_not_opened) {
+    write("pickle.pt", std::string("\x80\x02", 2) + "cos\nsystem\nX\x0d\0\0\0touch stolen\x85R.");
+    const std::string said = compile(path("pickle.pt").string(), small_images(32).string());
+    EXPECT_THAT(said, AllOf(HasSubstr("Python pickle"), HasSubstr("torch.jit.script")));
+}
+
+TEST_F(Refusal, labels_out_of_range) {
+    make_model("mlp", path("model.pt"));
+    EXPECT_THAT(compile(path("model.pt").string(), small_images(32, 12).string()),
+                HasSubstr("the labels go up to 11 and the model has 10 classes"));
+}
+
+TEST_F(Refusal, samples_of_a_shape_that_forward_does_not_take) {
+    make_model("gpt", path("model.pt"));
+    EXPECT_THAT(compile(path("model.pt").string(), small_images(32).string()),
+                HasSubstr("forward() fails on samples"));
+}
+
+TEST_F(Refusal, fewer_samples_than_a_batch) {
+    EXPECT_THAT(compile("lenet", small_images(8).string()), HasSubstr("8 samples, fewer than a batch of 16"));
+}
+
+TEST_F(Refusal, numbers_that_are_none) {
+    node::DataSet data;
+    data.name = "holes";
+    data.classes = 2;
+    kernels::Tensor x = kernels::zeros(kernels::DType::f32, {32, 4});
+    x.f32()[70] = std::bit_cast<float>(0x7fc00000u);
+    data.parts.push_back(node::make_part("x", std::move(x)));
+    data.parts.push_back(node::make_part("y", kernels::zeros(kernels::DType::u8, {32})));
+    ASSERT_TRUE(node::save_dataset(data, path("holes")));
+    EXPECT_THAT(compile("mlp", path("holes").string()), HasSubstr("NaN or an infinity: x, element 70"));
+}
+
+TEST_F(Refusal, classes_where_the_targets_are_numbers) {
+    write("numbers.csv", "1,2,0.5\n3,4,0.25\n5,6,0.75\n");
+    EXPECT_THAT(compile("mlp", path("numbers.csv").string(), "--batch 2"), HasSubstr("--loss mse"));
+}
+
+TEST_F(Refusal, an_output_that_cannot_be_written) {
+    write("occupied", "a file");
+    const Ran ran = retrace("task compile lenet --data " + small_images(32).string() + " --batch 16 -o " +
+                            (path("occupied") / "task").string());
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("occupied"));
+}
+
+TEST(Packaging, the_node_does_not_link_LibTorch) {
+    const std::string command = std::string("ldd ") + RETRACE_PROGRAM;
+    std::FILE* const pipe = ::popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string out;
+    std::array<char, 4096> buffer;
+    for (std::size_t count; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+        out.append(buffer.data(), count);
+    ASSERT_EQ(::pclose(pipe), 0);
+    EXPECT_THAT(out, AllOf(HasSubstr("libc.so"), Not(HasSubstr("torch")), Not(HasSubstr("libc10"))));
+}
+
+}  // namespace
+}  // namespace retrace::testing

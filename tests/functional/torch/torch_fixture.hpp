@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// Runs the real program on TorchScript files made by LibTorch.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "node/data/dataset.hpp"
+#include "tests/functional/torch/torch_peer.hpp"
+
+namespace retrace::testing {
+
+namespace fs = std::filesystem;
+
+struct Ran {
+    int status = -1;
+    std::string out, err;
+};
+
+class TorchTest : public ::testing::Test {
+protected:
+    void SetUp() override {
+        std::string pattern = (fs::temp_directory_path() / "retrace-torch-test-XXXXXX").string();
+        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+        folder_ = pattern;
+    }
+    void TearDown() override {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+
+    fs::path path(const std::string& name) const { return folder_ / name; }
+
+    /// `retrace ARGUMENTS`; quotes are the shell's.
+    Ran retrace(const std::string& arguments) const {
+        const fs::path err = path("stderr");
+        const std::string command = std::string(RETRACE_PROGRAM) + " " + arguments + " 2>" + err.string();
+        Ran ran;
+        std::FILE* const pipe = ::popen(command.c_str(), "r");
+        if (pipe == nullptr) return ran;
+        std::array<char, 4096> buffer;
+        for (std::size_t count; (count = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
+            ran.out.append(buffer.data(), count);
+        }
+        const int status = ::pclose(pipe);
+        ran.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        std::ifstream said(err);
+        ran.err.assign(std::istreambuf_iterator<char>(said), {});
+        return ran;
+    }
+
+    /// Images whose brightness says their class, as a data set folder.
+    fs::path small_images(std::uint64_t samples, std::uint32_t classes = 10) const {
+        kernels::Tensor x = kernels::zeros(kernels::DType::u8, {samples, 1, 28, 28});
+        kernels::Tensor y = kernels::zeros(kernels::DType::u8, {samples});
+        std::uint32_t noise = 1;
+        for (std::uint64_t i = 0; i < samples; ++i) {
+            y.data[i] = static_cast<std::uint8_t>(i * 7 % classes);
+            for (std::uint64_t j = 0; j < 784; ++j) {
+                noise = noise * 1664525 + 1013904223;
+                const std::uint32_t level = j / 28 % 10 == y.data[i] ? 160 : 20;
+                x.data[i * 784 + j] = static_cast<std::uint8_t>(level + (noise >> 26));
+            }
+        }
+        node::DataSet data;
+        data.name = "stripes";
+        data.classes = classes;
+        data.parts.push_back(node::make_part("x", std::move(x)));
+        data.parts.push_back(node::make_part("y", std::move(y)));
+        EXPECT_TRUE(node::save_dataset(data, path("images")));
+        return path("images");
+    }
+
+    fs::path small_text() const {
+        std::ofstream out(path("text.txt"));
+        for (int i = 0; i < 900; ++i) out << "the " << i * i % 97 << " lions of line " << i << " sleep.\n";
+        return path("text.txt");
+    }
+
+private:
+    fs::path folder_;
+};
+
+/// What the task trains on, in the words of the peer.
+inline PeerData peer_data(const fs::path& folder, bool tokens) {
+    const auto data = node::load_dataset(folder);
+    EXPECT_TRUE(data);
+    const kernels::Tensor &x = *data->find("x"), &y = *data->find("y");
+    PeerData out;
+    out.tokens = tokens;
+    out.samples = data->samples();
+    for (std::size_t i = 1; i < x.dims.size(); ++i)
+        out.sample.push_back(static_cast<std::int64_t>(x.dims[i]));
+    for (std::uint64_t i = 0; i < x.elements(); ++i) {
+        if (tokens) {
+            out.tokens_in.push_back(x.bits(i));
+        } else {
+            out.x.push_back(static_cast<float>(x.bits(i)) * (1.0f / 255.0f));
+        }
+    }
+    for (std::uint64_t i = 0; i < y.elements(); ++i) out.labels.push_back(y.bits(i));
+    return out;
+}
+
+}  // namespace retrace::testing

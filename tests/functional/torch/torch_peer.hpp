@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// LibTorch for the tests: makes TorchScript files and trains them itself. Only torch_peer.cpp includes its
+// headers.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace retrace::testing {
+
+/// Models that are made here; each is a TorchScript file with submodules and random weights.
+/// "mlp", "cnn" (batch norm, pooling), "resnet", "vit", "lora" take images [1, 28, 28]; "gpt" takes tokens.
+/// The others are for refusals: "branch" (control flow that depends on data), "noise", "sorting", "double",
+/// "tuple", "no_parameters", "writes_file".
+void make_model(const std::string& name, const std::filesystem::path& path);
+
+struct PeerData {
+    bool tokens = false;
+    std::uint64_t samples = 0;
+    std::vector<std::int64_t> sample;             ///< Extents of a sample.
+    std::vector<float> x;                         ///< Images.
+    std::vector<std::int64_t> tokens_in, labels;  ///< Tokens; a label for each sample, or for each token.
+};
+struct PeerTraining {
+    bool adamw = true;
+    double lr = 1e-3, momentum = 0.9, weight_decay = 0;
+    std::uint64_t batch = 32, steps = 50;
+};
+/// Cross entropy of each step, batches in file order; `trained` is what becomes of the model (empty: not
+/// kept).
+std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data,
+                                const PeerTraining& training, const std::filesystem::path& trained);
+struct PeerResult {
+    double loss = 0, accuracy = 0;
+};
+/// In evaluation mode, by `batch` samples.
+PeerResult evaluate_model(const std::filesystem::path& path, const PeerData& data, std::uint64_t batch);
+
+}  // namespace retrace::testing
