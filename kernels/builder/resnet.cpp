@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A small residual net for small images (He et al., 2016, section 4.2): a convolution, three stages of blocks of two
-// convolutions each, twice the channels and half the image from stage to stage, the mean of each channel, a linear layer.
+// A small residual net for small images (He et al., 2016, section 4.2): a convolution, three stages of blocks
+// of two convolutions each, twice the channels and half the image from stage to stage, the mean of each
+// channel, a linear layer.
 #include "kernels/builder/declare.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"
@@ -23,7 +24,8 @@ public:
         Value y = conv(name + ".conv1", x, channels, {3, 3, stride, 1});
         y = relu(tape_, normal(name + ".norm1", y));
         y = normal(name + ".norm2", conv(name + ".conv2", y, channels, {3, 3, 1, 1}));
-        if (stride != 1) x = normal(name + ".norm3", conv(name + ".shortcut", x, channels, {1, 1, stride, 0}));
+        if (stride != 1)
+            x = normal(name + ".norm3", conv(name + ".shortcut", x, channels, {1, 1, stride, 0}));
         return relu(tape_, sum(tape_, y, x));
     }
 

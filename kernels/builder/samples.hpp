@@ -7,7 +7,8 @@
 namespace retrace::kernels {
 
 struct Batch {
-    Value x;       ///< Pixels as fp32 [batch, sample…] in [0, 1], numbers as they are, or tokens as int32 [batch·tokens].
+    Value x;       ///< Pixels as fp32 [batch, sample…] in [0, 1], numbers as they are, or tokens as int32
+                   ///< [batch·tokens].
     Value target;  ///< Labels int32 [rows, 1], a row for each row of logits; or fp32 [batch, elements].
 };
 
@@ -19,7 +20,8 @@ Value training_index(Graph& g, const TrainingSpec& spec);
 /// Declares the data sets x and y and reads the samples that `index` names.
 Batch read_batch(Graph& g, const ModelSource& model, LossKind loss, std::uint64_t samples, Value index);
 /// Loss and gradient of the output of a model; `valid` as in softmax_cross_entropy.
-Loss apply_loss(Graph& g, LossKind kind, Value output, Value target, std::optional<Value> valid = std::nullopt);
+Loss apply_loss(Graph& g, LossKind kind, Value output, Value target,
+                std::optional<Value> valid = std::nullopt);
 /// Whether outputs of this shape fit targets of that; the error says what does not.
 Status<> check_output(const Graph& g, const ModelSource& model, LossKind kind, Value output, Value target);
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Operations on tensors of any rank with PyTorch's broadcasting, and their gradients: what imported models are made of.
+// Operations on tensors of any rank with PyTorch's broadcasting, and their gradients: what imported models
+// are made of.
 #pragma once
 
 #include "kernels/builder/tape.hpp"
 
 namespace retrace::kernels {
 
-/// The extents to which all of these broadcast (aligned at the last axis, 1 stretches); nothing where they do not.
+/// The extents to which all of these broadcast (aligned at the last axis, 1 stretches); nothing where they do
+/// not.
 std::optional<Dims> broadcast_shape(const std::vector<Dims>& shapes);
 /// Every element of x where it goes in `dims`; x of any type. No gradient.
 Value spread(Graph& g, Value x, const Dims& dims);

@@ -51,15 +51,15 @@ void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time
         std::cout << "step " << step << " loss " << loss << '\n';
         return;
     }
-    std::printf("\rstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left   ", static_cast<unsigned long long>(step + 1),
-                static_cast<unsigned long long>(task.steps), static_cast<double>(loss), rate,
-                static_cast<double>(task.steps - step - 1) / rate);
+    std::printf("\rstep %llu of %llu, loss %.4f, %.1f steps/s, %.0f s left   ",
+                static_cast<unsigned long long>(step + 1), static_cast<unsigned long long>(task.steps),
+                static_cast<double>(loss), rate, static_cast<double>(task.steps - step - 1) / rate);
     if (step + 1 == task.steps) std::printf("\n");
     std::fflush(stdout);
 }
 
-MetricTable train(const Program& program, const TaskFile& task, kernels::Executor& executor, kernels::State& state,
-                  const kernels::Inputs& inputs) {
+MetricTable train(const Program& program, const TaskFile& task, kernels::Executor& executor,
+                  kernels::State& state, const kernels::Inputs& inputs) {
     MetricTable table{{"loss"}, {}};
     const Clock::time_point start = Clock::now();
     while (state.step < task.steps) {
@@ -124,7 +124,8 @@ int run_local(const Program& program, const Flags& flags) {
 }  // namespace
 
 void add_task_run(CLI::App& parent, Program& program) {
-    CLI::App* command = parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
+    CLI::App* command =
+        parent.add_subcommand("run", "Train a compiled task on this machine, without a market");
     auto flags = std::make_shared<Flags>();
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
@@ -132,7 +133,8 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);
-    command->callback([&program, flags] { program.run = [&program, flags] { return run_local(program, *flags); }; });
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return run_local(program, *flags); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -31,13 +31,16 @@ Status<> write_file(const fs::path& path, View bytes) {
     return Unit{};
 }
 
-kernels::Dims without_first(const kernels::Dims& dims) { return {dims.begin() + 1, dims.end()}; }
+kernels::Dims without_first(const kernels::Dims& dims) {
+    return {dims.begin() + 1, dims.end()};
+}
 
 /// The two data sets hold samples and targets of one shape and type.
 Status<> check_alike(const DataSet& train, const DataSet& test) {
     for (const char* part : {"x", "y"}) {
         const kernels::Tensor *a = train.find(part), *b = test.find(part);
-        if (b == nullptr || a->dtype != b->dtype || b->dims.empty() || without_first(a->dims) != without_first(b->dims)) {
+        if (b == nullptr || a->dtype != b->dtype || b->dims.empty() ||
+            without_first(a->dims) != without_first(b->dims)) {
             return error("samples of the test data have another shape than those of the training data");
         }
     }
@@ -45,7 +48,9 @@ Status<> check_alike(const DataSet& train, const DataSet& test) {
 }
 
 /// Numbers of one target.
-std::uint64_t target_size(const kernels::Tensor& y) { return y.elements() / y.dims[0]; }
+std::uint64_t target_size(const kernels::Tensor& y) {
+    return y.elements() / y.dims[0];
+}
 
 std::uint32_t greatest(const kernels::Tensor& labels) {
     std::uint32_t out = 0;
@@ -63,7 +68,8 @@ Result<Compiled> build_builtin(const CompileRequest& request, const kernels::Tra
     RETRACE_CHECK(kernels::check_model(model));
     if (!classifies) model.classes = target_size(y);
     kernels::ModelSource source = kernels::source_of(model, training.precision);
-    if (source.tokens && !are_tokens(train)) return error(model.kind + " reads tokens, and the data set has none");
+    if (source.tokens && !are_tokens(train))
+        return error(model.kind + " reads tokens, and the data set has none");
     source.x_dtype = x.dtype;
     source.y_dtype = y.dtype;
     source.target = without_first(y.dims);

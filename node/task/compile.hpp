@@ -19,8 +19,8 @@ struct CompileRequest {
     std::filesystem::path out;  ///< A folder that does not exist or is empty.
 };
 
-/// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of TorchScript,
-/// initial.safetensors and module.pt into request.out. The folder appears whole or not at all.
+/// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of
+/// TorchScript, initial.safetensors and module.pt into request.out. The folder appears whole or not at all.
 Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& train, const DataSet* test);
 
 }  // namespace retrace::node

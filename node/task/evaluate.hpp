@@ -11,7 +11,7 @@ struct Evaluation {
     std::uint64_t samples = 0;
     std::uint64_t labels = 0, correct = 0;  ///< A label for each sample, or for each token.
     bool counts_correct = false;            ///< Of classifiers.
-    double loss = 0;  ///< Mean over the samples. For people: it decides nothing.
+    double loss = 0;                        ///< Mean over the samples. For people: it decides nothing.
     double accuracy() const noexcept {
         return labels == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(labels);
     }

@@ -9,13 +9,16 @@
 
 namespace retrace::node {
 
-/// The state before step 0 out of a safetensors file: state tensors of the program by name; those that the file lacks (the
-/// optimiser's moments) are zeros. Tensors that the program does not know, or of another shape, are errors.
+/// The state before step 0 out of a safetensors file: state tensors of the program by name; those that the
+/// file lacks (the optimiser's moments) are zeros. Tensors that the program does not know, or of another
+/// shape, are errors.
 Result<kernels::State> read_initial_state(const std::filesystem::path& path, const kernels::Program& program);
 /// Writes such a file.
-Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors, const std::filesystem::path& path);
+Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors,
+                             const std::filesystem::path& path);
 
 /// What the task begins with: its initialiser run with its seed, or its named initial state.
-Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program, kernels::ThreadPool& pool);
+Result<kernels::State> first_state(const TaskFile& task, const kernels::Program& program,
+                                   kernels::ThreadPool& pool);
 
 }  // namespace retrace::node

@@ -24,8 +24,8 @@ std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, 
 }
 
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,
-                                             const std::map<std::string, std::string>& metadata, const TaskFile* task,
-                                             const fs::path& folder) {
+                                             const std::map<std::string, std::string>& metadata,
+                                             const TaskFile* task, const fs::path& folder) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -44,7 +44,8 @@ Result<std::vector<std::string>> write_model(const kernels::Program& program, co
     return names;
 }
 
-Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state, kernels::ThreadPool& pool) {
+Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state,
+                                 kernels::ThreadPool& pool) {
     if (!task.evaluation || !task.test_data) return error("the task has no test data");
     RETRACE_TRY(program, read_program(*task.evaluation));
     RETRACE_TRY(test, load_dataset(*task.test_data));

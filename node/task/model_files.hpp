@@ -13,16 +13,18 @@
 
 namespace retrace::node {
 
-/// Parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" of a tensor that is there).
+/// Parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" of a tensor
+/// that is there).
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
 
-/// Writes model.safetensors and, of a task that came from TorchScript, model.pt, into a folder that is made if need be.
-/// Returns the names of the files.
+/// Writes model.safetensors and, of a task that came from TorchScript, model.pt, into a folder that is made
+/// if need be. Returns the names of the files.
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,
-                                             const std::map<std::string, std::string>& metadata, const TaskFile* task,
-                                             const std::filesystem::path& folder);
+                                             const std::map<std::string, std::string>& metadata,
+                                             const TaskFile* task, const std::filesystem::path& folder);
 
 /// What the task's evaluation program says of a state; an error where the task has no test data.
-Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state, kernels::ThreadPool& pool);
+Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state,
+                                 kernels::ThreadPool& pool);
 
 }  // namespace retrace::node

@@ -30,7 +30,8 @@ ImportOptions options_of(const DataRequest& request, Split split) {
 
 Result<DataSet> open_one(const std::string& path, const DataRequest& request, Split split) {
     std::error_code ignored;
-    if (path != "fashion-mnist" && !fs::exists(path, ignored)) return error(path + ": no such file or folder");
+    if (path != "fashion-mnist" && !fs::exists(path, ignored))
+        return error(path + ": no such file or folder");
     if (has_manifest(path)) return load_dataset(path);
     return import_dataset(path, options_of(request, split));
 }
@@ -55,7 +56,8 @@ Status<> check_numbers(const DataSet& data) {
         if (part.tensor.dtype != DType::f32) continue;
         for (std::uint64_t i = 0; i < part.tensor.elements(); ++i) {
             if ((part.tensor.bits(i) >> 23 & 0xff) == 0xff) {
-                return error("the data set holds a NaN or an infinity: " + part.name + ", element " + std::to_string(i));
+                return error("the data set holds a NaN or an infinity: " + part.name + ", element " +
+                             std::to_string(i));
             }
         }
     }
@@ -95,8 +97,8 @@ Status<> check_data(const DataSet& data, kernels::LossKind loss, std::uint64_t b
         return error("the data set needs parts x [samples, …] and y [samples, …], and no others");
     }
     if (data.samples() < batch) {
-        return error("the data set has " + std::to_string(data.samples()) + " samples, fewer than a batch of " +
-                     std::to_string(batch));
+        return error("the data set has " + std::to_string(data.samples()) +
+                     " samples, fewer than a batch of " + std::to_string(batch));
     }
     if (x->dtype != DType::u8 && x->dtype != DType::i32 && x->dtype != DType::f32) {
         return error("x holds " + std::string(dtype_name(x->dtype)) + "; u8, i32 and f32 are understood");

@@ -28,8 +28,8 @@ Result<DataSet> open_data(const std::string& data, Split split, bool flat);
 
 /// The samples are tokens: whole numbers with a label for each of them.
 bool are_tokens(const DataSet& data);
-/// What must hold before a program is built from a data set: parts x and y, no NaN, targets that fit the loss, and not
-/// fewer samples than a batch.
+/// What must hold before a program is built from a data set: parts x and y, no NaN, targets that fit the
+/// loss, and not fewer samples than a batch.
 Status<> check_data(const DataSet& data, kernels::LossKind loss, std::uint64_t batch);
 
 }  // namespace retrace::node

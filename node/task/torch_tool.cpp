@@ -24,8 +24,9 @@ Result<fs::path> tool() {
     const fs::path self = fs::read_symlink("/proc/self/exe", code);
     const fs::path found = self.parent_path() / "retrace-torch";
     if (!code && ::access(found.c_str(), X_OK) == 0) return found;
-    return error("this build has no retrace-torch, which reads TorchScript; install libtorch-dev and build again "
-                 "(built-in models need neither)");
+    return error(
+        "this build has no retrace-torch, which reads TorchScript; install libtorch-dev and build again "
+        "(built-in models need neither)");
 }
 
 /// A folder that is gone with its owner.
@@ -109,8 +110,8 @@ Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInp
     return solver::decode_recording(*bytes);
 }
 
-Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors, std::uint64_t steps,
-                      const fs::path& out) {
+Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors,
+                      std::uint64_t steps, const fs::path& out) {
     const Scratch scratch;
     if (scratch.path().empty()) return error("no folder for temporary files");
     const fs::path file = scratch.path() / "tensors.safetensors";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// retrace-torch, the program beside this one that loads LibTorch: TorchScript files are read and written by it alone.
+// retrace-torch, the program beside this one that loads LibTorch: TorchScript files are read and written by
+// it alone.
 #pragma once
 
 #include <filesystem>
@@ -11,11 +12,12 @@ namespace retrace::node {
 
 struct ModelInput {
     bool tokens = false;
-    kernels::Dims sample;            ///< Extents of one sample.
+    kernels::Dims sample;  ///< Extents of one sample.
     std::uint64_t batch = 1, eval_batch = 1;
 };
 
-/// Runs the model's forward() once in each mode; errors are its sentences, or that this build has no LibTorch.
+/// Runs the model's forward() once in each mode; errors are its sentences, or that this build has no
+/// LibTorch.
 Result<solver::RecordedModel> record_model(const std::filesystem::path& model, const ModelInput& input);
 /// Writes `out`: the model with these tensors in place of its own.
 Status<> export_model(const std::filesystem::path& model, const std::vector<solver::NamedTensor>& tensors,

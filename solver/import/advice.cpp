@@ -8,7 +8,8 @@ struct Advice {
     std::string_view name, text;
 };
 
-constexpr const char* kShapes = "the shape of its result depends on data; use masks (torch.where, masked_fill) of fixed shape";
+constexpr const char* kShapes =
+    "the shape of its result depends on data; use masks (torch.where, masked_fill) of fixed shape";
 constexpr const char* kRandom = "random numbers that the task's seed does not decide; use nn.Dropout";
 
 constexpr Advice kAdvice[] = {
@@ -43,7 +44,8 @@ constexpr Advice kAdvice[] = {
     {"aten::repeat", "copies; use expand, or torch.cat"},
     {"aten::roll", "a rotation; use torch.cat of two slices"},
     {"aten::flip", "a reversal; use a permutation that is fixed"},
-    {"aten::var", "a variance; use ((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) or nn.LayerNorm"},
+    {"aten::var",
+     "a variance; use ((x - x.mean(-1, keepdim=True)) ** 2).mean(-1, keepdim=True) or nn.LayerNorm"},
     {"aten::std", "a deviation; use nn.LayerNorm"},
     {"aten::elu", "ELU; use nn.GELU, nn.SiLU or nn.LeakyReLU"},
     {"aten::softplus", "softplus; use nn.SiLU or nn.GELU"},
@@ -53,8 +55,10 @@ constexpr Advice kAdvice[] = {
     {"aten::prelu", "a slope that is trained; use nn.LeakyReLU"},
     {"aten::upsample_nearest2d", "an upsampling; use x[:, :, :, None, :, None].expand and reshape"},
     {"aten::upsample_bilinear2d", "an upsampling; use a nearest one by expand and reshape"},
-    {"aten::sin", "sine of a tensor that depends on data; tables of positions may be computed from constants"},
-    {"aten::cos", "cosine of a tensor that depends on data; tables of positions may be computed from constants"},
+    {"aten::sin",
+     "sine of a tensor that depends on data; tables of positions may be computed from constants"},
+    {"aten::cos",
+     "cosine of a tensor that depends on data; tables of positions may be computed from constants"},
     {"aten::cumsum", "a running sum; use a product with a triangular matrix"},
     {"aten::triu", "a triangle of a tensor; multiply by a triangular mask that is constant"},
     {"aten::tril", "a triangle of a tensor; multiply by a triangular mask that is constant"},
@@ -68,7 +72,8 @@ std::string advice(const std::string& name) {
         if (known.name == name) return std::string(known.text);
     }
     if (name.rfind("aten::", 0) != 0) return "an op that is not PyTorch's own; use ops of torch.nn";
-    return "there is no primitive for it; write it with linear, conv, matmul, softmax, norms and elementwise ops";
+    return "there is no primitive for it; write it with linear, conv, matmul, softmax, norms and elementwise "
+           "ops";
 }
 
 }  // namespace retrace::solver

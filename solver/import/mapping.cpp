@@ -39,7 +39,8 @@ std::set<std::uint32_t> reached(const Recording& recording) {
         const bool leads = std::any_of(op->results.begin(), op->results.end(),
                                        [&](std::uint32_t result) { return out.contains(result); });
         if (!leads || op->detached || op->name == "aten::detach") continue;
-        for (const Argument& argument : op->arguments) out.insert(argument.values.begin(), argument.values.end());
+        for (const Argument& argument : op->arguments)
+            out.insert(argument.values.begin(), argument.values.end());
     }
     return out;
 }
@@ -50,7 +51,8 @@ std::set<std::uint32_t> changed_buffers(const Recording& recording) {
     for (const auto& [buffer, next] : recording.updates) out.insert(buffer);
     for (const RecordedOp& op : recording.ops) {
         if (!is_norm_with_statistics(op)) continue;
-        for (const std::size_t i : {3, 4}) out.insert(op.arguments[i].values.begin(), op.arguments[i].values.end());
+        for (const std::size_t i : {3, 4})
+            out.insert(op.arguments[i].values.begin(), op.arguments[i].values.end());
     }
     return out;
 }
@@ -70,7 +72,8 @@ States choose_states(const Recording& recording) {
 }
 
 bool is_product(const RecordedOp& op) {
-    return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" || op.name == "aten::addmm";
+    return op.name == "aten::linear" || op.name == "aten::matmul" || op.name == "aten::mm" ||
+           op.name == "aten::addmm";
 }
 
 /// The last product that the output depends on.
@@ -82,12 +85,14 @@ const RecordedOp* head_of(const Recording& recording) {
     return nullptr;
 }
 
-/// A model that ends in a sigmoid gives probabilities; the loss of their logits is the same and never infinite.
+/// A model that ends in a sigmoid gives probabilities; the loss of their logits is the same and never
+/// infinite.
 std::uint32_t output_for(const Recording& recording, kernels::LossKind loss) {
     if (loss != kernels::LossKind::bce) return recording.output;
     for (const RecordedOp& op : recording.ops) {
         const bool last = !op.results.empty() && op.results[0] == recording.output;
-        if (last && op.name == "aten::sigmoid" && op.arguments.at(0).values.size() == 1) return op.arguments[0].values[0];
+        if (last && op.name == "aten::sigmoid" && op.arguments.at(0).values.size() == 1)
+            return op.arguments[0].values[0];
     }
     return recording.output;
 }
@@ -95,7 +100,10 @@ std::uint32_t output_for(const Recording& recording, kernels::LossKind loss) {
 class Writer {
 public:
     Writer(kernels::Tape& tape, const Plan& plan, bool training)
-        : tape_(tape), graph_(tape.graph()), plan_(plan), recording_(training ? plan.model.train : plan.model.eval) {}
+        : tape_(tape),
+          graph_(tape.graph()),
+          plan_(plan),
+          recording_(training ? plan.model.train : plan.model.eval) {}
 
     Result<ModelOutput> write(Value x) {
         declare_states();
@@ -118,7 +126,8 @@ private:
             const std::uint32_t number = plan_.states.values[i];
             const RecordedValue& value = recording_.values[number];
             const Value state = graph_.state(value.name, DType::f32, value.dims);
-            out_.parameters.push_back({value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
+            out_.parameters.push_back(
+                {value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
             out_.values.push_back(state);
             values_[number] = state;
             declared_.insert(number);
@@ -180,7 +189,8 @@ private:
         const Value output = values_.at(output_for(recording_, plan_.options.loss));
         if (graph_.shape(output).dtype != DType::f32) return error("the model's output is not float32");
         const kernels::Dims dims = graph_.dims(output);
-        if (dims.empty()) return error("the model's output is one number; it must have a row for each sample");
+        if (dims.empty())
+            return error("the model's output is one number; it must have a row for each sample");
         const kernels::Geometry shape = kernels::geometry(dims);
         const bool by_rows = plan_.options.loss == kernels::LossKind::cross_entropy;
         const std::uint64_t rows = by_rows ? shape.rows : dims[0];
@@ -203,7 +213,8 @@ Result<Unit> check_names(const Plan& plan) {
     std::set<std::string> seen;
     for (const std::uint32_t number : plan.states.values) {
         const std::string& name = plan.model.train.values[number].name;
-        if (name.empty() || name.size() > 100) return error("parameter \"" + name + "\": names have 1 to 100 bytes");
+        if (name.empty() || name.size() > 100)
+            return error("parameter \"" + name + "\": names have 1 to 100 bytes");
         if (!seen.insert(name).second) return error("two parameters are named " + name);
     }
     return Unit{};
@@ -224,7 +235,9 @@ Status<> check_alike(const Plan& plan) {
 
 }  // namespace
 
-bool is_mapped(const std::string& name) { return find_rule(name) != nullptr; }
+bool is_mapped(const std::string& name) {
+    return find_rule(name) != nullptr;
+}
 
 Rule find_rule(const std::string& name) {
     static const RuleTable table = [] {
@@ -248,14 +261,16 @@ Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options
         (plan->states.trained[i] ? out.parameters : out.frozen) += kernels::geometry(value.dims).elements();
         out.initial.push_back({value.name, {DType::f32, value.dims, value.data}});
     }
-    if (out.parameters == 0) return error("the model has no parameters to train");
+    if (out.parameters == 0)
+        return error("the model has no parameters to train: all are frozen, or the output depends on none");
     out.source.x_dtype = options.x_dtype;
     out.source.y_dtype = options.y_dtype;
     out.source.sample = options.sample;
     out.source.target = options.target;
     out.source.tokens = options.tokens;
     out.source.classes = options.classes;
-    out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t, bool training) -> Result<ModelOutput> {
+    out.source.write = [plan](kernels::Tape& tape, Value x, std::uint64_t,
+                              bool training) -> Result<ModelOutput> {
         return Writer(tape, *plan, training).write(x);
     };
     return out;

@@ -18,13 +18,14 @@ struct MappingOptions {
 };
 
 struct MappedModel {
-    kernels::ModelSource source;         ///< Keeps the recording alive.
-    std::vector<NamedTensor> initial;    ///< Its state tensors as the file had them, without moments.
-    std::uint64_t parameters = 0;        ///< Elements that are trained.
-    std::uint64_t frozen = 0;            ///< Elements of frozen parameters.
+    kernels::ModelSource source;       ///< Keeps the recording alive.
+    std::vector<NamedTensor> initial;  ///< Its state tensors as the file had them, without moments.
+    std::uint64_t parameters = 0;      ///< Elements that are trained.
+    std::uint64_t frozen = 0;          ///< Elements of frozen parameters.
 };
 
-/// Looks at every op of both recordings; the error lists all that cannot be mapped: op, module path, what to use instead.
+/// Looks at every op of both recordings; the error lists all that cannot be mapped: op, module path, what to
+/// use instead.
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options);
 
 /// Whether ops of this name are mapped as they are (the others are taken apart where PyTorch can).

@@ -24,9 +24,13 @@ void write(Writer& out, const RecordedValue& value) {
 }
 
 void write(Writer& out, const RecordedOp& op) {
-    out.text(op.name).text(op.where).boolean(op.detached).u32(static_cast<std::uint32_t>(op.arguments.size()));
+    out.text(op.name)
+        .text(op.where)
+        .boolean(op.detached)
+        .u32(static_cast<std::uint32_t>(op.arguments.size()));
     for (const Argument& argument : op.arguments) {
-        out.u8(static_cast<std::uint8_t>(argument.kind)).u32(static_cast<std::uint32_t>(argument.values.size()));
+        out.u8(static_cast<std::uint8_t>(argument.kind))
+            .u32(static_cast<std::uint32_t>(argument.values.size()));
         for (const std::uint32_t value : argument.values) out.u32(value);
         out.u32(static_cast<std::uint32_t>(argument.integers.size()));
         for (const std::int64_t integer : argument.integers) out.u64(static_cast<std::uint64_t>(integer));
@@ -103,7 +107,9 @@ Recording read_recording(Reader& in) {
     return out;
 }
 
-bool has_data(ValueKind kind) { return kind != ValueKind::input && kind != ValueKind::result; }
+bool has_data(ValueKind kind) {
+    return kind != ValueKind::input && kind != ValueKind::result;
+}
 
 Status<> check(const Recording& recording) {
     const auto known = [&](std::uint32_t value) { return value < recording.values.size(); };
@@ -114,11 +120,13 @@ Status<> check(const Recording& recording) {
         return true;
     };
     for (const RecordedValue& value : recording.values) {
-        const bool type = value.dtype == DType::f32 || value.dtype == DType::i32 || value.dtype == DType::boolean;
+        const bool type =
+            value.dtype == DType::f32 || value.dtype == DType::i32 || value.dtype == DType::boolean;
         if (!type) return error("a recorded value has a type that programs do not compute with");
         RETRACE_CHECK(kernels::check_dims(value.dims));
         const std::uint64_t bytes = kernels::geometry(value.dims).elements() * kernels::size_of(value.dtype);
-        if (has_data(value.kind) && value.data.size() != bytes) return error("a recorded tensor has another length");
+        if (has_data(value.kind) && value.data.size() != bytes)
+            return error("a recorded tensor has another length");
     }
     for (const RecordedOp& op : recording.ops) {
         for (const Argument& argument : op.arguments) {
@@ -150,7 +158,8 @@ Result<RecordedModel> decode_recording(View bytes) {
     RecordedModel out;
     out.train = read_recording(in);
     out.eval = read_recording(in);
-    if (const auto end = in.finish(); !end) return error("the recorded model is " + std::string(slug(end.error())));
+    if (const auto end = in.finish(); !end)
+        return error("the recorded model is " + std::string(slug(end.error())));
     RETRACE_CHECK(check(out.train));
     RETRACE_CHECK(check(out.eval));
     return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One forward pass of a PyTorch model as a list of ATen calls on numbered values. solver/torch writes it, `mapping`
-// turns it into primitive ops; nothing here knows LibTorch.
+// One forward pass of a PyTorch model as a list of ATen calls on numbered values. solver/torch writes it,
+// `mapping` turns it into primitive ops; nothing here knows LibTorch.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class ValueKind : std::uint8_t {
     parameter = 2,  ///< Wants a gradient.
     frozen = 3,     ///< A parameter that wants none.
     buffer = 4,
-    constant = 5,   ///< Depends on neither input nor parameters: known when the model is read.
+    constant = 5,  ///< Depends on neither input nor parameters: known when the model is read.
     result = 6,
 };
 
@@ -32,7 +32,14 @@ struct RecordedValue {
 
 struct Argument {
     enum class Kind : std::uint8_t {
-        none = 1, value = 2, values = 3, integer = 4, integers = 5, number = 6, boolean = 7, text = 8,
+        none = 1,
+        value = 2,
+        values = 3,
+        integer = 4,
+        integers = 5,
+        number = 6,
+        boolean = 7,
+        text = 8,
     };
     Kind kind = Kind::none;
     std::vector<std::uint32_t> values;   ///< value: one; values: a list of tensors.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How each ATen op becomes primitive ops. A rule reads its arguments from a `Call` and returns its results; what it cannot
-// do it refuses, and the refusal names what to use instead.
+// How each ATen op becomes primitive ops. A rule reads its arguments from a `Call` and returns its results;
+// what it cannot do it refuses, and the refusal names what to use instead.
 #pragma once
 
 #include <map>
@@ -20,7 +20,12 @@ public:
 
     Call(kernels::Tape& tape, const Recording& recording, const RecordedOp& op, const Lookup& values,
          kernels::Precision precision, bool is_head)
-        : tape_(tape), recording_(recording), op_(op), values_(values), precision_(precision), is_head_(is_head) {}
+        : tape_(tape),
+          recording_(recording),
+          op_(op),
+          values_(values),
+          precision_(precision),
+          is_head_(is_head) {}
 
     kernels::Tape& tape() { return tape_; }
     kernels::Graph& graph() { return tape_.graph(); }
@@ -47,7 +52,9 @@ public:
 
     const kernels::Dims& dims(kernels::Value value) { return graph().dims(value); }
     kernels::DType dtype(kernels::Value value) { return graph().shape(value).dtype; }
-    const kernels::Dims& result_dims(std::size_t i = 0) const { return recording_.values[op_.results.at(i)].dims; }
+    const kernels::Dims& result_dims(std::size_t i = 0) const {
+        return recording_.values[op_.results.at(i)].dims;
+    }
     kernels::DType result_dtype() const { return recording_.values[op_.results.at(0)].dtype; }
 
     /// Notes why, and gives values of the recorded shapes so that the rest can be looked at too.

@@ -16,7 +16,9 @@ using kernels::Value;
 
 constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
 
-bool is_float(Call& call, Value value) { return call.dtype(value) == DType::f32; }
+bool is_float(Call& call, Value value) {
+    return call.dtype(value) == DType::f32;
+}
 
 template <OpCode code>
 Call::Values apply_binary(Call& call) {
@@ -44,8 +46,12 @@ Call::Values apply_unary(Call& call) {
     return {unary(call.tape(), code, x)};
 }
 
-Call::Values apply_relu(Call& call) { return {relu(call.tape(), call.tensor(0))}; }
-Call::Values apply_silu(Call& call) { return {silu(call.tape(), call.tensor(0))}; }
+Call::Values apply_relu(Call& call) {
+    return {relu(call.tape(), call.tensor(0))};
+}
+Call::Values apply_silu(Call& call) {
+    return {silu(call.tape(), call.tensor(0))};
+}
 
 Call::Values leaky_relu(Call& call) {
     const Value x = call.tensor(0), slope = call.graph().scalar(static_cast<float>(call.number(1, 0.01)));
@@ -84,7 +90,8 @@ Call::Values apply_hardtanh(Call& call) {
 }
 
 Call::Values apply_power(Call& call) {
-    if (call.kind(1) == Argument::Kind::value) return call.refuse("an exponent that is a tensor; use a number");
+    if (call.kind(1) == Argument::Kind::value)
+        return call.refuse("an exponent that is a tensor; use a number");
     const Value x = call.tensor(0);
     if (!is_float(call, x)) return call.refuse(kIntegers);
     return {power(call.tape(), x, static_cast<float>(call.number(1, 1)))};
@@ -98,7 +105,8 @@ template <OpCode code, bool negated = false>
 Call::Values compare(Call& call) {
     const Value a = call.tensor(0);
     const bool whole = call.dtype(a) == DType::i32 && call.kind(1) != Argument::Kind::value;
-    const Value b = whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
+    const Value b =
+        whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
     if (call.dtype(a) != call.dtype(b) || call.dtype(a) == DType::boolean) {
         return call.refuse("a comparison of these types");
     }

@@ -28,14 +28,17 @@ Value as_rows(Call& call, Value x) {
 }
 
 Call::Values apply_linear(Call& call) {
-    const Value y = linear(call.tape(), as_rows(call, call.tensor(0)), call.tensor(1), call.maybe(2), precision_of(call));
+    const Value y =
+        linear(call.tape(), as_rows(call, call.tensor(0)), call.tensor(1), call.maybe(2), precision_of(call));
     return {view_as(call.tape(), y, call.result_dims())};
 }
 
 Call::Values apply_matmul(Call& call) {
     const Value a = call.tensor(0), b = call.tensor(1);
-    if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32) return call.refuse("a product of whole numbers");
-    if (call.dims(a).size() < 2 || call.dims(b).size() < 2) return call.refuse("a product of vectors; use (x * y).sum()");
+    if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32)
+        return call.refuse("a product of whole numbers");
+    if (call.dims(a).size() < 2 || call.dims(b).size() < 2)
+        return call.refuse("a product of vectors; use (x * y).sum()");
     return {matrix_product(call.tape(), a, b, precision_of(call))};
 }
 
@@ -46,7 +49,8 @@ Call::Values apply_addmm(Call& call) {
     return {binary(call.tape(), OpCode::add, product, call.tensor(0))};
 }
 
-// ---- convolution and pooling ----------------------------------------------------------------------------------------
+// ---- convolution and pooling
+// ----------------------------------------------------------------------------------------
 
 /// One number for both ways, or one each.
 std::array<std::uint64_t, 2> pair_of(const std::vector<std::int64_t>& list, std::uint64_t otherwise) {
@@ -77,7 +81,8 @@ Call::Values convolve(Call& call, Convolution how) {
     const auto stride = pair_of(how.stride, 1), padding = pair_of(how.padding, 0);
     const kernels::Window window{w[2], w[3], stride[0], padding[0], stride[1], padding[1]};
     if (how.groups == 1) {
-        return {view_as(call.tape(), conv2d(call.tape(), x, weight, bias, window, call.precision()), call.result_dims())};
+        return {view_as(call.tape(), conv2d(call.tape(), x, weight, bias, window, call.precision()),
+                        call.result_dims())};
     }
     if (how.groups > 64) return call.refuse("more than 64 groups; use fewer");
     const std::uint64_t channels = in[1] / how.groups, outputs = w[0] / how.groups;
@@ -86,13 +91,15 @@ Call::Values convolve(Call& call, Convolution how) {
         std::optional<Value> shift;
         if (bias) shift = part_of(call.tape(), *bias, 0, i * outputs, outputs);
         parts.push_back(conv2d(call.tape(), part_of(call.tape(), x, 1, i * channels, channels),
-                               part_of(call.tape(), weight, 0, i * outputs, outputs), shift, window, call.precision()));
+                               part_of(call.tape(), weight, 0, i * outputs, outputs), shift, window,
+                               call.precision()));
     }
     return {view_as(call.tape(), joined(call.tape(), parts, 1), call.result_dims())};
 }
 
 Call::Values apply_conv(Call& call) {
-    Convolution how{call.integers(3), call.integers(4), call.integers(5), static_cast<std::uint64_t>(call.integer(6, 1))};
+    Convolution how{call.integers(3), call.integers(4), call.integers(5),
+                    static_cast<std::uint64_t>(call.integer(6, 1))};
     if (call.text(4) == "same") {
         const Dims w = call.dims(call.tensor(1));
         for (std::size_t i = 2; i < w.size(); ++i) {
@@ -104,7 +111,8 @@ Call::Values apply_conv(Call& call) {
 }
 
 Call::Values apply_convolution(Call& call) {
-    if (call.flag(6)) return call.refuse("a transposed convolution; use Upsample by slices and a convolution");
+    if (call.flag(6))
+        return call.refuse("a transposed convolution; use Upsample by slices and a convolution");
     return convolve(call, {call.integers(3), call.integers(4), call.integers(5),
                            static_cast<std::uint64_t>(call.integer(8, 1))});
 }
@@ -143,12 +151,14 @@ Call::Values apply_adaptive_pool(Call& call) {
     const Dims in = call.dims(x), out = call.result_dims();
     if (in.size() != 4) return call.refuse("pooling of samples without batch");
     if (out[2] == 1 && out[3] == 1) return {mean_axes(call.tape(), x, {2, 3}, true)};
-    if (in[2] % out[2] != 0 || in[3] % out[3] != 0) return call.refuse("windows of several sizes; use AvgPool2d");
+    if (in[2] % out[2] != 0 || in[3] % out[3] != 0)
+        return call.refuse("windows of several sizes; use AvgPool2d");
     const std::uint64_t height = in[2] / out[2], width = in[3] / out[3];
     return {average_pool2d(call.tape(), x, {height, width, height, 0, width, 0})};
 }
 
-// ---- norms ----------------------------------------------------------------------------------------------------------
+// ---- norms
+// ----------------------------------------------------------------------------------------------------------
 
 Value gain_of(Call& call, std::size_t i, float otherwise, const Dims& dims) {
     const std::optional<Value> given = call.maybe(i);
@@ -156,7 +166,8 @@ Value gain_of(Call& call, std::size_t i, float otherwise, const Dims& dims) {
 }
 
 /// (x - mean) · 1/√(variance + ε) · gain + shift with given statistics, channel by channel.
-Value with_statistics(Call& call, Value x, Value gain, Value shift, Value mean, Value variance, float epsilon) {
+Value with_statistics(Call& call, Value x, Value gain, Value shift, Value mean, Value variance,
+                      float epsilon) {
     kernels::Tape& tape = call.tape();
     const Dims column{call.dims(x)[1], 1, 1};
     const auto turned = [&](Value v) { return view_as(tape, v, column); };
@@ -199,8 +210,8 @@ Call::Values apply_layer_norm(Call& call) {
     for (const std::int64_t extent : call.integers(1)) width *= static_cast<std::uint64_t>(extent);
     const std::uint64_t all = kernels::geometry(call.dims(call.tensor(0))).elements();
     const Value x = view_as(call.tape(), call.tensor(0), {all / width, width});
-    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}), gain_of(call, 3, 0.0f, {width}),
-                               static_cast<float>(call.number(4, 1e-5)));
+    const Value y = layer_norm(call.tape(), x, gain_of(call, 2, 1.0f, {width}),
+                               gain_of(call, 3, 0.0f, {width}), static_cast<float>(call.number(4, 1e-5)));
     return {view_as(call.tape(), y, call.result_dims())};
 }
 
@@ -209,9 +220,11 @@ Call::Values apply_group_norm(Call& call) {
     const Dims dims = call.dims(call.tensor(0));
     const auto groups = static_cast<std::uint64_t>(call.integer(1, 1));
     const std::uint64_t rows = dims[0] * groups, width = kernels::geometry(dims).elements() / rows;
-    const Value one = kernels::fill(call.graph(), 1.0f, {width}), zero = kernels::fill(call.graph(), 0.0f, {width});
+    const Value one = kernels::fill(call.graph(), 1.0f, {width}),
+                zero = kernels::fill(call.graph(), 0.0f, {width});
     const Value x = view_as(call.tape(), call.tensor(0), {rows, width});
-    Value y = view_as(call.tape(), layer_norm(call.tape(), x, one, zero, static_cast<float>(call.number(4, 1e-5))), dims);
+    Value y = view_as(call.tape(),
+                      layer_norm(call.tape(), x, one, zero, static_cast<float>(call.number(4, 1e-5))), dims);
     Dims column(dims.size() - 1, 1);
     column[0] = dims[1];
     if (call.maybe(2)) y = binary(call.tape(), OpCode::mul, y, view_as(call.tape(), call.tensor(2), column));
@@ -219,7 +232,8 @@ Call::Values apply_group_norm(Call& call) {
     return {y};
 }
 
-// ---- tokens and attention -------------------------------------------------------------------------------------------
+// ---- tokens and attention
+// -------------------------------------------------------------------------------------------
 
 /// (weight, indices, padding_idx, …). The row of padding is read and gets no gradient.
 Call::Values apply_embedding(Call& call) {
@@ -232,7 +246,8 @@ Call::Values apply_embedding(Call& call) {
     if (padding < 0) {
         found = embedding(call.tape(), table, flat);
     } else {
-        const Value is_padding = g.op(OpCode::equal, {flat, g.scalar_i32(static_cast<std::int32_t>(padding))});
+        const Value is_padding =
+            g.op(OpCode::equal, {flat, g.scalar_i32(static_cast<std::int32_t>(padding))});
         const Value counted = g.op(OpCode::select, {is_padding, g.scalar_i32(-1), flat});
         const std::uint64_t rows = g.dims(table)[0];
         found = call.tape().note({table}, g.op(OpCode::gather_rows, {table, flat}),

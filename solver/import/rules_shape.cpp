@@ -14,13 +14,16 @@ using kernels::DType;
 using kernels::OpCode;
 using kernels::Value;
 
-std::uint64_t elements(const Dims& dims) { return kernels::geometry(dims).elements(); }
+std::uint64_t elements(const Dims& dims) {
+    return kernels::geometry(dims).elements();
+}
 
 /// The same elements under the recorded shape.
 Call::Values same_elements(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) != call.result_dtype()) return call.refuse("another type of the same bits");
-    if (elements(call.dims(x)) != elements(call.result_dims())) return call.refuse("another number of elements");
+    if (elements(call.dims(x)) != elements(call.result_dims()))
+        return call.refuse("another number of elements");
     return {view_as(call.tape(), x, call.result_dims())};
 }
 
@@ -34,7 +37,8 @@ Call::Values converted(Call& call) {
     const Value x = call.tensor(0);
     if (call.dtype(x) == call.result_dtype()) return {x};
     const bool from_bool_to_int = call.dtype(x) == DType::boolean && call.result_dtype() == DType::i32;
-    if (call.result_dtype() != DType::f32 && !from_bool_to_int) return call.refuse("a conversion to this type");
+    if (call.result_dtype() != DType::f32 && !from_bool_to_int)
+        return call.refuse("a conversion to this type");
     return {kernels::convert(call.graph(), x, call.result_dtype())};
 }
 
@@ -122,7 +126,8 @@ Value join(kernels::Tape& tape, std::vector<Value> values, std::size_t axis) {
         std::vector<Value> next;
         for (std::size_t i = 0; i < values.size(); i += kInputsMax) {
             const auto first = values.begin() + static_cast<std::ptrdiff_t>(i);
-            const auto last = values.begin() + static_cast<std::ptrdiff_t>(std::min(i + kInputsMax, values.size()));
+            const auto last =
+                values.begin() + static_cast<std::ptrdiff_t>(std::min(i + kInputsMax, values.size()));
             next.push_back(joined(tape, std::vector<Value>(first, last), axis));
         }
         values = std::move(next);
@@ -134,7 +139,8 @@ Call::Values cat(Call& call) {
     const Call::Values values = call.tensors(0);
     for (const Value value : values) {
         if (call.dtype(value) != call.dtype(values.front())) return call.refuse("a join of several types");
-        if (call.dims(value).size() != call.result_dims().size()) return call.refuse("a join with an empty list");
+        if (call.dims(value).size() != call.result_dims().size())
+            return call.refuse("a join with an empty list");
     }
     return {join(call.tape(), values, call.axis(1, 0, call.result_dims().size()))};
 }
@@ -181,9 +187,10 @@ RuleTable shape_rules() {
         {"aten::stack", stack},
         {"aten::constant_pad_nd", constant_pad},
     };
-    for (const char* name : {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze",
-                             "aten::_unsafe_view", "aten::_reshape_alias", "aten::unflatten", "aten::view_as",
-                             "aten::contiguous", "aten::clone", "aten::alias", "aten::lift_fresh"}) {
+    for (const char* name :
+         {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze",
+          "aten::_unsafe_view", "aten::_reshape_alias", "aten::unflatten", "aten::view_as",
+          "aten::contiguous", "aten::clone", "aten::alias", "aten::lift_fresh"}) {
         table.emplace(name, same_elements);
     }
     return table;

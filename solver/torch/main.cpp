@@ -20,13 +20,15 @@ Result<SampleBatch> parse_batch(std::string_view text) {
     SampleBatch out;
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
-    if (colon == std::string_view::npos || (kind != "f32" && kind != "tokens")) return error("no shape of a batch");
+    if (colon == std::string_view::npos || (kind != "f32" && kind != "tokens"))
+        return error("no shape of a batch");
     out.tokens = kind == "tokens";
     std::string extents(text.substr(colon + 1));
     for (std::size_t at = 0; at <= extents.size();) {
         const std::size_t end = std::min(extents.find('x', at), extents.size());
         const std::string extent = extents.substr(at, end - at);
-        if (extent.empty() || extent.size() > 9 || extent.find_first_not_of("0123456789") != std::string::npos) {
+        if (extent.empty() || extent.size() > 9 ||
+            extent.find_first_not_of("0123456789") != std::string::npos) {
             return error("no shape of a batch");
         }
         out.dims.push_back(std::stoull(extent));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why the calls are seen before autograd and composite ops take them apart: decisions/001-recorded-forward.md.
+// Why the calls are seen before autograd and composite ops take them apart:
+// decisions/001-recorded-forward.md.
 #include "solver/torch/torch_model.hpp"
 
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -40,22 +41,27 @@ std::string without_overload(const c10::OperatorHandle& op) {
 
 DType dtype_of(const at::Tensor& tensor, const std::string& where) {
     switch (tensor.scalar_type()) {
-        case at::kFloat: return DType::f32;
+        case at::kFloat:
+            return DType::f32;
         case at::kLong:
         case at::kInt:
         case at::kShort:
         case at::kByte:
-        case at::kChar: return DType::i32;
-        case at::kBool: return DType::boolean;
-        default: break;
+        case at::kChar:
+            return DType::i32;
+        case at::kBool:
+            return DType::boolean;
+        default:
+            break;
     }
-    throw Stop(where + " computes in " + c10::toString(tensor.scalar_type()) + "; use float32 (model.float())");
+    throw Stop(where + " computes in " + c10::toString(tensor.scalar_type()) +
+               "; use float32 (model.float())");
 }
 
 kernels::Dims dims_of(const at::Tensor& tensor, const std::string& where) {
     if (tensor.dim() > static_cast<std::int64_t>(kernels::kRankMax)) {
-        throw Stop(where + " makes a tensor of rank " + std::to_string(tensor.dim()) + "; programs have at most " +
-                   std::to_string(kernels::kRankMax));
+        throw Stop(where + " makes a tensor of rank " + std::to_string(tensor.dim()) +
+                   "; programs have at most " + std::to_string(kernels::kRankMax));
     }
     return {tensor.sizes().begin(), tensor.sizes().end()};
 }
@@ -113,15 +119,17 @@ std::string module_path() {
     return path.empty() ? "the model" : path;
 }
 
-/// Listens to every dispatched op while a forward pass runs. Tensors are known by identity, then by the place that they
-/// look at; all that were seen are kept, so that no address is used twice.
+/// Listens to every dispatched op while a forward pass runs. Tensors are known by identity, then by the place
+/// that they look at; all that were seen are kept, so that no address is used twice.
 class Recorder {
 public:
     Recorder() = default;
     Recorder(const Recorder&) = delete;
     Recorder& operator=(const Recorder&) = delete;
 
-    void add_input(const at::Tensor& tensor) { bind(tensor, add_value(tensor, ValueKind::input, "the input")); }
+    void add_input(const at::Tensor& tensor) {
+        bind(tensor, add_value(tensor, ValueKind::input, "the input"));
+    }
     void add_named(const at::Tensor& tensor, ValueKind kind, const std::string& name);
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     Recording finish(const IValue& output);
@@ -151,7 +159,8 @@ private:
     Argument argument_of(const IValue& value, const std::string& where);
     void run_unseen(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void forget_written(const c10::OperatorHandle& op, const std::vector<IValue>& arguments);
-    void note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack, std::string name);
+    void note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
+              std::string name);
 
     Recording out_;
     std::vector<at::Tensor> kept_;
@@ -234,7 +243,8 @@ std::uint32_t Recorder::value_of(const at::Tensor& tensor, const std::string& wh
     if (!tensor.has_storage()) throw Stop(where + " uses a tensor that is sparse or quantised");
     const std::uint32_t known = find(tensor);
     if (known != kUnknown) return known;
-    if (is_dynamic(tensor)) throw Stop(where + " reads a view of a tensor that was changed in place; change it otherwise");
+    if (is_dynamic(tensor))
+        throw Stop(where + " reads a view of a tensor that was changed in place; change it otherwise");
     const auto constant = constants_.find(tensor.unsafeGetTensorImpl());
     if (constant != constants_.end()) return constant->second;
     const std::uint32_t value = add_value(tensor, ValueKind::constant, where);
@@ -266,7 +276,8 @@ Argument Recorder::argument_of(const IValue& value, const std::string& where) {
     } else if (value.isList()) {
         out.kind = Kind::values;
         for (const IValue& item : value.toListRef()) {
-            if (item.isTensor() && item.toTensor().defined()) out.values.push_back(value_of(item.toTensor(), where));
+            if (item.isTensor() && item.toTensor().defined())
+                out.values.push_back(value_of(item.toTensor(), where));
         }
     }
     return out;
@@ -290,8 +301,8 @@ void Recorder::forget_written(const c10::OperatorHandle& op, const std::vector<I
 }
 
 bool is_random(const std::string& name) {
-    for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential", "cauchy",
-                               "geometric", "log_normal", "poisson"}) {
+    for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential",
+                               "cauchy", "geometric", "log_normal", "poisson"}) {
         if (name.rfind(std::string("aten::") + random, 0) == 0) return true;
     }
     return false;
@@ -303,7 +314,8 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
     bool dynamic = false;
     for (const IValue& argument : arguments) dynamic = dynamic || is_dynamic(argument);
-    const bool counts = op.schema().is_mutable() && count > 0 && arguments[0].isTensor() && is_counter(arguments[0].toTensor());
+    const bool counts = op.schema().is_mutable() && count > 0 && arguments[0].isTensor() &&
+                        is_counter(arguments[0].toTensor());
     if (counts || (!dynamic && !is_random(name))) {
         run_unseen(op, keys, stack);
         if (op.schema().is_mutable()) forget_written(op, arguments);
@@ -312,13 +324,15 @@ void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
     // A composite op that no rule knows is taken apart: its parts come back here.
     const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
     if (dynamic && !is_mapped(name) && composite) {
-        op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake), stack);
+        op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake),
+                           stack);
         return;
     }
     note(op, keys, stack, name);
 }
 
-void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack, std::string name) {
+void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
+                    std::string name) {
     RecordedOp noted;
     noted.where = module_path();
     noted.detached = !at::GradMode::is_enabled();
@@ -354,7 +368,8 @@ void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, tor
 
 Recording Recorder::finish(const IValue& output) {
     if (!output.isTensor()) {
-        throw Stop("forward() returns " + output.tagKind() + "; it must return one tensor, the model's output");
+        throw Stop("forward() returns " + output.tagKind() +
+                   "; it must return one tensor, the model's output");
     }
     out_.output = value_of(output.toTensor(), "the output");
     for (const auto& [number, tensor] : named_) {
@@ -389,7 +404,8 @@ Status<> check_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
     char head[2] = {0, 0};
     if (!in || !in.read(head, 2)) return error(path.string() + ": cannot be read, or is empty");
-    const char* const advice = "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
+    const char* const advice =
+        "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
     if (head[0] == '\x80') {
         return error(path.string() + ": a Python pickle, which runs code when it is opened" + advice);
     }
@@ -400,12 +416,15 @@ Status<> check_file(const std::filesystem::path& path) {
             return error(path.string() + ": written by torch.save, which pickles Python objects" + advice);
         }
         for (const std::string& record : reader.getAllRecords()) {
-            if (record.rfind("code/", 0) != 0 || record.size() < 3 || record.substr(record.size() - 3) != ".py") continue;
+            if (record.rfind("code/", 0) != 0 || record.size() < 3 ||
+                record.substr(record.size() - 3) != ".py")
+                continue;
             const auto [data, size] = reader.getRecord(record);
             const std::string code(static_cast<const char*>(data.get()), size);
             for (const char* word : {"torch.save(", "from_file(", "aten.save("}) {
                 if (code.find(word) != std::string::npos) {
-                    return error(path.string() + ": the model reads or writes files (" + word + "…), which is refused");
+                    return error(path.string() + ": the model reads or writes files (" + word +
+                                 "…), which is refused");
                 }
             }
         }
@@ -436,16 +455,19 @@ Recording record(torch::jit::Module& module, bool training, const SampleBatch& b
     module.train(training);
     Recorder recorder;
     for (const auto& item : module.named_parameters()) {
-        recorder.add_named(item.value, item.value.requires_grad() ? ValueKind::parameter : ValueKind::frozen, item.name);
+        recorder.add_named(item.value, item.value.requires_grad() ? ValueKind::parameter : ValueKind::frozen,
+                           item.name);
     }
-    for (const auto& item : module.named_buffers()) recorder.add_named(item.value, ValueKind::buffer, item.name);
+    for (const auto& item : module.named_buffers())
+        recorder.add_named(item.value, ValueKind::buffer, item.name);
     const at::Tensor x = sample_of(batch);
     recorder.add_input(x);
     struct Listening {
         explicit Listening(Recorder& recorder) { Recorder::active = &recorder; }
         ~Listening() { Recorder::active = nullptr; }
     };
-    const c10::impl::ExcludeDispatchKeyGuard below_autograd(c10::autograd_dispatch_keyset_with_ADInplaceOrView);
+    const c10::impl::ExcludeDispatchKeyGuard below_autograd(
+        c10::autograd_dispatch_keyset_with_ADInplaceOrView);
     IValue output;
     {
         const Listening listening(recorder);
@@ -457,13 +479,16 @@ Recording record(torch::jit::Module& module, bool training, const SampleBatch& b
 
 std::string shape_text(const SampleBatch& batch) {
     std::string out = batch.tokens ? "int64 [" : "float32 [";
-    for (std::size_t i = 0; i < batch.dims.size(); ++i) out += (i > 0 ? ", " : "") + std::to_string(batch.dims[i]);
+    for (std::size_t i = 0; i < batch.dims.size(); ++i)
+        out += (i > 0 ? ", " : "") + std::to_string(batch.dims[i]);
     return out + "]";
 }
 
 }  // namespace
 
-TORCH_LIBRARY_IMPL(_, Fake, m) { m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>()); }
+TORCH_LIBRARY_IMPL(_, Fake, m) {
+    m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
+}
 
 Result<RecordedModel> record_model(const std::filesystem::path& path, const SampleBatch& train,
                                    const SampleBatch& eval) {
@@ -479,13 +504,14 @@ Result<RecordedModel> record_model(const std::filesystem::path& path, const Samp
     } catch (const Stop& stop) {
         return error(path.string() + ": " + stop.what());
     } catch (const std::exception& e) {
-        return error(path.string() + ": forward() fails on samples " + shape_text(train) + ": " + in_words(e));
+        return error(path.string() + ": forward() fails on samples " + shape_text(train) + ": " +
+                     in_words(e));
     }
     return out;
 }
 
-Status<> export_model(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors, std::uint64_t steps,
-                      const std::filesystem::path& out) {
+Status<> export_model(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
+                      std::uint64_t steps, const std::filesystem::path& out) {
     RETRACE_TRY(module, load(path));
     std::map<std::string, const kernels::Tensor*> given;
     for (const NamedTensor& named : tensors) given[named.name] = &named.tensor;
@@ -496,7 +522,8 @@ Status<> export_model(const std::filesystem::path& path, const std::vector<Named
             if (found != given.end()) {
                 const kernels::Tensor& value = *found->second;
                 const std::vector<std::int64_t> sizes(value.dims.begin(), value.dims.end());
-                if (tensor.sizes() != at::IntArrayRef(sizes)) throw Stop(name + " has another shape in the model");
+                if (tensor.sizes() != at::IntArrayRef(sizes))
+                    throw Stop(name + " has another shape in the model");
                 tensor.copy_(at::from_blob(const_cast<float*>(value.f32()), sizes, at::kFloat));
                 given.erase(found);
             } else if (name.size() >= 19 && name.substr(name.size() - 19) == "num_batches_tracked") {
