@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/crc.hpp>
 #include <cerrno>
 #include <cstring>
@@ -14,8 +15,8 @@
 namespace retrace::node::engine {
 namespace {
 
-constexpr std::uint8_t kMagic[8] = {'r', 't', 'r', 'c', 'b', 'l', 'k', '1'};
-constexpr std::uint64_t kHeadSize = sizeof(kMagic) + 32;
+constexpr std::uint8_t kMagic[8] = {'r', 't', 'r', 'c', 'b', 'l', 'k', '2'};
+constexpr std::uint64_t kHeadSize = sizeof(kMagic) + 32 + 8;
 constexpr std::uint64_t kRecordHead = 8;
 constexpr std::size_t kTxsMax = 1'000'000;
 
@@ -48,6 +49,19 @@ bool read_all(int fd, std::span<std::uint8_t> out, std::uint64_t offset) {
         if (n <= 0) return false;
         out = out.subspan(static_cast<std::size_t>(n));
         offset += static_cast<std::uint64_t>(n);
+    }
+    return true;
+}
+
+/// The bytes from..to of one file, to `at` of another.
+bool copy(int source, std::uint64_t from, std::uint64_t to, int target, std::uint64_t at) {
+    Bytes buffer(std::size_t{1} << 20);
+    while (from < to) {
+        const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), to - from));
+        const std::span<std::uint8_t> part(buffer.data(), size);
+        if (!read_all(source, part, from) || !write_all(target, part, at)) return false;
+        from += size;
+        at += size;
     }
     return true;
 }
@@ -97,9 +111,10 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     struct stat info {};
     if (::fstat(fd, &info) != 0) return io_error(path, "cannot read the block log's size");
     log->end_ = static_cast<std::uint64_t>(info.st_size);
+    log->genesis_hash_ = genesis_hash;
     if (log->end_ < kHeadSize) {
         // Shorter than its head: creation was interrupted, so no block was ever decided.
-        RETRACE_CHECK(log->write_head(genesis_hash));
+        RETRACE_CHECK(log->write_head(genesis_hash, committed));
         if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
         return log;
     }
@@ -112,12 +127,17 @@ BlockLog::~BlockLog() {
     ::close(fd_);
 }
 
-Status<> BlockLog::write_head(const Hash32& genesis_hash) {
-    Writer head;
-    head.raw(kMagic).hash(genesis_hash);
-    if (::ftruncate(fd_, 0) != 0 || !write_all(fd_, head.data(), 0) || ::fsync(fd_) != 0) {
+Bytes BlockLog::head(const Hash32& genesis_hash, Height base) {
+    Writer out;
+    out.raw(kMagic).hash(genesis_hash).u64(base);
+    return std::move(out).take();
+}
+
+Status<> BlockLog::write_head(const Hash32& genesis_hash, Height base) {
+    if (::ftruncate(fd_, 0) != 0 || !write_all(fd_, head(genesis_hash, base), 0) || ::fsync(fd_) != 0) {
         return io_error(path_, "cannot write the block log");
     }
+    base_ = base;
     end_ = kHeadSize;
     return Unit{};
 }
@@ -128,10 +148,11 @@ Status<> BlockLog::check_head(const Hash32& genesis_hash) {
     if (std::memcmp(head.data(), kMagic, sizeof kMagic) != 0) {
         return error(path_ + ": not a block log of this version");
     }
-    if (!equal(View(head).subspan(sizeof kMagic), view(genesis_hash))) {
+    if (!equal(View(head).subspan(sizeof kMagic, 32), view(genesis_hash))) {
         return error(path_ +
                      ": the block log belongs to another chain (another genesis); use another --data-dir");
     }
+    base_ = load_u64(head.data() + sizeof kMagic + 32);
     return Unit{};
 }
 
@@ -151,10 +172,14 @@ Status<> BlockLog::scan(Height committed) {
         at = offsets_.back();
         offsets_.pop_back();
     }
-    if (offsets_.size() < committed) {
+    if (base_ > committed) {
+        return error(path_ + ": begins after block " + std::to_string(base_) + ", and only " +
+                     std::to_string(committed) + " were executed; restore the data base");
+    }
+    if (base_ + offsets_.size() < committed) {
         return error(path_ + ": damaged at byte " + std::to_string(at) + ": " +
-                     std::to_string(offsets_.size()) + " blocks are intact, " + std::to_string(committed) +
-                     " were executed; restore the file");
+                     std::to_string(base_ + offsets_.size()) + " blocks are intact, " +
+                     std::to_string(committed) + " were executed; restore the file");
     }
     torn_bytes_ = size - at;
     end_ = at;
@@ -178,7 +203,12 @@ Result<Bytes> BlockLog::read_record(std::uint64_t offset) const {
 
 Height BlockLog::tip() const {
     const std::lock_guard lock(mutex_);
-    return offsets_.size();
+    return base_ + offsets_.size();
+}
+
+Height BlockLog::base() const {
+    const std::lock_guard lock(mutex_);
+    return base_;
 }
 
 Status<> BlockLog::append(const StoredBlock& block) {
@@ -199,16 +229,36 @@ Status<> BlockLog::append(const StoredBlock& block) {
 }
 
 Result<StoredBlock> BlockLog::read(Height height) const {
-    std::uint64_t offset = 0;
-    {
-        const std::lock_guard lock(mutex_);
-        if (height == 0 || height > offsets_.size()) return error(path_ + ": no such block");
-        offset = offsets_[height - 1];
-    }
-    RETRACE_TRY(payload, read_record(offset));
+    const std::lock_guard lock(mutex_);
+    if (height <= base_ || height > base_ + offsets_.size()) return error(path_ + ": no such block");
+    RETRACE_TRY(payload, read_record(offsets_[height - base_ - 1]));
     std::optional<StoredBlock> block = decode(payload);
     if (!block || block->height != height) return error(path_ + ": a record does not decode");
     return *std::move(block);
+}
+
+Status<> BlockLog::forget_below(Height first) {
+    const std::lock_guard lock(mutex_);
+    ensure(first <= base_ + offsets_.size() + 1, "blocks of the future cannot be forgotten");
+    if (first <= base_ + 1) return Unit{};
+    const auto gone = static_cast<std::ptrdiff_t>(first - base_ - 1);
+    const std::uint64_t start = static_cast<std::size_t>(gone) < offsets_.size() ? offsets_[gone] : end_;
+    const std::string beside = path_ + ".new";
+    const int fd = ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return io_error(beside, "cannot write the block log");
+    if (!write_all(fd, head(genesis_hash_, first - 1), 0) || !copy(fd_, start, end_, fd, kHeadSize) ||
+        ::fsync(fd) != 0 || ::rename(beside.c_str(), path_.c_str()) != 0 || !sync_directory_of(path_)) {
+        const auto failed = io_error(path_, "cannot shorten the block log");
+        ::close(fd);
+        return failed;
+    }
+    ::close(fd_);
+    fd_ = fd;
+    offsets_.erase(offsets_.begin(), offsets_.begin() + gone);
+    for (std::uint64_t& offset : offsets_) offset -= start - kHeadSize;
+    end_ -= start - kHeadSize;
+    base_ = first - 1;
+    return Unit{};
 }
 
 }  // namespace retrace::node::engine

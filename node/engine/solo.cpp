@@ -65,6 +65,13 @@ struct SoloEngine::Impl {
         return Unit{};
     }
 
+    /// The log is copied when half of it is old, so a block costs two copies at most.
+    Status<> forget_old() {
+        const std::uint64_t keep = options.keep_blocks;
+        if (keep == 0 || log->tip() - log->base() < 2 * keep) return Unit{};
+        return log->forget_below(log->tip() - keep + 1);
+    }
+
     Result<bool> produce() {
         StoredBlock block;
         block.height = log->tip() + 1;
@@ -77,6 +84,7 @@ struct SoloEngine::Impl {
             return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
+        RETRACE_CHECK(forget_old());
         return true;
     }
 
