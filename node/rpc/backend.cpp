@@ -20,6 +20,13 @@ std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& r
     return ref.height;
 }
 
+Status<RpcError> check_kept(const Backend& backend, std::uint64_t height) {
+    const std::uint64_t oldest = backend.chain.oldest_block();
+    if (height == 0 || height >= oldest) return Unit{};
+    return server_error("pruned history unavailable: block " + std::to_string(height) +
+                        " is not kept; the oldest is " + std::to_string(oldest));
+}
+
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref) {
     const auto height = height_of(backend, ref);
     if (!height) return server_error("header not found");

@@ -52,6 +52,8 @@ struct StateAt {
 };
 /// "header not found" for an unknown block; a sentence for a state that is no longer kept.
 Checked<StateAt> state_at(const Backend& backend, const BlockRef& ref);
+/// Fails for a block that was there and is not kept: an empty or partial answer would be a wrong one.
+Status<RpcError> check_kept(const Backend& backend, std::uint64_t height);
 /// "header not found" for an unknown block.
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref);
 

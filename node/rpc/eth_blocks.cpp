@@ -7,11 +7,13 @@ namespace {
 
 using BlockPtr = std::shared_ptr<const ledger::Block>;
 
-/// nullptr: unknown, which is answered with null and never with an error.
-BlockPtr find_block(const Backend& backend, const BlockRef& ref) {
+/// nullptr: unknown, which is answered with null and never with an error. One that was pruned is an error.
+Checked<BlockPtr> find_block(const Backend& backend, const BlockRef& ref) {
     if (ref.kind == BlockRef::Kind::latest || ref.kind == BlockRef::Kind::pending) return backend.chain.tip();
     const auto height = height_of(backend, ref);
-    return height ? backend.chain.block(*height) : nullptr;
+    if (!height) return BlockPtr();
+    RETRACE_CHECK(check_kept(backend, *height));
+    return backend.chain.block(*height);
 }
 
 using ByBlock = std::function<Answer(const BlockPtr&, const Params&)>;
@@ -33,13 +35,13 @@ void add_twins(Router& router, const Backend& backend, const Twins& twins, const
     router.add({twins.by_number, twins.summary, by_number, twins.result,
                 [&backend, use](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
-                    const BlockPtr block = find_block(backend, ref);
+                    RETRACE_TRY(block, find_block(backend, ref));
                     return block ? use(block, params) : Answer(json::value(nullptr));
                 }});
     router.add({twins.by_hash, twins.summary, by_hash, twins.result,
                 [&backend, use](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(hash, params.hash(0));
-                    const BlockPtr block = find_block(backend, {BlockRef::Kind::hash, 0, hash});
+                    RETRACE_TRY(block, find_block(backend, {BlockRef::Kind::hash, 0, hash}));
                     return block ? use(block, params) : Answer(json::value(nullptr));
                 }});
 }
@@ -76,36 +78,36 @@ void register_eth_blocks(Router& router, const Backend& backend) {
               {"eth_getBlockByNumber",
                "eth_getBlockByHash",
                "A block, with transaction hashes or whole transactions.",
-               "Block",
+               "Block?",
                {{"full_transactions", "Boolean", false}}},
               get_block);
     add_twins(router, backend,
               {"eth_getBlockTransactionCountByNumber",
                "eth_getBlockTransactionCountByHash",
                "Number of transactions in a block.",
-               "Quantity",
+               "Quantity?",
                {}},
               [](const BlockPtr& block, const Params&) -> Answer {
                   return json::value(quantity(block->txs.size()));
               });
     add_twins(
         router, backend,
-        {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity", {}},
+        {"eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash", "Always zero.", "Quantity?", {}},
         [](const BlockPtr&, const Params&) -> Answer { return json::value("0x0"); });
     add_twins(router, backend,
               {"eth_getTransactionByBlockNumberAndIndex",
                "eth_getTransactionByBlockHashAndIndex",
                "A transaction by its place.",
-               "Transaction",
+               "Transaction?",
                {{"index", "Quantity"}}},
               get_tx_at);
     router.add({"eth_getBlockReceipts",
                 "Receipts of all transactions of a block.",
                 {{"block", "BlockTag"}},
-                "Array",
+                "Receipt[]?",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
-                    const BlockPtr block = find_block(backend, ref);
+                    RETRACE_TRY(block, find_block(backend, ref));
                     return block ? json::value(receipts_json(*block)) : json::value(nullptr);
                 }});
 }

@@ -117,7 +117,7 @@ Answer estimate_gas(const Backend& backend, const Params& params) {
 void register_eth_call(Router& router, const Backend& backend) {
     const std::vector<ParamInfo> params{{"call", "Call"},
                                         {"block", "BlockTag", false},
-                                        {"state_overrides", "Object", false},
+                                        {"state_overrides", "Overrides", false},
                                         {"block_overrides", "Object", false}};
     router.add({"eth_call", "Runs a call and leaves nothing behind.", params, "Data",
                 [&backend](const Params& p, Caller&) { return eth_call(backend, p); }});

@@ -62,7 +62,9 @@ Answer fee_history(const Backend& backend, const Params& params) {
     RETRACE_TRY(percentiles, parse_percentiles(params));
     const auto newest = height_of(backend, ref);
     if (!newest) return server_error("request beyond head block");
-    count = std::min({count, kHistoryMax, *newest + 1});
+    RETRACE_CHECK(check_kept(backend, *newest));
+    // What was pruned is left out: clients want the newest and take fewer.
+    count = std::min({count, kHistoryMax, *newest + 1 - std::min(*newest, backend.chain.oldest_block())});
     if (count == 0) return json::value(json::object{{"oldestBlock", "0x0"}, {"gasUsedRatio", nullptr}});
 
     const std::uint64_t oldest = *newest + 1 - count;
@@ -108,8 +110,8 @@ void register_eth_fees(Router& router, const Backend& backend) {
                 }});
     router.add({"eth_feeHistory",
                 "Base fees, fullness and tips of past blocks.",
-                {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Array", false}},
-                "Object",
+                {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Percentile[]", false}},
+                "FeeHistory",
                 [&backend](const Params& params, Caller&) { return fee_history(backend, params); }});
 }
 

@@ -84,7 +84,7 @@ void register_eth_logs(Router& router, const Backend& backend) {
     router.add({"eth_getLogs",
                 "Events of a range of blocks.",
                 {{"filter", "Filter"}},
-                "Array",
+                "Log[]",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(query, parse_log_query(params, 0));
                     RETRACE_TRY(found, find_logs(backend, query));
@@ -93,35 +93,35 @@ void register_eth_logs(Router& router, const Backend& backend) {
     router.add({"eth_newFilter",
                 "Watches for events.",
                 {{"filter", "Filter"}},
-                "Quantity",
+                "Id",
                 [&backend](const Params& params, Caller&) { return new_log_filter(backend, params); }});
     router.add({"eth_newBlockFilter",
                 "Watches for blocks.",
                 {},
-                "Quantity",
+                "Id",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(backend.filters.add(BlockFilterState{backend.chain.height() + 1}));
                 }});
     router.add({"eth_newPendingTransactionFilter",
                 "Watches for transactions.",
                 {},
-                "Quantity",
+                "Id",
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(backend.filters.add(PendingFilterState{}));
                 }});
     router.add({"eth_getFilterChanges",
                 "What is new since the last question.",
-                {{"id", "Quantity"}},
-                "Array",
+                {{"id", "Id"}},
+                "Changes",
                 [&backend](const Params& params, Caller&) { return get_filter_changes(backend, params); }});
     router.add({"eth_getFilterLogs",
                 "All events of a filter's range.",
-                {{"id", "Quantity"}},
-                "Array",
+                {{"id", "Id"}},
+                "Log[]",
                 [&backend](const Params& params, Caller&) { return get_filter_logs(backend, params); }});
     router.add({"eth_uninstallFilter",
                 "Forgets a filter.",
-                {{"id", "Quantity"}},
+                {{"id", "Id"}},
                 "Boolean",
                 [&backend](const Params& params, Caller&) -> Answer {
                     RETRACE_TRY(id, filter_id(params));

@@ -2,6 +2,7 @@
 // eth_subscribe and eth_unsubscribe. The connection delivers the events (ws_session.cpp).
 #include "node/rpc/log_filter.hpp"
 #include "node/rpc/methods.hpp"
+#include "node/rpc/task_events.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -12,7 +13,26 @@ Unexpected<RpcError> not_here(const char* method) {
                      std::string("the method ") + method + " does not exist/is not available");
 }
 
-Checked<Subscription> parse_subscription(const Params& params) {
+/// Decoded events of one task, or of all tasks (0).
+Checked<Subscription> task_progress(const Backend& backend, const Params& params) {
+    std::uint64_t task = 0;
+    if (params.has(1)) {
+        RETRACE_TRY(options, params.object(1));
+        const json::value* id = options->if_contains("task");
+        if (id == nullptr) return invalid_argument(1, "taskProgress takes {task}, or no options");
+        RETRACE_TRY(given, argument(1, parse_u64(*id)));
+        task = given;
+    }
+    Subscription out;
+    out.kind = Subscription::Kind::task_progress;
+    out.of_block = [&backend, task](const ledger::Block& block) {
+        const auto logs = ledger::logs_of(block, task_event_filter());
+        return record_json(task_events(logs, *backend.chain.view(), task)).as_array();
+    };
+    return out;
+}
+
+Checked<Subscription> parse_subscription(const Backend& backend, const Params& params) {
     const json::string* kind = params.at(0).if_string();
     if (kind == nullptr) return invalid_argument(0, "not the name of a subscription");
     Subscription out;
@@ -25,8 +45,10 @@ Checked<Subscription> parse_subscription(const Params& params) {
         }
         return out;
     }
+    if (*kind == "taskProgress") return task_progress(backend, params);
     if (*kind != "logs")
-        return invalid_argument(0, "no such subscription; newHeads, logs, newPendingTransactions");
+        return invalid_argument(0,
+                                "no such subscription; newHeads, logs, newPendingTransactions, taskProgress");
     out.kind = Subscription::Kind::logs;
     if (params.has(1)) {
         RETRACE_TRY(query, parse_log_query(params, 1));
@@ -35,9 +57,9 @@ Checked<Subscription> parse_subscription(const Params& params) {
     return out;
 }
 
-Answer subscribe(const Params& params, Caller& caller) {
+Answer subscribe(const Backend& backend, const Params& params, Caller& caller) {
     if (caller.subscriptions == nullptr) return not_here("eth_subscribe");
-    RETRACE_TRY(subscription, parse_subscription(params));
+    RETRACE_TRY(subscription, parse_subscription(backend, params));
     std::string id = caller.subscriptions->add(std::move(subscription));
     if (id.empty()) return server_error("too many subscriptions on this connection");
     return json::value(std::move(id));
@@ -55,13 +77,14 @@ Answer unsubscribe(const Params& params, Caller& caller) {
 
 }  // namespace
 
-void register_eth_subscribe(Router& router, const Backend&) {
-    router.add({"eth_subscribe",
-                "Pushes newHeads, logs or newPendingTransactions (WebSocket only).",
-                {{"kind", "Text"}, {"options", "Any", false}},
-                "Quantity",
-                subscribe});
-    router.add({"eth_unsubscribe", "Ends a subscription.", {{"id", "Quantity"}}, "Boolean", unsubscribe});
+void register_eth_subscribe(Router& router, const Backend& backend) {
+    router.add(
+        {"eth_subscribe",
+         "Pushes newHeads, logs, newPendingTransactions or taskProgress (WebSocket only).",
+         {{"kind", "Text"}, {"options", "Subscribed", false}},
+         "Id",
+         [&backend](const Params& params, Caller& caller) { return subscribe(backend, params, caller); }});
+    router.add({"eth_unsubscribe", "Ends a subscription.", {{"id", "Id"}}, "Boolean", unsubscribe});
 }
 
 }  // namespace retrace::node::rpc

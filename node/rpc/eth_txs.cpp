@@ -52,12 +52,12 @@ void register_eth_txs(Router& router, const Backend& backend) {
     router.add({"eth_getTransactionByHash",
                 "A transaction, mined or pending.",
                 {{"hash", "Hash"}},
-                "Transaction",
+                "Transaction?",
                 [&backend](const Params& params, Caller&) { return get_tx(backend, params); }});
     router.add({"eth_getTransactionReceipt",
                 "What a mined transaction did.",
                 {{"hash", "Hash"}},
-                "Receipt",
+                "Receipt?",
                 [&backend](const Params& params, Caller&) { return get_receipt(backend, params); }});
 }
 

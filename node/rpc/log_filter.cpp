@@ -83,6 +83,7 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const l
     if (last - first >= kLogRangeMax) {
         return server_error("block range is too wide: at most " + std::to_string(kLogRangeMax) + " blocks");
     }
+    RETRACE_CHECK(check_kept(backend, first));
     auto found = ledger::search_logs(backend.chain, first, last, filter, kLogsMax);
     if (!found) return server_error("query returned more than " + std::to_string(kLogsMax) + " results");
     return std::move(found).value();

@@ -14,6 +14,10 @@ void register_methods(Router& router, const Backend& backend) {
     register_eth_subscribe(router, backend);
     register_retrace_status(router, backend);
     register_retrace_state(router, backend);
+    register_retrace_tasks(router, backend);
+    register_retrace_audits(router, backend);
+    register_retrace_parties(router, backend);
+    register_retrace_explain(router, backend);
     router.add(
         {"rpc.discover",
          "This document.",

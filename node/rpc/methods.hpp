@@ -17,6 +17,10 @@ void register_eth_logs(Router& router, const Backend& backend);
 void register_eth_subscribe(Router& router, const Backend& backend);
 void register_retrace_status(Router& router, const Backend& backend);
 void register_retrace_state(Router& router, const Backend& backend);
+void register_retrace_tasks(Router& router, const Backend& backend);
+void register_retrace_audits(Router& router, const Backend& backend);
+void register_retrace_parties(Router& router, const Backend& backend);
+void register_retrace_explain(Router& router, const Backend& backend);
 
 /// All of the above and rpc.discover, which lists what was registered by the time it is called.
 void register_methods(Router& router, const Backend& backend);

@@ -26,7 +26,7 @@ void register_net_web3(Router& router, const Backend& backend) {
                     return json::value(quantity(backend.chain_id()));
                 }});
     router.add(
-        {"eth_accounts", "Empty: the node holds no keys.", {}, "Array", [](const Params&, Caller&) -> Answer {
+        {"eth_accounts", "Empty: the node holds no keys.", {}, "Empty", [](const Params&, Caller&) -> Answer {
              return json::value(json::array());
          }});
     router.add({"eth_syncing",

@@ -92,18 +92,18 @@ void register_retrace_state(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
     router.add({"retrace_getSlots",
                 "Bytes of contracts' slots [{contract, key}…], all at one height.",
-                {{"slots", "Array"}, block},
-                "Object",
+                {{"slots", "Slot[]"}, block},
+                "Slots",
                 [&backend](const Params& params, Caller&) { return get_slots(backend, params); }});
     router.add({"retrace_getAccount",
                 "Nonce and balance at one height.",
                 {{"address", "Address"}, block},
-                "Object",
+                "Account",
                 [&backend](const Params& params, Caller&) { return get_account(backend, params); }});
     router.add({"retrace_getProof",
                 "Presence or absence of an account or a slot under a block's state root.",
-                {{"leaf", "Any"}, block},
-                "Object",
+                {{"leaf", "Leaf"}, block},
+                "Proof",
                 [&backend](const Params& params, Caller&) { return get_proof(backend, params); }});
 }
 

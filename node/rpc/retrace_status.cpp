@@ -21,6 +21,8 @@ json::value status(const Backend& backend) {
         {"app_hash", data(tip->header.state_root)},
         {"genesis_hash", data(backend.application.info().genesis_hash)},
         {"oldest_state", backend.chain.oldest_state()},
+        {"oldest_proof", backend.chain.oldest_proof()},
+        {"oldest_block", backend.chain.oldest_block()},
         {"syncing", engine.catching_up},
         {"halted", engine.halted},
         {"pool", json::object{{"pending", pool.pending}, {"queued", pool.queued}, {"bytes", pool.bytes}}}};
@@ -44,12 +46,12 @@ void register_retrace_status(Router& router, const Backend& backend) {
     router.add({"retrace_status",
                 "Height, engine, pool and versions of this node.",
                 {},
-                "Object",
+                "Status",
                 [&backend](const Params&, Caller&) -> Answer { return status(backend); }});
     router.add({"retrace_contracts",
                 "Names, addresses and ABI of the native contracts.",
                 {},
-                "Array",
+                "Contract[]",
                 [&backend](const Params&, Caller&) -> Answer { return contracts(backend); }});
 }
 

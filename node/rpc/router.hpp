@@ -14,10 +14,12 @@
 namespace retrace::node::rpc {
 
 struct Subscription {
-    enum class Kind : std::uint8_t { new_heads, logs, pending_txs };
+    enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress };
     Kind kind = Kind::new_heads;
     ledger::LogFilter filter;  ///< Of logs.
     bool full_txs = false;     ///< Of pending_txs: objects instead of hashes.
+    /// Of task_progress: the events to push for a new block. Any thread.
+    std::function<json::array(const ledger::Block&)> of_block;
 };
 
 /// The subscriptions of one WebSocket connection.
@@ -40,7 +42,7 @@ using Handler = std::function<Answer(const Params&, Caller&)>;
 
 struct ParamInfo {
     std::string name;
-    std::string type;      ///< A name of the schemas in openrpc.cpp.
+    std::string type;      ///< As schema_named (schemas.hpp) takes it.
     bool required = true;  ///< Optional ones come last.
 };
 

@@ -125,6 +125,10 @@ private:
     void push_block(const BlockEvent& event) {
         for (const auto& [id, subscription] : subscriptions_) {
             if (subscription.kind == Subscription::Kind::new_heads) push(event_text(id, event.head));
+            if (subscription.kind == Subscription::Kind::task_progress) {
+                for (const json::value& progress : subscription.of_block(*event.block))
+                    push(event_text(id, json::serialize(progress)));
+            }
             if (subscription.kind != Subscription::Kind::logs) continue;
             for (const ledger::LogEntry& entry : ledger::logs_of(*event.block, subscription.filter)) {
                 push(event_text(id, json::serialize(log_json(entry))));

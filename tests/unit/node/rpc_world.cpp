@@ -80,8 +80,9 @@ const ledger::SecretKey& dev_key(std::uint32_t index) {
     return keys.emplace(index, *wallet::account_key(kDevMnemonic, "", index)).first->second;
 }
 
-RpcWorld::RpcWorld() {
-    auto opened = ledger::Chain::open(store, dev_genesis({}), executor, {});
+RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis) {
+    const ledger::TxExecutor& used = rules != nullptr ? *rules : executor;
+    auto opened = ledger::Chain::open(store, dev_genesis(std::move(genesis)), used, {});
     EXPECT_TRUE(opened.has_value());
     chain = std::move(opened).value();
     clock_ns_ = chain->tip()->header.time_ns;

@@ -53,7 +53,8 @@ const ledger::SecretKey& dev_key(std::uint32_t index);
 
 class RpcWorld {
 public:
-    RpcWorld();
+    /// With the toy contract, or with `rules` (which outlive the world) and their genesis section.
+    explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {});
 
     /// Sends one request; the whole answer.
     json::value request(const std::string& method, json::array params = {});

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+// The retrace_ methods about the market: an auction as the chain tells it.
+#include <gmock/gmock.h>
+
+#include "tests/unit/node/rpc_market_world.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+using testing::HasSubstr;
+
+using RpcMarket = MarketWorld;
+
+json::object bid_of(const json::value& explanation, const std::string& bidder) {
+    for (const json::value& bid : explanation.at("bids").as_array()) {
+        if (text(bid.at("bidder")) == bidder) return bid.as_object();
+    }
+    ADD_FAILURE() << "no bid of " << bidder << " in " << json::serialize(explanation);
+    return {};
+}
+
+json::object event_of(const json::value& events, std::string_view name) {
+    for (const json::value& event : events.as_array()) {
+        if (text(event.at("event")) == name) return event.as_object();
+    }
+    throw std::runtime_error("no such event");
+}
+
+TEST_F(RpcMarket, ShowsATaskFromPostingToAssignment) {
+    post();
+    const json::value posted = world.result("retrace_task", {"0x1"});
+    EXPECT_EQ(posted.at("task").at("state"), "bidding");
+    EXPECT_EQ(text(posted.at("task").at("requester")), address(0));
+    EXPECT_EQ(posted.at("spec").at("name"), "digits");
+    EXPECT_EQ(posted.at("segments"), "0x4");
+    EXPECT_EQ(posted.at("runs").as_array().size(), 0U);
+    EXPECT_TRUE(world.result("retrace_task", {"0x2"}).is_null());
+    EXPECT_TRUE(world.result("retrace_task", {"0x1", "0x0"}).is_null()) << "it did not exist at height 0";
+}
+
+TEST_F(RpcMarket, ListsTasksNewestFirstByPages) {
+    for (int i = 0; i < 3; ++i) post();
+    const json::value first = world.result("retrace_tasks", {json::object{{"limit", 2}}});
+    ASSERT_EQ(first.at("items").as_array().size(), 2U);
+    EXPECT_EQ(first.at("items").at(0).at("id"), "0x3");
+    EXPECT_EQ(first.at("next"), "0x2");
+    const json::value rest = world.result("retrace_tasks", {json::object{{"before", first.at("next")}}});
+    ASSERT_EQ(rest.at("items").as_array().size(), 1U);
+    EXPECT_EQ(rest.at("items").at(0).at("id"), "0x1");
+    EXPECT_TRUE(rest.at("next").is_null());
+    EXPECT_EQ(
+        world.result("retrace_tasks", {json::object{{"state", "settled"}}}).at("items").as_array().size(),
+        0U);
+    EXPECT_EQ(
+        world.result("retrace_tasks", {json::object{{"party", address(0)}}}).at("items").as_array().size(),
+        3U);
+    EXPECT_EQ(
+        world.result("retrace_tasks", {json::object{{"party", address(4)}}}).at("items").as_array().size(),
+        0U);
+}
+
+TEST_F(RpcMarket, RefusesQueriesThatItDoesNotKnow) {
+    for (const json::object& query :
+         {json::object{{"limit", 0}}, json::object{{"limit", 101}}, json::object{{"limit", "0x1"}},
+          json::object{{"colour", "red"}}, json::object{{"before", 7}}, json::object{{"task", "0x1"}}})
+        EXPECT_EQ(world.error("retrace_tasks", {query}).at("code"), -32602) << json::serialize(query);
+}
+
+TEST_F(RpcMarket, ExplainsBidsWhileTheAuctionIsOpen) {
+    for (const std::uint32_t i : {1, 2}) add_solver(i);
+    world.mine();
+    post();
+    commit(1, 100'000);
+    world.mine();
+    json::value open = world.result("retrace_explainBids", {"0x1", address(2)});
+    EXPECT_EQ(open.at("closed"), false);
+    EXPECT_EQ(bid_of(open, address(1)).at("outcome"), "sealed");
+    EXPECT_EQ(open.at("solver").at("bid"), false);
+    EXPECT_EQ(open.at("solver").at("obstacles").as_array().size(), 0U);
+    EXPECT_THAT(text(open.at("solver").at("why")), HasSubstr("no rule forbids one"));
+    EXPECT_EQ(world.result("retrace_bids", {"0x1"}).as_array().size(), 1U);
+    mine_to(task().bid_end - 1);
+    reveal(1, 100'000);
+    world.mine();
+    open = world.result("retrace_explainBids", {"0x1"});
+    EXPECT_EQ(bid_of(open, address(1)).at("outcome"), "leading");
+    EXPECT_TRUE(open.at("solver").is_null());
+}
+
+TEST_F(RpcMarket, ExplainsWhoWonWhoWasOutbidAndWhoDidNotReveal) {
+    play_auction();
+    EXPECT_EQ(task().state, market::TaskState::assigned);
+    const json::value closed = world.result("retrace_explainBids", {"0x1", address(2)});
+    EXPECT_EQ(closed.at("closed"), true);
+    EXPECT_EQ(text(closed.at("examinedHeight")), rpc::quantity(task().reveal_end - 1));
+    const json::object won = bid_of(closed, address(1));
+    EXPECT_EQ(won.at("outcome"), "won");
+    EXPECT_EQ(won.at("rank"), 1);
+    EXPECT_EQ(text(won.at("paid")), rpc::quantity(200'000)) << "the second price";
+    EXPECT_EQ(won.at("paid"), world.result("retrace_task", {"0x1"}).at("runs").at(0).at("price"));
+    EXPECT_EQ(bid_of(closed, address(2)).at("outcome"), "outbid");
+    EXPECT_EQ(bid_of(closed, address(2)).at("rank"), 2);
+    EXPECT_EQ(bid_of(closed, address(3)).at("outcome"), "hidden");
+    EXPECT_THAT(text(closed.at("solver").at("why")), HasSubstr("place 2 of 2"));
+    EXPECT_EQ(world.result("retrace_bids", {"0x1"}).as_array().size(), 0U)
+        << "bids are gone once it is closed";
+}
+
+TEST_F(RpcMarket, NamesEveryRuleThatKeepsASolverFromBidding) {
+    post();
+    const auto slugs = [&](std::uint32_t index) {
+        std::vector<std::string> out;
+        const json::value told = world.result("retrace_explainBids", {"0x1", address(index)});
+        for (const json::value& rule : told.at("solver").at("obstacles").as_array())
+            out.push_back(text(rule.at("slug")));
+        return out;
+    };
+    const std::string floor(contracts::slug(contracts::Verdict::stake_too_low));
+    const std::string stranger(contracts::slug(contracts::Verdict::not_registered));
+    const std::string own(contracts::slug(contracts::Verdict::own_task));
+    EXPECT_EQ(slugs(4), (std::vector<std::string>{stranger, floor}));
+    EXPECT_EQ(slugs(0), (std::vector<std::string>{own, stranger, floor}));
+    add_solver(4);
+    world.mine();
+    EXPECT_EQ(slugs(4), std::vector<std::string>{});
+    EXPECT_TRUE(world.result("retrace_explainBids", {"0x9"}).is_null());
+}
+
+TEST_F(RpcMarket, TellsTheEventsOfATaskDecoded) {
+    play_auction();
+    std::vector<std::string> names;
+    const json::value events = world.result("retrace_taskEvents", {"0x1"});
+    for (const json::value& event : events.as_array()) {
+        EXPECT_EQ(event.at("task"), "0x1");
+        names.push_back(text(event.at("event")));
+    }
+    EXPECT_THAT(names, testing::IsSupersetOf({"TaskPosted", "BidCommitted", "BidRevealed", "BidForfeited",
+                                              "TaskAssigned", "TaskStateChanged"}));
+    EXPECT_TRUE(world.result("retrace_taskEvents", {"0x2"}).is_null());
+    const std::string after = rpc::quantity(task().reveal_end);
+    const json::value later = world.result("retrace_taskEvents", {"0x1", after});
+    for (const json::value& event : later.as_array()) EXPECT_EQ(text(event.at("height")), after);
+}
+
+TEST_F(RpcMarket, ExplainsARefusedTransactionByTheVerdictThatItsRevertCarries) {
+    post();
+    const std::string refused = commit(4, 100'000);
+    world.mine();
+    const json::value told = world.result("retrace_explainTransaction", {refused});
+    EXPECT_EQ(told.at("success"), false);
+    EXPECT_EQ(text(told.at("refusal").at("slug")), contracts::slug(contracts::Verdict::not_registered));
+    EXPECT_EQ(told.at("refusal").at("code"), static_cast<int>(contracts::Verdict::not_registered));
+    const std::string posted =
+        text(world.result("eth_getBlockByNumber", {"0x1", false}).at("transactions").at(0));
+    EXPECT_EQ(
+        event_of(world.result("retrace_explainTransaction", {posted}).at("events"), "TaskPosted").at("task"),
+        "0x1");
+    EXPECT_TRUE(world.result("retrace_explainTransaction", {"0x" + std::string(64, '7')}).is_null());
+}
+
+TEST_F(RpcMarket, ShowsAuditsDisputesReportsAndParties) {
+    const json::value audits = world.result("retrace_audits", {json::object{{"party", address(5)}}});
+    ASSERT_EQ(audits.at("items").as_array().size(), 1U);
+    EXPECT_EQ(audits.at("items").at(0), world.result("retrace_audit", {"0x1"}));
+    EXPECT_EQ(audits.at("items").at(0).at("phase"), "closed");
+    EXPECT_EQ(audits.at("items").at(0).at("seats").at(0).at("state"), "mismatched");
+    EXPECT_TRUE(world.result("retrace_audit", {"0x2"}).is_null());
+
+    const json::value dispute = world.result("retrace_dispute", {"0x1"});
+    EXPECT_EQ(dispute.at("dispute").at("kind"), "audit");
+    EXPECT_THAT(text(dispute.at("why")), HasSubstr("the solver lost after 8 rounds"));
+    EXPECT_TRUE(dispute.at("phase").is_null());
+    for (const char* query : {R"({"state":"open"})", R"({"task":"0x2"})"})
+        EXPECT_EQ(world.result("retrace_disputes", {json::parse(query)}).at("items").as_array().size(), 0U);
+    EXPECT_EQ(world.result("retrace_disputes").at("items").as_array().size(), 1U);
+
+    EXPECT_EQ(world.result("retrace_report", {"0x1"}).at("state"), "answered");
+    EXPECT_EQ(world.result("retrace_reports").at("items").at(0).at("kind"), "data");
+
+    add_solver(1);
+    world.mine();
+    const json::value party = world.result("retrace_party", {address(1)});
+    EXPECT_EQ(party.at("solver").at("endpoint"), "http://solver");
+    EXPECT_TRUE(party.at("verifier").is_null());
+    EXPECT_EQ(world.result("retrace_verifiers").as_array().size(), 0U);
+    EXPECT_EQ(world.result("retrace_beacon").at("mixedEpoch"), "0x0");
+    EXPECT_EQ(world.result("retrace_params").at("bidBlocks"), "0x3");
+}
+
+TEST_F(RpcMarket, PushesProgressOfOneTaskOrOfAll) {
+    struct Kept final : rpc::Subscriptions {
+        std::vector<rpc::Subscription> all;
+        std::string add(rpc::Subscription subscription) override {
+            all.push_back(std::move(subscription));
+            return "0x1";
+        }
+        bool remove(const std::string&) override { return true; }
+    } kept;
+    rpc::Caller caller{&kept};
+    const auto subscribe = [&](json::array params) {
+        const json::object request{
+            {"jsonrpc", "2.0"}, {"id", 1}, {"method", "eth_subscribe"}, {"params", std::move(params)}};
+        return world.dispatcher->handle(json::serialize(request), caller);
+    };
+    subscribe({"taskProgress", json::object{{"task", "0x1"}}});
+    subscribe({"taskProgress", json::object{{"task", "0x2"}}});
+    subscribe({"taskProgress"});
+    EXPECT_THAT(subscribe({"taskProgress", json::object{{"job", "0x1"}}}), HasSubstr("-32602"));
+    ASSERT_EQ(kept.all.size(), 3U);
+    post();
+    const auto block = world.chain->tip();
+    const json::array mine = kept.all[0].of_block(*block);
+    EXPECT_EQ(event_of(mine, "TaskPosted").at("arguments").at("name"), "digits");
+    EXPECT_EQ(kept.all[1].of_block(*block).size(), 0U);
+    EXPECT_EQ(kept.all[2].of_block(*block), mine);
+}
+
+}  // namespace
+}  // namespace retrace::node::test
