@@ -10,8 +10,10 @@
 
 #if defined(__CUDACC__)
 #define RETRACE_UNROLL _Pragma("unroll")
+#define RETRACE_KEEP_LOOP _Pragma("unroll 1")
 #else
 #define RETRACE_UNROLL
+#define RETRACE_KEEP_LOOP
 #endif
 
 namespace retrace::kernels::cuda {

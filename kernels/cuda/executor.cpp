@@ -93,8 +93,14 @@ struct DeviceExecutor::Impl {
     void queue_single(std::uint32_t op, const std::vector<std::uint8_t*>& tensors) const {
         std::vector<const std::uint8_t*> inputs;
         for (const std::uint32_t input : facts[op].op.inputs) inputs.push_back(tensors[input]);
-        queue_op({facts[op], inputs, tensors[program.output_of(op)], seed, clock(),
-                  memory.data() + layout.workspace, device.shared_limit, queue.stream()});
+        queue_op({facts[op],
+                  inputs,
+                  tensors[program.output_of(op)],
+                  seed,
+                  clock(),
+                  memory.data() + layout.workspace,
+                  {device.shared_limit, device.warpgroups},
+                  queue.stream()});
     }
 
     void queue_run(const ElementStep* steps, const ElementRun& run, std::uint32_t op) const {

@@ -48,6 +48,11 @@ struct Slices {
     std::int8_t* digits = nullptr;
     float* scales = nullptr;
 };
+/// What a device multiplies slices with.
+struct ProductUnit {
+    std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
+    bool warpgroups = false;         ///< wgmma; compute capability 9.0 and the code for it are there.
+};
 inline constexpr std::uint64_t kPadK = 64;
 inline std::uint64_t padded_k(std::uint64_t k) {
     return (k + kPadK - 1) / kPadK * kPadK;
@@ -58,10 +63,9 @@ inline std::uint64_t padded_k(std::uint64_t k) {
 /// v].
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,
                    std::uint64_t vectors, std::uint64_t k, Slices out);
-/// Lines 9 to 14: c[batch][m][n] from the slices of A (m vectors) and B (n vectors), k > 0. `shared_limit`:
-/// bytes of shared memory that a block of this device may ask for.
+/// Lines 9 to 14: c[batch][m][n] from the slices of A (m vectors) and B (n vectors), k > 0.
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
-                     std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint32_t shared_limit);
+                     std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit);
 /// The product in f32 chains; transposed operands lie as [k][m] and [n][k].
 void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
                      float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);

@@ -62,7 +62,7 @@ void queue_matmul(const DeviceCall& call) {
     const Slices a = slices(at.digits_a, at.scales_a), b = slices(at.digits_b, at.scales_b);
     slice_vectors(call.stream, s.precision, in<float>(call, 0), s.transposed_a, s.batch, s.m, s.k, a);
     slice_vectors(call.stream, s.precision, in<float>(call, 1), !s.transposed_b, s.batch, s.n, s.k, b);
-    multiply_slices(call.stream, s.precision, a, b, c, s.batch, s.m, s.n, s.k, call.shared_limit);
+    multiply_slices(call.stream, s.precision, a, b, c, s.batch, s.m, s.n, s.k, call.unit);
 }
 
 // ---- movement ----

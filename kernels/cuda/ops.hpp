@@ -18,7 +18,7 @@ struct DeviceCall {
     std::uint64_t seed = 0;
     const std::uint64_t* step = nullptr;  ///< A word on the device.
     std::uint8_t* workspace = nullptr;    ///< workspace_bytes(facts), aligned to 256 bytes.
-    std::uint32_t shared_limit = 0;
+    ProductUnit unit;
     Stream stream = nullptr;
 };
 

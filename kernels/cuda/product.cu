@@ -1,21 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Products of sliced operands on int8 tensor cores (NUMERICS 3, lines 9 to 14). The integer sums of a block
 // of 256 are exact in int32 in any order; the carried value stays in registers from block to block.
-#include "kernels/cuda/device.hpp"
-#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/product.hpp"
 #include "kernels/cuda/tensor_core.hpp"
-#include "kernels/matmul/slices.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
-
-struct Product {
-    Slices a, b;
-    float* c;
-    std::uint64_t m, n, padded, blocks;
-    std::uint64_t plane_a, plane_b;  ///< Bytes of one digit's plane.
-    std::uint64_t tiles_m, tiles_n;
-};
 
 /// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM
 /// × kWarpN.
@@ -43,20 +33,6 @@ struct Place {
     std::uint64_t matrix, row, col;  ///< Of the tile.
     std::uint32_t warp_row, warp_col, lane;
 };
-
-struct TileIndex {
-    std::uint64_t matrix, m, n;
-};
-
-/// Which tile a block computes. Blocks that run together form a compact rectangle of C (bands of kBand rows of tiles,
-/// column after column), so that what they read of A and B stays in the second-level cache.
-__device__ TileIndex tile_of(std::uint64_t index, std::uint64_t tiles_m, std::uint64_t tiles_n) {
-    constexpr std::uint64_t kBand = 12;
-    const std::uint64_t in_matrix = index % (tiles_m * tiles_n), band = in_matrix / (kBand * tiles_n);
-    const std::uint64_t rows = smaller<std::uint64_t>(kBand, tiles_m - band * kBand);
-    const std::uint64_t in_band = in_matrix - band * kBand * tiles_n;
-    return TileIndex{index / (tiles_m * tiles_n), band * kBand + in_band % rows, in_band / rows};
-}
 
 template <class T>
 __device__ Place place_of(const Product& p) {
@@ -101,23 +77,15 @@ __device__ void fetch_stage(const Product& p, const Place& place, std::uint64_t 
                     shared.b[stage]);
 }
 
-/// The scale that this thread looks after: rows of A first, then columns of B.
-template <class T>
-__device__ float own_scale(const Product& p, const Place& place, std::uint64_t block) {
-    const std::uint32_t t = threadIdx.x;
-    if (block >= p.blocks || t >= T::kM + T::kN) return 0.0f;
-    if (t < T::kM) {
-        return p.a
-            .scales[(place.matrix * p.blocks + block) * p.m + smaller<std::uint64_t>(place.row + t, p.m - 1)];
-    }
-    return p.b.scales[(place.matrix * p.blocks + block) * p.n +
-                      smaller<std::uint64_t>(place.col + t - T::kM, p.n - 1)];
-}
-
 /// S_g of the thread's elements: element i of the fragment at (mt, nt).
 template <class T>
 struct Sums {
     std::int32_t value[T::S][T::kMTiles][T::kNTiles][4];
+
+    __device__ float combined(std::uint32_t mt, std::uint32_t nt, std::uint32_t i) const {
+        return combined_sums<T::S>(value[0][mt][nt][i], value[T::S > 1 ? 1 : 0][mt][nt][i],
+                                   value[T::S - 1][mt][nt][i]);
+    }
 
     __device__ void clear() {
         RETRACE_UNROLL
@@ -162,19 +130,6 @@ __device__ void multiply_step(const typename T::Shared& shared, const Place& pla
     }
 }
 
-/// Lines 11 to 13's u: the sums combined and rounded once.
-template <class T>
-__device__ float combined(const Sums<T>& sums, std::uint32_t mt, std::uint32_t nt, std::uint32_t i) {
-    if constexpr (T::S == 1) {
-        return static_cast<float>(sums.value[0][mt][nt][i]);
-    } else if constexpr (T::S == 2) {
-        return static_cast<float>(sums.value[0][mt][nt][i] * 256 + sums.value[1][mt][nt][i]);
-    } else {
-        const std::int32_t high = sums.value[0][mt][nt][i] * 256 + sums.value[1][mt][nt][i];  // fits
-        return static_cast<float>(static_cast<std::int64_t>(high) * 256 + sums.value[2][mt][nt][i]);
-    }
-}
-
 /// Row and column, within the tile, of element i of the fragment at (mt, nt).
 __device__ std::uint32_t row_in_tile(const Place& place, std::uint32_t mt, std::uint32_t i) {
     return place.warp_row + 16 * mt + place.lane / 4 + (i / 2) * 8;
@@ -195,7 +150,7 @@ __device__ void carry(const Sums<T>& sums, const float* scale, const Place& plac
         for (std::uint32_t nt = 0; nt < T::kNTiles; ++nt) {
             RETRACE_UNROLL
             for (std::uint32_t i = 0; i < 4; ++i) {
-                const float v = combined<T>(sums, mt, nt, i) * scale[row_in_tile(place, mt, i)];
+                const float v = sums.combined(mt, nt, i) * scale[row_in_tile(place, mt, i)];
                 carried[mt][nt][i] = fma32(v, scale[T::kM + col_in_tile(place, nt, i)], carried[mt][nt][i]);
             }
         }
@@ -224,7 +179,7 @@ __global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
     typename T::Shared& shared = shared_as<typename T::Shared>();
     const Place place = place_of<T>(p);
     const std::uint64_t steps = p.padded / T::kK;
-    float next_scale = own_scale<T>(p, place, 0);
+    float next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, 0);
     for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {
         if (s < steps) fetch_stage<T>(p, place, s, shared);
         copy_commit();
@@ -236,7 +191,7 @@ __global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
         const std::uint64_t block = step / T::kStepsABlock;
         if (step % T::kStepsABlock == 0) {
             if (threadIdx.x < T::kM + T::kN) shared.scale[block % 2][threadIdx.x] = next_scale;
-            next_scale = own_scale<T>(p, place, block + 1);
+            next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, block + 1);
         }
         copy_wait<T::kStages - 2>();
         __syncthreads();  // the stage has come, and the one before it is free
@@ -276,17 +231,18 @@ void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t 
 }  // namespace
 
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
-                     std::uint64_t m, std::uint64_t n, std::uint64_t k, std::uint32_t shared_limit) {
+                     std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit) {
     Product p{a, b, c, m, n, padded_k(k), matmul_blocks(k), 0, 0, 0, 0};
     p.plane_a = batch * m * p.padded;
     p.plane_b = batch * n * p.padded;
+    if (unit.warpgroups) return multiply_slices_hopper(stream, precision, p, batch);
     switch (precision) {
         case Precision::i8x1:
-            return choose<1>(stream, p, batch, shared_limit);
+            return choose<1>(stream, p, batch, unit.shared_limit);
         case Precision::i8x2:
-            return choose<2>(stream, p, batch, shared_limit);
+            return choose<2>(stream, p, batch, unit.shared_limit);
         case Precision::i8x3:
-            return choose<3>(stream, p, batch, shared_limit);
+            return choose<3>(stream, p, batch, unit.shared_limit);
         case Precision::f32:
             break;
     }

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 namespace retrace::kernels::cuda {
@@ -35,6 +37,8 @@ Result<Device> find_device() {
     out.name = properties.name;
     out.capability = static_cast<std::uint32_t>(10 * properties.major + properties.minor);
     out.shared_limit = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
+    const char* const wish = std::getenv("RETRACE_CUDA_WGMMA");
+    out.warpgroups = out.capability == 90 && wish != nullptr && std::string_view(wish) == "1";
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;
     if (out.capability < 75) {

@@ -16,6 +16,8 @@ struct Device {
     std::string name;                ///< As its maker calls it.
     std::uint32_t capability = 0;    ///< 75 for 7.5.
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
+    /// Compute capability 9.0, and RETRACE_CUDA_WGMMA=1 asks for its own instructions, which have never run.
+    bool warpgroups = false;
     std::uint32_t multiprocessors = 0;
     std::uint64_t memory = 0;  ///< Bytes in all.
 };

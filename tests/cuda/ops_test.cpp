@@ -3,7 +3,11 @@
 // rules.
 #include <gmock/gmock.h>
 
+#include <set>
+#include <tuple>
+
 #include "kernels/cuda/executor.hpp"
+#include "kernels/cuda/tile_order.hpp"
 #include "kernels/ops/op.hpp"
 #include "tests/cuda/device/one_op.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
@@ -17,12 +21,15 @@ using testing::OpCase;
 
 struct Variant {
     unsigned capability, shared_limit;
+    bool warpgroups;
     emulation::Order order;
 };
 
 void expect_equal_bits(const OpCase& one, const Variant& variant) {
     emulation::settings = {variant.capability, variant.order};
+    emulation::device = {};
     emulation::device.shared_limit = variant.shared_limit;
+    emulation::device.warpgroups = variant.warpgroups;
     const Program program = parity::program_of(one.facts);
     Inputs inputs{5, {}};
     for (const Tensor& input : one.inputs) inputs.datasets.push_back(&input);
@@ -46,15 +53,41 @@ class EveryOp : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(EveryOp, has_the_bits_of_its_element_rule) {
     for (const OpCase& one : testing::random_cases(GetParam(), 4)) {
-        expect_equal_bits(one, {80, kLargeShared, emulation::Order::ascending});
+        expect_equal_bits(one, {80, kLargeShared, false, emulation::Order::ascending});
         if (HasFatalFailure()) return;
     }
 }
 
 TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
     for (const OpCase& one : testing::random_cases(GetParam() + 100, 2)) {
-        expect_equal_bits(one, {75, kSmallShared, emulation::Order::descending});
+        expect_equal_bits(one, {75, kSmallShared, false, emulation::Order::descending});
         if (HasFatalFailure()) return;
+    }
+}
+
+/// What a test of products adds: several tiles, several blocks of K and a short one, all storages.
+TEST(Products, by_warpgroups_have_the_bits_of_the_definition) {
+    int sliced = 0;
+    for (const OpCase& one : testing::random_cases(20260103, 24)) {
+        if (one.facts.op.code != OpCode::matmul || one.facts.op.attributes[0] == 1) continue;
+        const auto order = ++sliced % 2 == 0 ? emulation::Order::ascending : emulation::Order::descending;
+        expect_equal_bits(one, {90, 227 * 1024, true, order});
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(sliced, 12);
+}
+
+TEST(Products, every_tile_is_computed_once) {
+    for (const std::uint64_t tiles_m : {1, 2, 11, 12, 13, 24, 37}) {
+        for (const std::uint64_t tiles_n : {1, 2, 7}) {
+            std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint64_t>> seen;
+            for (std::uint64_t i = 0; i < 2 * tiles_m * tiles_n; ++i) {
+                const TileIndex tile = tile_of(i, tiles_m, tiles_n);
+                EXPECT_LT(tile.m, tiles_m);
+                EXPECT_LT(tile.n, tiles_n);
+                EXPECT_TRUE(seen.insert({tile.matrix, tile.m, tile.n}).second);
+            }
+        }
     }
 }
 

@@ -101,9 +101,10 @@ struct Product {
         slice_vectors(stream, precision, floats(a), false, 1, n, n, slices(digits_a, scales_a));
         slice_vectors(stream, precision, floats(b), true, 1, n, n, slices(digits_b, scales_b));
     }
-    void multiply(const Bench& bench, Precision precision) const {
+    void multiply(const Bench& bench, Precision precision, bool warpgroups) const {
         multiply_slices(bench.queue.stream(), precision, slices(digits_a, scales_a),
-                        slices(digits_b, scales_b), result(), 1, n, n, n, bench.device.shared_limit);
+                        slices(digits_b, scales_b), result(), 1, n, n, n,
+                        {bench.device.shared_limit, warpgroups});
     }
 };
 
@@ -112,9 +113,10 @@ Status<> bench_products(Bench& bench) {
     RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
     std::vector<std::function<void()>> candidates;
     for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
-        candidates.push_back([&, precision] { p.slice(bench, precision), p.multiply(bench, precision); });
+        candidates.push_back(
+            [&, precision] { p.slice(bench, precision), p.multiply(bench, precision, false); });
         candidates.push_back([&, precision] { p.slice(bench, precision); });
-        candidates.push_back([&, precision] { p.multiply(bench, precision); });
+        candidates.push_back([&, precision] { p.multiply(bench, precision, false); });
     }
     if (peer.run)
         candidates.push_back([&] { peer.run(p.n, p.n, p.n, p.floats(p.a), p.floats(p.b), p.result()); });
@@ -132,6 +134,28 @@ Status<> bench_products(Bench& bench) {
     RETRACE_TRY(subnormal, bench.medians({candidates[0]}));
     bench.rows.push_back(
         {"matmul_subnormal_cuda", "times as long", "normal data", subnormal[0] / normal[0], 1});
+    return Unit{};
+}
+
+/// The same by wgmma, which has to be asked for: RETRACE_CUDA_WGMMA=1.
+Status<> bench_warpgroups(Bench& bench) {
+    if (!bench.device.warpgroups) return Unit{};
+    RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
+    std::vector<std::function<void()>> candidates;
+    for (const bool warpgroups : {false, true}) {
+        for (const Precision precision : {Precision::i8x2, Precision::i8x3}) {
+            candidates.push_back([&, precision, warpgroups] {
+                p.slice(bench, precision), p.multiply(bench, precision, warpgroups);
+            });
+        }
+    }
+    RETRACE_TRY(seconds, bench.medians(candidates));
+    const auto add = [&](const char* name, double own, double other) {
+        bench.rows.push_back(
+            {name, "TFLOP/s-equivalent", "mma.sync", tera_flops(p.n, own), tera_flops(p.n, other)});
+    };
+    add("matmul_i8x2_wgmma", seconds[2], seconds[0]);
+    add("matmul_i8x3_wgmma", seconds[3], seconds[1]);
     return Unit{};
 }
 
@@ -219,12 +243,12 @@ Status<> bench_training(Bench& bench) {
 Status<> run_all(const Device& device, bool smoke, bool json, const std::string& peer) {
     RETRACE_TRY(queue, Queue::open());
     Bench bench{device, std::move(queue), smoke ? kSmoke : Sizes{}, {}, peer};
-    RETRACE_CHECK(bench_products(bench));
-    RETRACE_CHECK(bench_chains(bench));
-    RETRACE_CHECK(bench_hashing(bench));
-    RETRACE_CHECK(bench_training(bench));
+    Status<> done = Unit{};
+    for (const auto part : {bench_products, bench_chains, bench_hashing, bench_training, bench_warpgroups}) {
+        if (done) done = part(bench);
+    }
     report(device.name, bench.rows, json);
-    return Unit{};
+    return done;
 }
 
 int main_with(const std::vector<std::string>& arguments) {

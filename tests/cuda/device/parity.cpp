@@ -55,6 +55,13 @@ int run(const Options& options) {
     std::printf("ops: %llu passed so far\n", static_cast<unsigned long long>(tally.passed));
     check_trainings(options.steps, options.golden, pool, tally);
     check_functions(options.stride, pool, tally);
+    if (device->capability == 90) {
+        // Last: an instruction that the device refuses would end everything after it.
+        setenv("RETRACE_CUDA_WGMMA", "1", 1);
+        const std::uint64_t failed = tally.failed;
+        check_products(options.products, pool, tally);
+        std::printf("products by warpgroups: %s\n", tally.failed == failed ? "equal" : "NOT equal");
+    }
     std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(tally.passed),
                 static_cast<unsigned long long>(tally.failed));
     return tally.failed == 0 && tally.passed != 0 ? 0 : 1;

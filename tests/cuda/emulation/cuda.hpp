@@ -47,6 +47,13 @@ void copy_16(void* to, const void* from);
 void copy_commit();
 void copy_wait(unsigned pending);
 
+// Warpgroup products: they read shared memory when they are waited for, so a tile that is overwritten too
+// early shows.
+std::uint32_t shared_address(const void* p);  ///< From an odd base, as a device's is.
+void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,
+                       bool accumulate);
+void products_wait();
+
 /// What a test chooses: 75 or 80 (which mma and copies are used), and the order in which threads of a block
 /// run between barriers. A missing barrier shows in one of the orders.
 enum class Order { ascending, descending };

@@ -10,6 +10,7 @@ struct EmulatedDevice {
     bool present = true;
     std::uint32_t capability = 80;
     std::uint32_t shared_limit = 163 * 1024;
+    bool warpgroups = false;
     std::uint64_t memory = std::uint64_t{1} << 30;
     std::uint64_t taken = 0;  ///< Bytes that are in use.
 };

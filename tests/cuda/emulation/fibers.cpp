@@ -38,6 +38,13 @@ struct Copy {
     std::uint64_t group;
 };
 
+struct PendingProduct {
+    std::int32_t* sums;
+    unsigned columns;
+    std::uint64_t a, b;
+    bool accumulate;
+};
+
 struct Fiber {
     ucontext_t context{};
     jmp_buf place{};  ///< Where it goes on once it has started.
@@ -48,6 +55,7 @@ struct Fiber {
     std::uint64_t waits_for = 0;
     std::vector<Copy> copies;
     std::uint64_t groups = 0;
+    std::vector<PendingProduct> products;
     void* fake_stack = nullptr;
 };
 
@@ -150,6 +158,7 @@ void prepare(unsigned threads, std::size_t shared) {
         fiber.waits_in = nullptr;
         fiber.copies.clear();
         fiber.groups = 0;
+        fiber.products.clear();
         getcontext(&fiber.context);
         fiber.context.uc_stack.ss_sp = fiber.stack;
         fiber.context.uc_stack.ss_size = kStack;
@@ -172,6 +181,7 @@ bool pass(unsigned threads, unsigned& running) {
         if (fiber.done) {
             --running;
             if (!fiber.copies.empty()) fault("asynchronous copies that nobody waited for");
+            if (!fiber.products.empty()) fault("products that nobody waited for");
         }
     }
     return moved;
@@ -241,6 +251,49 @@ void copy_wait(unsigned pending) {
         }
     }
     self().copies = std::move(left);
+}
+
+namespace {
+
+constexpr std::uint32_t kSharedBase = 0x410;  // a multiple of 16 and no more
+
+/// Byte `k` of row `row` of the tile that a descriptor names: PTX ISA, "Matrix descriptor format" and
+/// "128-byte swizzle mode": bits 4..6 of an address are exclusive-ored with bits 7..9.
+std::int32_t tile_byte(std::uint64_t descriptor, std::uint32_t row, std::uint32_t k) {
+    if (descriptor >> 62 != 1) fault("only the 128-byte swizzle is emulated");
+    const auto start = static_cast<std::uint32_t>(descriptor & 0x3fff) << 4;
+    const auto stride = static_cast<std::uint32_t>(descriptor >> 32 & 0x3fff) << 4;
+    const std::uint32_t address = start + row / 8 * stride + row % 8 * 128 + k;
+    const std::uint32_t offset = (address ^ (address >> 7 & 7) << 4) - kSharedBase;
+    if (offset >= block.shared_size) fault("a product reads outside the shared memory");
+    return static_cast<std::int8_t>(block.shared[offset]);
+}
+
+}  // namespace
+
+std::uint32_t shared_address(const void* p) {
+    return kSharedBase +
+           static_cast<std::uint32_t>(static_cast<const unsigned char*>(p) - block.shared.get());
+}
+
+void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,
+                       bool accumulate) {
+    self().products.push_back({sums, columns, a, b, accumulate});
+}
+
+void products_wait() {
+    const std::uint32_t own = lane(), warp = block.current / 32 % 4;
+    for (const PendingProduct& product : self().products) {
+        for (unsigned i = 0; i < product.columns / 2; ++i) {
+            const std::uint32_t row = 16 * warp + own / 4 + i / 2 % 2 * 8,
+                                col = i / 4 * 8 + own % 4 * 2 + i % 2;
+            std::int32_t sum = product.accumulate ? product.sums[i] : 0;
+            for (std::uint32_t k = 0; k < 32; ++k)
+                sum += tile_byte(product.a, row, k) * tile_byte(product.b, col, k);
+            product.sums[i] = sum;
+        }
+    }
+    self().products.clear();
 }
 
 }  // namespace retrace::emulation

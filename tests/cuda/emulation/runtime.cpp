@@ -47,7 +47,7 @@ using emulation::device;
 
 Result<Device> find_device() {
     if (!device.present) return error("no CUDA device: none is emulated");
-    return Device{"emulated", device.capability, device.shared_limit, 2, device.memory};
+    return Device{"emulated", device.capability, device.shared_limit, device.warpgroups, 2, device.memory};
 }
 
 Result<Memory> Memory::take(std::uint64_t bytes) {

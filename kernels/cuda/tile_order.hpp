@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/scalar/scalar.hpp"
+
+namespace retrace::kernels::cuda {
+
+struct TileIndex {
+    std::uint64_t matrix, m, n;
+};
+
+/// Which tile a block computes. Blocks that run together form a compact rectangle of C (bands of kTileBand
+/// rows of tiles, column after column), so that what they read of A and B stays in the second-level cache.
+inline constexpr std::uint64_t kTileBand = 12;
+RETRACE_FN TileIndex tile_of(std::uint64_t index, std::uint64_t tiles_m, std::uint64_t tiles_n) {
+    const std::uint64_t in_matrix = index % (tiles_m * tiles_n), band = in_matrix / (kTileBand * tiles_n);
+    const std::uint64_t left = tiles_m - band * kTileBand, rows = left < kTileBand ? left : kTileBand;
+    const std::uint64_t in_band = in_matrix - band * kTileBand * tiles_n;
+    return TileIndex{index / (tiles_m * tiles_n), band * kTileBand + in_band % rows, in_band / rows};
+}
+
+}  // namespace retrace::kernels::cuda
