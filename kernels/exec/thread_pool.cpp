@@ -11,7 +11,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr int kLooks = 1000;  ///< Some tens of microseconds.
+constexpr int kLooks = 3000;  ///< Some tens of microseconds.
 
 void relax() {
 #if defined(__x86_64__)

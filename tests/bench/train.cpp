@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// `bench_train [--json] [--rounds N]`: whole training steps on all cores beside LibTorch's (a process of its
-// own, tests/bench/peers/torch_train.cpp), samples in turn, medians of wall time; the commitment of the whole
-// state against 100 training steps; the memory of a step against the peer's growth at its peak.
+// `bench_train [--json] [--rounds N] [--only ROW]`: whole training steps on all cores beside LibTorch's (a
+// process of its own, tests/bench/peers/torch_train.cpp), samples in turn, medians of wall time; the
+// commitment of the whole state against 100 training steps; the memory of a step against the peer's growth at
+// its peak.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -186,11 +187,13 @@ Measured measure(const Job& job, int rounds) {
     return out;
 }
 
-std::vector<Row> measure_all(int rounds) {
+/// Both models, or the one of row `only`.
+std::vector<Row> measure_all(int rounds, const std::string& only) {
     const std::vector<Job> jobs = {gpt_job(), cnn_job()};
     std::vector<Row> rows;
     std::vector<Measured> measured;
     for (const Job& job : jobs) {
+        if (!only.empty() && job.name != only) continue;
         const Measured m = measure(job, rounds);
         const bool peer = m.peer_step > 0;
         rows.push_back({job.name, job.unit, peer ? "LibTorch fp32 eager" : "peer missing", job.units / m.step,
@@ -198,9 +201,11 @@ std::vector<Row> measure_all(int rounds) {
         measured.push_back(m);
     }
     const auto share = [](const Measured& m) { return m.commit / (100 * m.step); };
-    const Measured& worst = share(measured[0]) > share(measured[1]) ? measured[0] : measured[1];
+    if (measured.empty()) return rows;
+    const Measured& worst =
+        share(measured.front()) > share(measured.back()) ? measured.front() : measured.back();
     rows.push_back({"commit_share", "s", "100 training steps", worst.commit, 100 * worst.step});
-    const Measured& gpt = measured[0];
+    const Measured& gpt = measured.front();  // or the only one
     rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing",
                     gpt.bytes * 1e-6, gpt.peer_bytes * 1e-6});
     return rows;
@@ -209,17 +214,22 @@ std::vector<Row> measure_all(int rounds) {
 int run(const std::vector<std::string>& arguments) {
     bool json = false, lines = false;
     int rounds = 5;
+    std::string only;
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         if (arguments[i] == "--json")
             json = true;
         else if (arguments[i] == "--rows")  // for bench_kernels
             lines = true;
+        else if (arguments[i] == "--only" && i + 1 < arguments.size())
+            only = arguments[++i];
         else if (arguments[i] == "--rounds" && i + 1 < arguments.size())
             rounds = std::max(1, std::atoi(arguments[++i].c_str()));
         else
-            return std::fputs("usage: bench_train [--json] [--rounds N]\n", stderr), 2;
+            return std::fputs("usage: bench_train [--json] [--rounds N] [--only train_gpt|train_cnn]\n",
+                              stderr),
+                   2;
     }
-    const std::vector<Row> rows = measure_all(rounds);
+    const std::vector<Row> rows = measure_all(rounds, only);
     if (lines) {
         for (const Row& row : rows) print_row(row);
     } else {

@@ -47,7 +47,7 @@ bool is_partition(const WindowShape& s) {
 template <class T, std::uint64_t Width>
 void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, std::uint64_t count,
                 T fill, T* out) {
-    const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw;
+    const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw, step = s.sw;
     for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
         for (std::uint64_t ky = 0; ky < s.kh; ++ky, out += kw) {
             const std::uint64_t y = oy * s.sh + ky;
@@ -56,9 +56,8 @@ void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uin
                 continue;
             }
             const T* line = image + (y - s.ph) * s.w + (ox * s.sw - s.pw);
-            for (std::uint64_t i = 0; i < count; ++i) {
-                for (std::uint64_t kx = 0; kx < kw; ++kx) out[i * width + kx] = line[i * s.sw + kx];
-            }
+            T* to = out;
+            for (std::uint64_t i = 0; i < count; ++i, line += step, to += width) std::memcpy(to, line, kw * sizeof(T));
         }
     }
 }
