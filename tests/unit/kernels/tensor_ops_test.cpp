@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Tensors of any rank: gradients against finite differences, shapes by PyTorch's rule, the order of samples.
+#include "kernels/builder/tensor_ops.hpp"
+
+#include <gmock/gmock.h>
+
+#include "kernels/builder/layers.hpp"
+#include "kernels/builder/samples.hpp"
+#include "kernels/exec/executor.hpp"
+#include "tests/unit/kernels/gradient_check.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using testing::expect_gradients;
+using Values = std::vector<Value>;
+
+Value rows(Tape& tape, Value x, std::uint64_t count) {
+    return view_as(tape, x, {count, tape.graph().matrix(x).elements() / count});
+}
+
+TEST(Broadcast, shapes_follow_the_last_axis) {
+    EXPECT_EQ(broadcast_shape({{4, 1, 3}, {5, 1}}), (Dims{4, 5, 3}));
+    EXPECT_EQ(broadcast_shape({{}, {2, 2}}), (Dims{2, 2}));
+    EXPECT_EQ(broadcast_shape({{2, 3}, {4, 3}}), std::nullopt);
+}
+
+TEST(Broadcast, gradients_of_every_way_to_stretch) {
+    for (const Dims& small :
+         {Dims{2, 3, 4}, Dims{4}, Dims{2, 1, 1}, Dims{1, 3, 1}, Dims{2, 1, 4}, Dims{3, 1}, Dims{}, Dims{1}}) {
+        for (const OpCode code : {OpCode::add, OpCode::sub, OpCode::mul}) {
+            expect_gradients({{2, 3, 4}, small}, [code](Tape& tape, const Values& p) {
+                return rows(tape, unary(tape, OpCode::tanh, binary(tape, code, p[0], p[1])), 2);
+            });
+        }
+    }
+}
+
+TEST(Broadcast, operands_that_stretch_along_different_axes) {
+    expect_gradients({{3, 1, 4}, {2, 1}}, [](Tape& tape, const Values& p) {
+        return rows(tape, binary(tape, OpCode::mul, p[0], p[1]), 3);
+    });
+    expect_gradients({{2, 1, 3}}, [](Tape& tape, const Values& p) {
+        return rows(tape, broadcast_to(tape, p[0], {2, 2, 4, 3}), 2);
+    });
+}
+
+TEST(Gradients, of_functions) {
+    for (const OpCode code : {OpCode::neg, OpCode::exp, OpCode::tanh, OpCode::sigmoid, OpCode::erf}) {
+        expect_gradients({{3, 4}}, [code](Tape& tape, const Values& p) { return unary(tape, code, p[0]); });
+    }
+    expect_gradients({{3, 4}}, [](Tape& tape, const Values& p) {
+        const Value positive = unary(tape, OpCode::exp, p[0]);
+        const Value roots = binary(tape, OpCode::mul, unary(tape, OpCode::sqrt, positive),
+                                   unary(tape, OpCode::rsqrt, positive));
+        const Value logs = binary(tape, OpCode::div, unary(tape, OpCode::log, positive), positive);
+        return binary(tape, OpCode::add, roots, binary(tape, OpCode::mul, logs, power(tape, positive, 2.0f)));
+    });
+}
+
+TEST(Gradients, of_softmax_over_an_axis_that_is_not_the_last) {
+    expect_gradients({{2, 3, 4}},
+                     [](Tape& tape, const Values& p) { return rows(tape, softmax(tape, p[0], 1), 2); });
+    expect_gradients({{3, 5}}, [](Tape& tape, const Values& p) { return log_softmax(tape, p[0], 1); });
+}
+
+TEST(Gradients, of_sums_and_means_over_axes) {
+    expect_gradients({{2, 3, 4}},
+                     [](Tape& tape, const Values& p) { return mean_axes(tape, p[0], {1}, false); });
+    expect_gradients({{2, 3, 4}}, [](Tape& tape, const Values& p) {
+        return rows(tape, binary(tape, OpCode::sub, p[0], sum_axes(tape, p[0], {0, 2}, true)), 2);
+    });
+}
+
+TEST(Gradients, of_parts_and_joins) {
+    expect_gradients({{3, 4}, {3, 2}}, [](Tape& tape, const Values& p) {
+        return joined(tape, {part_of(tape, p[0], 1, 1, 2), p[1], padded(tape, p[1], {0, 1}, {0, 0}, 0.5f)},
+                      1);
+    });
+}
+
+TEST(Gradients, of_choices) {
+    expect_gradients({{3, 4}, {4}}, [](Tape& tape, const Values& p) {
+        const Value condition = tape.graph().constant(DType::boolean, {3, 1}, {1, 0, 1});
+        return clamp(tape, choose(tape, condition, p[0], p[1]), -0.9f, 0.9f);
+    });
+}
+
+TEST(Gradients, of_products_of_many_matrices) {
+    expect_gradients({{2, 3, 5}, {5, 4}}, [](Tape& tape, const Values& p) {
+        return rows(tape, matrix_product(tape, p[0], p[1], Precision::f32), 2);
+    });
+    expect_gradients({{2, 2, 3, 5}, {2, 1, 5, 4}}, [](Tape& tape, const Values& p) {
+        return rows(tape, matrix_product(tape, p[0], p[1], Precision::f32), 4);
+    });
+}
+
+TEST(Gradients, of_convolutions_with_strides_of_their_own_and_no_bias) {
+    expect_gradients({{2, 2, 5, 6}, {3, 2, 2, 3}}, [](Tape& tape, const Values& p) {
+        return rows(tape, conv2d(tape, p[0], p[1], std::nullopt, {1, 1, 1, 0, 2, 1}, Precision::f32), 2);
+    });
+}
+
+TEST(SampleOrder, sequential_walks_the_data_and_begins_again_without_the_short_batch) {
+    TrainingSpec spec;
+    spec.samples = 11;
+    spec.batch = 4;
+    spec.order = DataOrder::sequential;
+    Graph g;
+    const Value seen = g.state("seen", DType::i32, {4});
+    g.set_next(seen, training_index(g, spec));
+    const Program program = *g.build();
+    ThreadPool pool(1);
+    Executor executor(program, pool);
+    State state{0, {zeros(DType::i32, {4})}};
+    for (const std::uint32_t first : {0u, 4u, 0u, 4u}) {
+        executor.step(state, {});
+        for (std::uint32_t i = 0; i < 4; ++i) EXPECT_EQ(state.tensors[0].bits(i), first + i);
+    }
+    for (const std::uint64_t step : {(1ull << 21) - 1, (1ull << 21) - 2, 699'050ull}) {
+        state.step = step;
+        executor.step(state, {});
+        EXPECT_EQ(state.tensors[0].bits(0), step % 2 * 4) << step;
+    }
+}
+
+}  // namespace
+}  // namespace retrace::kernels

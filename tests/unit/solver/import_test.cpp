@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Recordings made by hand: what becomes state, what is refused, and that damaged ones are not read.
+#include <gmock/gmock.h>
+
+#include "solver/import/mapping.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::Dims;
+using kernels::DType;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+Argument value(std::uint32_t number) {
+    Argument out;
+    out.kind = Argument::Kind::value;
+    out.values = {number};
+    return out;
+}
+
+RecordedValue tensor(ValueKind kind, Dims dims, std::string name = {}) {
+    RecordedValue out;
+    out.kind = kind;
+    out.dims = dims;
+    out.name = std::move(name);
+    if (kind != ValueKind::input && kind != ValueKind::result)
+        out.data = Bytes(4 * kernels::geometry(dims).elements());
+    return out;
+}
+
+/// x [4, 6] through a frozen layer and a trained one; the op after them is `last`.
+Recording two_layers(const std::string& last) {
+    Recording out;
+    out.values = {tensor(ValueKind::frozen, {5, 6}, "base.weight"),
+                  tensor(ValueKind::parameter, {3, 5}, "head.weight"),
+                  tensor(ValueKind::parameter, {2}, "unused"),
+                  tensor(ValueKind::input, {4, 6}),
+                  tensor(ValueKind::result, {4, 5}),
+                  tensor(ValueKind::result, {4, 3}),
+                  tensor(ValueKind::result, {4, 3})};
+    out.ops = {{"aten::linear", "base", {value(3), value(0), {}}, {4}, false},
+               {"aten::linear", "head", {value(4), value(1), {}}, {5}, false},
+               {last, "head", {value(5)}, {6}, false}};
+    out.output = 6;
+    return out;
+}
+
+MappingOptions options() {
+    MappingOptions out;
+    out.sample = {6};
+    out.classes = 3;
+    return out;
+}
+
+kernels::TrainingSpec training() {
+    kernels::TrainingSpec out;
+    out.samples = 8;
+    out.batch = 4;
+    out.steps = 2;
+    return out;
+}
+
+TEST(Import, frozen_and_unused_parameters_are_state_without_moments) {
+    const auto mapped = map_model({two_layers("aten::tanh"), two_layers("aten::tanh")}, options());
+    ASSERT_TRUE(mapped);
+    EXPECT_EQ(mapped->parameters, 15u);
+    EXPECT_EQ(mapped->frozen, 32u);
+    EXPECT_EQ(mapped->initial.size(), 3u);
+    const auto programs = build_training(mapped->source, training(), 4, 4);
+    ASSERT_TRUE(programs) << programs.error().message;
+    ASSERT_EQ(programs->train.states, 5u);
+    EXPECT_EQ(programs->train.tensors[0].writer, kernels::kNoWriter);
+    EXPECT_NE(programs->train.tensors[1].writer, kernels::kNoWriter);
+    EXPECT_EQ(programs->train.tensors[2].writer, kernels::kNoWriter);
+    EXPECT_EQ(programs->train.tensors[3].name, "head.weight.m");
+    EXPECT_TRUE(programs->init.ops.empty());
+}
+
+TEST(Import, an_op_without_a_rule_is_refused_with_its_place) {
+    const auto mapped = map_model({two_layers("aten::cumsum"), two_layers("aten::cumsum")}, options());
+    ASSERT_TRUE(mapped);
+    const auto programs = build_training(mapped->source, training(), 4, 4);
+    ASSERT_FALSE(programs);
+    EXPECT_THAT(programs.error().message, AllOf(HasSubstr("aten::cumsum in head"), HasSubstr("triangular")));
+}
+
+TEST(Import, a_rule_that_gives_another_shape_than_PyTorch_did_is_refused) {
+    Recording wrong = two_layers("aten::tanh");
+    wrong.values[6].dims = {3, 4};
+    const auto programs = build_training(map_model({wrong, wrong}, options())->source, training(), 4, 4);
+    ASSERT_FALSE(programs);
+    EXPECT_THAT(programs.error().message, HasSubstr("another shape"));
+}
+
+TEST(Import, a_model_that_is_frozen_has_nothing_to_train) {
+    Recording frozen = two_layers("aten::tanh");
+    frozen.values[1].kind = ValueKind::frozen;
+    EXPECT_FALSE(map_model({frozen, frozen}, options()));
+}
+
+TEST(Import, what_is_under_no_grad_is_not_trained) {
+    Recording detached = two_layers("aten::tanh");
+    detached.ops[1].detached = true;
+    EXPECT_FALSE(map_model({detached, detached}, options()));
+}
+
+TEST(Recording, reads_back_and_every_cut_is_refused) {
+    const RecordedModel model{two_layers("aten::tanh"), two_layers("aten::relu")};
+    const Bytes bytes = encode(model);
+    ASSERT_TRUE(decode_recording(bytes));
+    EXPECT_EQ(*decode_recording(bytes), model);
+    for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(decode_recording({bytes.data(), i})) << i;
+}
+
+TEST(Recording, numbers_of_values_that_are_not_there_are_refused) {
+    RecordedModel model{two_layers("aten::tanh"), two_layers("aten::tanh")};
+    model.train.ops[0].arguments[0].values[0] = 7;
+    EXPECT_FALSE(decode_recording(encode(model)));
+    model = {two_layers("aten::tanh"), two_layers("aten::tanh")};
+    model.train.values[0].data.pop_back();
+    EXPECT_FALSE(decode_recording(encode(model)));
+}
+
+}  // namespace
+}  // namespace retrace::solver
