@@ -96,6 +96,15 @@ bool RequesterParty::has_model(const ledger::StateView& view, const market::Task
     return false;
 }
 
+void RequesterParty::raise(const ledger::StateView& view, const market::Task& task,
+                           const market::TaskSpec& spec, std::uint8_t replicas) {
+    const auto missing = static_cast<std::uint8_t>(replicas - task.active.size());
+    const auto escrow =
+        market::escrow_of_more(spec, world().params, views::joining_state(view, task).index, missing);
+    call("wants " + std::to_string(replicas) + " replicas", contracts::RaiseReplicas{task.id, replicas},
+         escrow.total());
+}
+
 void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
                             const Order& order) {
     const auto task = views::task(view, id);
@@ -108,6 +117,9 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
         if ((order.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
         return;
     }
+    if (order.raise_to > order.replicas && task->state == market::TaskState::running &&
+        raised_.insert(id).second)
+        raise(view, *task, *spec, order.raise_to);
     if (order.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
     tried_height_[id] = height;
     if (has_model(view, *task, *spec)) {

@@ -21,6 +21,7 @@ struct Order {
     std::uint64_t steps = 8, interval = 2, seed = 1;
     std::uint16_t audit_bp = 2500;
     std::uint8_t auditors = 2, replicas = 1;
+    std::uint8_t raise_to = 0;  ///< Replicas wanted once the task is running; 0: as they are.
     std::uint64_t at_height = 25;
     RequesterFraud fraud = RequesterFraud::none;
 };
@@ -39,10 +40,13 @@ private:
     market::TaskSpec spec_of(const Order& order);
     void post(const Order& order);
     void follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t task, const Order& order);
+    void raise(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec,
+               std::uint8_t replicas);
     bool has_model(const ledger::StateView& view, const market::Task& task, const market::TaskSpec& spec);
 
     std::vector<Order> orders_;
     std::size_t sent_ = 0;
+    std::set<std::uint64_t> raised_;
     std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: when it last asked for the model.
 };
 

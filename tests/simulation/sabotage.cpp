@@ -84,7 +84,7 @@ std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state,
     switch (sabotage_) {
         case Sabotage::slash_honest:
             if (block.height % 50 == 0)
-                contracts::slash_available(fx, victim_, ledger::U256(market::kMilli),
+                contracts::slash_available(fx, victim_, 0, ledger::U256(market::kMilli),
                                            contracts::SlashReason::beacon_missed);
             break;
         case Sabotage::mint:

@@ -53,6 +53,7 @@ Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers)
     order.audit_bp = random.pick(kAuditShares);
     order.auditors = static_cast<std::uint8_t>(random.between(1, 3));
     order.replicas = random.chance(150) ? static_cast<std::uint8_t>(std::min<std::size_t>(solvers, 3)) : 1;
+    if (random.chance(150)) order.raise_to = static_cast<std::uint8_t>(order.replicas + 1);
     order.at_height = at_height;
     if (random.chance(200)) {
         constexpr RequesterFraud kFrauds[] = {RequesterFraud::withdraw, RequesterFraud::impossible,
@@ -169,6 +170,7 @@ Scenario random_scenario(std::uint64_t seed) {
         SolverRole role = honest_solver();
         if (random.chance(700)) role = *solver_named(random.pick(solver_names()));
         if (random.chance(500)) role.segment = random.below(5);
+        role.pays_for_retention = random.chance(300);
         if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two at once.
         role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
         out.solvers.push_back(role);
@@ -180,6 +182,8 @@ Scenario random_scenario(std::uint64_t seed) {
         role.stake = coins(random.between(20, 100));
         out.verifiers.push_back(role);
     }
+    constexpr std::uint64_t kWatched[] = {0, 0, 3000, 10000};
+    for (VerifierRole& role : out.verifiers) role.watch_bp = random.pick(kWatched);
     std::uint64_t at = random.between(40, 60);
     for (std::uint64_t more = random.between(1, 2); more > 0; --more) {
         out.orders.push_back(random_order(random, at, out.solvers.size()));
@@ -203,7 +207,8 @@ std::string Scenario::describe() const {
     out += "; proposer: " + std::string(slug(proposer)) + "; tasks:";
     for (const Order& order : orders) {
         out += " [" + std::to_string(order.steps) + " steps, " + std::to_string(order.interval) +
-               " a segment, replicas " + std::to_string(order.replicas) + ", audited " +
+               " a segment, replicas " + std::to_string(order.replicas) + " to " +
+               std::to_string(std::max(order.replicas, order.raise_to)) + ", audited " +
                std::to_string(order.audit_bp) + " bp by " + std::to_string(order.auditors) + ", requester " +
                std::string(slug(order.fraud)) + "]";
     }

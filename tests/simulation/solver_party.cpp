@@ -51,6 +51,7 @@ void SolverParty::boot() {
     solver::SolverConfig config;
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
+    config.pay_for_retention = role_.pays_for_retention;
     memory->agent =
         std::make_unique<solver::SolverAgent>(std::move(config), *memory->workshop, *memory->store);
     memory->desk = std::make_unique<verifier::Desk>(
@@ -183,6 +184,14 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
         } else if (const auto* m = std::get_if<solver::AnswerReport>(&move)) {
             call("answers report " + std::to_string(m->report),
                  contracts::AnswerUnavailable{m->report, m->answer});
+        } else if (const auto* m = std::get_if<solver::ReportKept>(&move)) {
+            constexpr auto kKept = static_cast<std::uint8_t>(market::ReportKind::kept);
+            call("reports a state that is not kept",
+                 contracts::ReportUnavailable{kKept, m->task, m->run, m->index, m->tensor, m->tile},
+                 world().params.report_fee);
+        } else if (const auto* m = std::get_if<solver::RequestRetention>(&move)) {
+            call("pays for keeping state " + std::to_string(m->index),
+                 contracts::RequestRetention{m->task, m->run, m->index}, world().params.audit_fee);
         }
     }
 }

@@ -19,6 +19,7 @@ struct SolverRole {
     std::optional<verifier::GameLie> lie;
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< Of a task's ceiling.
+    bool pays_for_retention = false;
 
     bool honest() const { return !fraud && !trick && !lie; }
     std::string describe() const;

@@ -55,6 +55,7 @@ void VerifierParty::boot() {
     config.address = address().bytes;
     config.resend_blocks = kResendBlocks;
     config.beacon_length = kBeaconLength;
+    config.watch_bp = role_.watch_bp;
     auto agent = std::make_unique<verifier::VerifierAgent>(config, *memory->workshop, *memory->store);
     memory->agent = agent.get();
     memory->verifier = adversary(config, std::move(agent));
@@ -81,7 +82,7 @@ void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     const auto info = views::verifier(view, address());
     if (!info || !info->member) enroll(view, height, info);
     verifier::VerifierView seen =
-        node::verifier_view(view, height, address(), memory_->seats, world().immutable);
+        node::verifier_view(view, height, address(), memory_->seats, world().immutable, role_.watch_bp != 0);
     if (role_.griefs) {
         seen.disputes.clear();
         grief(view);
@@ -131,6 +132,13 @@ void VerifierParty::make_move(const verifier::VerifierMove& move) {
     } else if (const auto* m = std::get_if<verifier::ChallengeInitial>(&move)) {
         call("challenges the initial state", contracts::ChallengeInitial{m->task, m->run, m->root},
              world().params.challenge_bond);
+    } else if (const auto* m = std::get_if<verifier::ChallengeSegment>(&move)) {
+        call("challenges segment " + std::to_string(m->segment),
+             contracts::ChallengeSegment{m->task, m->run, m->segment, m->root},
+             world().params.challenge_bond);
+    } else if (const auto* m = std::get_if<verifier::AnswerReport>(&move)) {
+        call("answers report " + std::to_string(m->report),
+             contracts::AnswerUnavailable{m->report, m->answer});
     } else if (const auto* m = std::get_if<verifier::PlayMove>(&move)) {
         call("moves in dispute " + std::to_string(m->dispute), contracts::PlayMove{m->dispute, m->move});
     }

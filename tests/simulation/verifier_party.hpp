@@ -13,6 +13,7 @@ struct VerifierRole {
     bool colludes = false;  ///< With every solver that tells it something.
     bool griefs = false;    ///< Challenges all that is opened, and plays no dispute.
     ledger::U256 stake;
+    std::uint64_t watch_bp = 0;  ///< Of the opened segments, replayed unasked.
 
     bool honest() const { return !fraud && !colludes && !griefs; }
     std::string describe() const;
