@@ -6,6 +6,12 @@
 #include "solver/commitments.hpp"
 
 namespace retrace::solver {
+namespace {
+
+/// Before a run is declined because nobody serves its first state: a peer may be restarting.
+constexpr unsigned kAttempts = 3;
+
+}  // namespace
 
 SolverAgent::SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store)
     : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks) {}
@@ -28,8 +34,10 @@ void SolverAgent::on_done(const SolverResult& result) {
     busy_ = false;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
         prepared_[{prepared->task, prepared->run}] = *prepared;
-        if (prepared->missing)
+        if (prepared->missing) {
             retry_height_[{prepared->task, prepared->run}] = height_ + config_.resend_blocks;
+            ++attempts_[{prepared->task, prepared->run}];
+        }
         if (prepared->problem)
             problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
@@ -84,6 +92,7 @@ void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint
                 ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
         return;
     }
+    if (prepared.missing && attempts_[{task, run.run}] < kAttempts) return;
     if (!due("accept", task, run.run, 0, height)) return;
     if (prepared.problem)
         out.moves.emplace_back(Decline{task, run.run, *prepared.problem});
@@ -163,7 +172,8 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         return SolverWork{"prepare task " + std::to_string(run.terms.id),
                           [this, run] { return SolverResult(prepare(run)); }};
     }
-    if (prepared->second.missing && run.may_accept && run.may_report_kept) {
+    const bool hope = run.may_report_kept || attempts_[key] < kAttempts;
+    if (prepared->second.missing && run.may_accept && hope) {
         return SolverWork{"prepare task " + std::to_string(run.terms.id) + " again",
                           [this, run] { return SolverResult(prepare(run)); }};
     }
@@ -200,6 +210,7 @@ void SolverAgent::clean_up(const SolverView& view) {
     }
     std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(retry_height_, [&](const auto& item) { return open.count(item.first) == 0; });
+    std::erase_if(attempts_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
 }  // namespace retrace::solver

@@ -102,6 +102,7 @@ private:
     Outbox outbox_;
     bool busy_ = false;
     std::map<RunKey, Prepared> prepared_;
+    std::map<RunKey, unsigned> attempts_;                    // To fetch a first state that was not served.
     std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.
     std::map<std::uint64_t, Bytes> answers_;                 // By report.
     std::set<std::uint64_t> unanswerable_;
