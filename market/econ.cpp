@@ -31,9 +31,10 @@ Ratio other(const Ratio& p) {
 Ratio chance(const Setting& s, std::uint64_t audit_bp) {
     return effective_audit_probability(audit_bp, s.params.collusion_bp, s.spec.auditors);
 }
-/// What a convicted solver loses when its own verifier takes the challenger's share.
+/// What a convicted solver loses when its own verifier takes the challenger's share and costs.
 U256 net_loss(const Setting& s) {
-    return share_of(s.stake, kBasisPoints - s.params.challenger_share_bp);
+    const Conviction paid = conviction(s.stake, s.params);
+    return s.stake - paid.share - paid.costs;
 }
 U256 replay_cost(const Setting& s) {
     return share_of(s.spec.price_ceiling, s.cost_bp);
@@ -94,7 +95,7 @@ std::vector<Prospect> prospects(const Setting& s) {
         skip(Fraud::skip_segment, s, p),
         skip_many(s, p, n > 2 ? n - 2 : 0),
         skip(Fraud::forge_first, s, always),
-        {Fraud::accuse_self, share_of(s.stake, s.params.challenger_share_bp), s.stake},
+        {Fraud::accuse_self, s.stake - net_loss(s), s.stake},
         {Fraud::withhold_data, {}, s.stake},
         {Fraud::stop, {}, share_of(s.stake, s.params.silence_penalty_bp)},
         {Fraud::skip_audit, cost, fee + silence},
@@ -120,10 +121,9 @@ std::optional<Limits> limits(const Setting& s) {
     Limits out;
     out.least_stake = *least;
     const auto bears = [&](std::uint64_t share) {
-        Params colluding = bare;
-        colluding.collusion_bp = share;
-        const auto floor = stake_floor(colluding, s.spec);
-        return floor && *floor <= s.stake;
+        Setting colluding = s;
+        colluding.params.collusion_bp = share;
+        return !skip(Fraud::skip_segment, colluding, chance(colluding, s.spec.audit_bp)).pays();
     };
     for (std::uint64_t step = 8'192; step != 0; step >>= 1)
         if (out.collusion_bp + step < kBasisPoints && bears(out.collusion_bp + step))

@@ -165,6 +165,13 @@ private:
         burned_ += parts.burned;
     }
 
+    void convict(Agent& solver, Agent& winner) {
+        const Conviction paid = conviction(lock_, setting_.params);
+        solver.spent += lock_;
+        winner.earned += paid.share + paid.costs;
+        burned_ += lock_ - paid.share - paid.costs;
+    }
+
     U256 cost_of(const Agent& solver) const { return mul_div(cost_, solver.cost_bp, kBasisPoints); }
 
     void play(std::uint64_t task) {
@@ -172,7 +179,7 @@ private:
         // Between half of the price and the whole.
         spec_.price_ceiling = mul_div(setting_.spec.price_ceiling, 5'000 + dice_.below(5'001), kBasisPoints);
         cost_ = mul_div(spec_.price_ceiling, setting_.cost_bp, kBasisPoints);
-        lock_ = stake_floor(setting_.params, spec_).value_or(U256{});
+        lock_ = mul_div(setting_.stake, spec_.price_ceiling, setting_.spec.price_ceiling);
         std::vector<Address> excluded;
         std::uint64_t first = 0;
         for (std::uint64_t round = 0; round < setting_.params.rounds && first < spec_.segments(); ++round) {
@@ -247,7 +254,7 @@ private:
                                            [&](const Agent& agent) { return agent.address == drawn; });
             if (verdict(auditor, solver, bad) && winner == nullptr) winner = &auditor;
         }
-        if (winner != nullptr) slash(solver, *winner, lock_, setting_.params.challenger_share_bp);
+        if (winner != nullptr) convict(solver, *winner);
         return winner != nullptr;
     }
 

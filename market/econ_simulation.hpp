@@ -36,8 +36,8 @@ struct Economy {
     bool honest_best() const;
 };
 
-/// `setting` gives the parameters, the shape of a task and its highest price; tasks vary around it.
-/// The same options give the same result on every machine.
+/// `setting` gives the parameters, the shape of a task, its highest price and the stake at that price; tasks
+/// ask for half of both and more. The same options give the same result on every machine.
 Economy simulate_economy(const Setting& setting, const EconomyOptions& options);
 
 }  // namespace retrace::market
