@@ -59,7 +59,7 @@ public:
           rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)),
-          plain_(kernel.plain_rows && a.col_stride == 1 && a.source == nullptr) {}
+          plain_(reads_plain_rows() && a.source == nullptr) {}
 
     void run(Workspace& workspace) {
         if (thin()) return run_thin(workspace);
@@ -74,6 +74,9 @@ public:
     }
 
 private:
+    /// Longer rows are packed all the same: a tile's rows, far apart, would fight for the same sets of the cache.
+    bool reads_plain_rows() const { return kernel_.plain_rows && a_.col_stride == 1 && blocks_ == 1; }
+
     // Every part is a multiple of 64 bytes, so that all of them are aligned like the first.
     std::uint64_t a_bytes() const { return plain_ ? 0 : round_up(rows_ * kernel_.row_words() * 4, 64); }
     std::uint64_t b_bytes() const { return panels_ * kernel_.panel_words() * 4; }
@@ -294,7 +297,7 @@ private:
         static thread_local Workspace fetched;
         const float* data = a_.data + first_row * a_.row_stride;
         if (a_.source != nullptr) data = fetch(*a_.source, first_row, rows, a_.cols, fetched);
-        const bool plain = kernel_.plain_rows && a_.col_stride == 1;
+        const bool plain = reads_plain_rows();
         for (std::uint64_t block = 0; block < blocks_; ++block) {
             for (std::uint64_t row = 0; row < rows && !plain; row += kPackRows) {
                 pack_rows_of(data + row * a_.row_stride, a_.row_stride, block,
