@@ -7,6 +7,11 @@
 #include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
 namespace retrace::node {
 
 using prometheus::BuildCounter;
@@ -41,13 +46,31 @@ struct Metrics::Impl {
                                      .Help("Connections cut off by a limit")
                                      .Register(registry)
                                      .Add({});
+
+    std::shared_mutex counters_mutex;
+    std::map<std::pair<std::string, bool>, prometheus::Counter*> counters;  // of the registry; method, failed
+
+    prometheus::Counter& counter(const std::string& method, bool failed);
 };
 
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
+// The library looks a counter up by its labels under a lock, which costs more than many a call: each is kept once found.
+prometheus::Counter& Metrics::Impl::counter(const std::string& method, bool failed) {
+    const std::pair key(method, failed);
+    {
+        const std::shared_lock lock(counters_mutex);
+        if (const auto found = counters.find(key); found != counters.end()) return *found->second;
+    }
+    prometheus::Counter& made = calls.Add({{"method", method}, {"outcome", failed ? "error" : "ok"}});
+    const std::unique_lock lock(counters_mutex);
+    counters.emplace(key, &made);
+    return made;
+}
+
 void Metrics::rpc_call(const std::string& method, bool failed, double seconds) {
-    impl_->calls.Add({{"method", method}, {"outcome", failed ? "error" : "ok"}}).Increment();
+    impl_->counter(method, failed).Increment();
     impl_->seconds.Observe(seconds);
 }
 

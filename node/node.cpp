@@ -8,6 +8,7 @@
 #include "node/dev_chain.hpp"
 #include "node/engine/solo.hpp"
 #include "node/metrics.hpp"
+#include "node/rpc/admin_token.hpp"
 #include "node/rpc/filters.hpp"
 #include "node/rpc/methods.hpp"
 
@@ -58,13 +59,24 @@ engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
     return options;
 }
 
-rpc::ServerOptions server_options(const Config& config) {
+Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& data) {
     rpc::ServerOptions options;
     options.host = config.rpc.host == "localhost" ? "127.0.0.1" : config.rpc.host;
     options.port = config.rpc.port;
     options.connections = config.rpc.connections;
+    options.connections_per_address = config.rpc.connections_per_address;
+    options.requests_per_second = static_cast<double>(config.rpc.requests_per_second);
+    options.request_burst = 5 * options.requests_per_second;
     options.cors_origins = config.rpc.cors;
     if (config.dev && options.cors_origins.empty()) options.cors_origins = {"*"};
+    RETRACE_TRY(token, rpc::load_admin_token(data.file("rpc-token")));
+    options.admin_token = std::move(token);
+    if (config.rpc.tls && !config.rpc.tls_cert.empty()) {
+        options.tls = tls::Files{config.rpc.tls_cert, config.rpc.tls_key};
+    } else if (config.rpc.tls) {
+        RETRACE_TRY(files, tls::self_signed(config.data_dir, config.rpc.host));
+        options.tls = std::move(files);
+    }
     return options;
 }
 
@@ -87,11 +99,14 @@ struct Node::Impl {
     rpc::Router router;
     std::unique_ptr<rpc::Dispatcher> dispatcher;
     std::unique_ptr<rpc::Server> server;
+    std::string certificate;  // PEM file; empty without TLS
     bool stopped = false;
 
     Impl(Config c, Rules r) : config(std::move(c)), rules(std::move(r)) {}
 
-    void build() {
+    Status<> build() {
+        RETRACE_TRY(options, server_options(config, *data));
+        certificate = options.tls ? options.tls->certificate : "";
         application = std::make_unique<LedgerApplication>(*chain, pool);
         engine = std::make_unique<engine::SoloEngine>(engine_options(config, *data));
         backend = std::make_unique<rpc::Backend>(
@@ -101,10 +116,11 @@ struct Node::Impl {
             router, rpc::DispatchLimits{}, [this](const std::string& method, bool failed, double seconds) {
                 metrics.rpc_call(method, failed, seconds);
             });
-        server = std::make_unique<rpc::Server>(server_options(config), *dispatcher);
+        server = std::make_unique<rpc::Server>(std::move(options), *dispatcher);
         server->route({"/health", 0, [this](const rpc::HttpRequest&) { return health(); }});
         server->route({"/metrics", 0, [this](const rpc::HttpRequest&) { return metrics_text(); }});
         listen();
+        return Unit{};
     }
 
     void listen() {
@@ -161,7 +177,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     impl->chain = std::move(chain).value();
     RETRACE_TRY(journal, ledger::MempoolJournal::open(impl->data->file("pool")));
     impl->journal = std::move(journal);
-    impl->build();
+    RETRACE_CHECK(impl->build());
     return std::unique_ptr<Node>(new Node(std::move(impl)));
 }
 
@@ -205,6 +221,9 @@ const ledger::Genesis& Node::genesis() const noexcept {
 }
 engine::EngineStatus Node::status() const {
     return impl_->engine->status();
+}
+const std::string& Node::certificate() const noexcept {
+    return impl_->certificate;
 }
 const Config& Node::config() const noexcept {
     return impl_->config;

@@ -49,6 +49,8 @@ public:
     const ledger::Genesis& genesis() const noexcept;
     engine::EngineStatus status() const;
     const Config& config() const noexcept;
+    /// PEM file of the certificate that the port shows; empty without TLS.
+    const std::string& certificate() const noexcept;
 
 private:
     struct Impl;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/http_client.hpp"
 
+#include <openssl/ssl.h>
+
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <optional>
+
+#include "node/tls/stream.hpp"
 
 namespace retrace::node {
 namespace {
@@ -19,6 +23,19 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
 
+constexpr std::size_t kUrlBytesMax = 4096;
+
+bool parse_trust(std::string_view fragment, tls::Trust& out) {
+    constexpr std::string_view kFingerprint = "sha256=", kFile = "ca=";
+    if (fragment.starts_with(kFingerprint)) {
+        out.fingerprint = tls::parse_fingerprint(fragment.substr(kFingerprint.size()));
+        return out.fingerprint.has_value();
+    }
+    if (!fragment.starts_with(kFile) || fragment.size() == kFile.size()) return false;
+    out.ca_file = fragment.substr(kFile.size());
+    return true;
+}
+
 bool is_port(std::string_view text) {
     if (text.empty() || text.size() > 5) return false;
     return text.find_first_not_of("0123456789") == std::string_view::npos &&
@@ -29,14 +46,22 @@ bool is_port(std::string_view text) {
 
 Result<Url, Failure> parse_url(std::string_view text) {
     const auto bad = [&] {
-        return failure(Fault::malformed, "not an address of the form http://host:port: " + std::string(text));
+        return failure(Fault::malformed,
+                       "not an address of the form http://host:port or https://host:port: " + std::string(text));
     };
-    constexpr std::string_view kScheme = "http://";
-    if (!text.starts_with(kScheme) || text.size() > 300) return bad();
-    std::string_view rest = text.substr(kScheme.size());
+    constexpr std::string_view kPlain = "http://", kTls = "https://";
+    Url out;
+    out.tls = text.starts_with(kTls);
+    if (!out.tls && !text.starts_with(kPlain)) return bad();
+    if (text.size() > kUrlBytesMax) return bad();
+    std::string_view rest = text.substr(out.tls ? kTls.size() : kPlain.size());
+    if (const auto at = rest.find('#'); at != std::string_view::npos) {
+        if (!out.tls || !parse_trust(rest.substr(at + 1), out.trust)) return bad();
+        rest = rest.substr(0, at);
+    }
     if (rest.ends_with('/')) rest.remove_suffix(1);
     if (rest.find_first_of("/?#@ \t\r\n") != std::string_view::npos) return bad();
-    std::string_view host = rest, port = "80";
+    std::string_view host = rest, port = out.tls ? "443" : "80";
     if (rest.starts_with('[')) {  // An IPv6 address.
         const auto end = rest.find(']');
         if (end == std::string_view::npos) return bad();
@@ -49,7 +74,9 @@ Result<Url, Failure> parse_url(std::string_view text) {
         port = rest.substr(at + 1);
     }
     if (host.empty() || !is_port(port)) return bad();
-    return Url{std::string(host), std::string(port)};
+    out.host = host;
+    out.port = port;
+    return out;
 }
 
 // The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own
@@ -75,26 +102,38 @@ struct HttpConnection::Impl {
     }
 
     Status<Failure> connect(Clock::time_point until) {
-        stream.emplace(context);
+        if (url.tls && !trust) {
+            auto made = tls::client_context(url.trust, url.host);
+            if (!made) return failure(Fault::unreachable, made.error().message);
+            trust = std::move(made).value();
+        }
         buffer.clear();
+        stream.emplace(beast::tcp_stream(context), trust.get());
         beast::error_code code;
         tcp::resolver resolver(context);
         // The system's resolver has a timeout of its own.
         const auto found = resolver.resolve(url.host, url.port, code);
         if (code) return failure(Fault::unreachable, url.host + ": " + code.message());
-        stream->expires_at(until);
-        stream->async_connect(found, [&](beast::error_code done, const auto&) { code = done; });
+        stream->tcp().expires_at(until);
+        stream->tcp().async_connect(found, [&](beast::error_code done, const auto&) { code = done; });
         RETRACE_CHECK(run(code, "cannot connect"));
         beast::error_code ignored;
-        stream->socket().set_option(tcp::no_delay(true), ignored);
-        return Unit{};
+        stream->tcp().socket().set_option(tcp::no_delay(true), ignored);
+        if (!stream->is_tls()) return Unit{};
+        SSL_set_tlsext_host_name(stream->ssl(), url.host.c_str());
+        stream->async_handshake(asio::ssl::stream_base::client, [&](beast::error_code done) { code = done; });
+        return run(code, "no TLS with this node, or not the one that is trusted");
     }
 
     Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit,
                                     Clock::time_point until) {
-        if (!stream) RETRACE_CHECK(connect(until));
+        if (!stream) {
+            const auto connected = connect(until);
+            if (!connected) stream.reset();
+            RETRACE_CHECK(connected);
+        }
         beast::error_code code;
-        stream->expires_at(until);
+        stream->tcp().expires_at(until);
         http::async_write(*stream, message, [&](beast::error_code done, std::size_t) { code = done; });
         const auto written = run(code, "cannot send");
         // A server that refuses an upload answers before it has read all of it, so the reply is read in any
@@ -103,7 +142,7 @@ struct HttpConnection::Impl {
         http::response_parser<Body> parser;
         parser.header_limit(kHeaderBytesMax);
         parser.body_limit(limit);
-        stream->expires_at(until);
+        stream->tcp().expires_at(until);
         http::async_read(*stream, buffer, parser, [&](beast::error_code done, std::size_t) { code = done; });
         RETRACE_CHECK(run(code, "no reply"));
         auto reply = parser.release();
@@ -114,7 +153,8 @@ struct HttpConnection::Impl {
 
     Url url;
     asio::io_context context{1};
-    std::optional<beast::tcp_stream> stream;
+    std::shared_ptr<asio::ssl::context> trust;
+    std::optional<tls::Stream> stream;
     beast::flat_buffer buffer;
 };
 

@@ -8,13 +8,18 @@
 #include <string_view>
 
 #include "node/artifacts/server.hpp"
+#include "node/tls/certificate.hpp"
 
 namespace retrace::node {
 
-/// "http://host[:port]", without a path; malformed otherwise.
+/// "http://host[:port]" or "https://host[:port]", without a path; malformed otherwise. Behind "https" a fragment, which
+/// never leaves this machine, may say whom to trust: "#sha256=" and the certificate's fingerprint, or "#ca=" and a file
+/// of authorities.
 struct Url {
     std::string host;
     std::string port;
+    bool tls = false;
+    tls::Trust trust;
     bool operator==(const Url&) const = default;
 };
 Result<Url, Failure> parse_url(std::string_view text);

@@ -5,6 +5,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <filesystem>
+#include <memory>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cli/cli.hpp"
@@ -22,6 +23,15 @@ void add_keys_option(CLI::App& command, std::string& keys) {
 void add_node_option(CLI::App& command, std::string& url) {
     url = "http://127.0.0.1:8545";
     command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");
+    const auto file = std::make_shared<std::string>(), fingerprint = std::make_shared<std::string>();
+    auto* ca = command.add_option("--tls-ca", *file, "Authorities of an https node, PEM; without it the system's");
+    command.add_option("--tls-fingerprint", *fingerprint, "SHA-256 of an https node's certificate, as it prints it")
+        ->excludes(ca);
+    // They join the address as parse_url reads it, so that whoever is given it knows whom to trust.
+    command.parse_complete_callback([&url, file, fingerprint] {
+        if (!file->empty()) url += "#ca=" + *file;
+        if (!fingerprint->empty()) url += "#sha256=" + *fingerprint;
+    });
 }
 
 void KeyOptions::add_to(CLI::App& command) {

@@ -27,7 +27,7 @@ struct KeyOptions {
 
 /// Adds --keys alone, with its default.
 void add_keys_option(CLI::App& command, std::string& keys);
-/// Adds --node, with its default.
+/// Adds --node, with its default, and --tls-ca and --tls-fingerprint, which `url` carries as its fragment.
 void add_node_option(CLI::App& command, std::string& url);
 
 /// An address as people type it: a mixed letter case must fit EIP-55, because otherwise a digit is wrong.

@@ -2,6 +2,7 @@
 // retrace node
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -31,7 +32,9 @@ struct Flags {
     bool no_empty_blocks = false;
     std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
     std::optional<std::uint16_t> rpc_port;
-    std::optional<std::uint64_t> block_ms;
+    std::optional<std::uint64_t> block_ms, requests_per_second;
+    bool tls = false;
+    std::optional<std::string> tls_cert, tls_key;
     std::vector<std::string> cors;
 };
 
@@ -44,6 +47,10 @@ Result<Config> settle(const Flags& flags) {
     if (flags.genesis) config.genesis = *flags.genesis;
     if (flags.rpc_host) config.rpc.host = *flags.rpc_host;
     if (flags.rpc_port) config.rpc.port = *flags.rpc_port;
+    if (flags.requests_per_second) config.rpc.requests_per_second = *flags.requests_per_second;
+    if (flags.tls || flags.tls_cert) config.rpc.tls = true;
+    if (flags.tls_cert) config.rpc.tls_cert = *flags.tls_cert;
+    if (flags.tls_key) config.rpc.tls_key = *flags.tls_key;
     if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
     if (flags.log_level) config.log.level = *flags.log_level;
     if (!flags.cors.empty()) config.rpc.cors = flags.cors;
@@ -87,6 +94,13 @@ int wait_for_end(const Node& node, const sigset_t& signals) {
     }
 }
 
+/// SHA-256 of the node's certificate in hex, for --tls-fingerprint of its clients; empty without TLS.
+std::string fingerprint(const Node& node) {
+    if (node.certificate().empty()) return {};
+    const auto digest = tls::fingerprint_of(node.certificate());
+    return digest ? to_hex(*digest) : std::string();
+}
+
 void print_started(const Program& program, const Node& node, const std::string& url) {
     const std::uint64_t chain_id = node.genesis().chain_id;
     if (program.json) {
@@ -98,11 +112,13 @@ void print_started(const Program& program, const Node& node, const std::string& 
         std::cout << boost::json::serialize(boost::json::object{{"rpc", url},
                                                                 {"chain_id", chain_id},
                                                                 {"data_dir", node.config().data_dir},
+                                                                {"tls_fingerprint", fingerprint(node)},
                                                                 {"accounts", std::move(accounts)}})
                   << std::endl;
         return;
     }
     std::cout << "chain " << chain_id << ", JSON-RPC and WebSocket at " << url << '\n';
+    if (node.config().rpc.tls) std::cout << "certificate SHA-256 " << fingerprint(node) << '\n';
     if (node.config().dev) {
         std::cout << "developer accounts of \"" << kDevMnemonic << "\", " << kDevCoins << " coins each:\n";
         for (std::uint32_t i = 0; i < kDevAccounts; ++i) {
@@ -113,6 +129,35 @@ void print_started(const Program& program, const Node& node, const std::string& 
     std::cout << std::flush;
 }
 
+/// What only the holder of the token in the data directory may do.
+void add_admin_methods(rpc::Router& router) {
+    using namespace rpc;
+    router.add({.name = "retrace_stop",
+                .summary = "Ends the node, as SIGTERM does.",
+                .params = {},
+                .result = "Boolean",
+                .handler = [](const Params&, Caller&) -> Answer {
+                    ::kill(::getpid(), SIGTERM);  // waits, blocked, until `wait_for_end` takes it
+                    return boost::json::value(true);
+                },
+                .admin = true});
+    router.add({.name = "retrace_setLogLevel",
+                .summary = "trace, debug, info, warn, error or off.",
+                .params = {{"level", "Text"}},
+                .result = "Boolean",
+                .handler = [](const Params& params, Caller&) -> Answer {
+                    const auto* text = params.at(0).if_string();
+                    if (text == nullptr) return invalid_argument(0, "a level is a text");
+                    const std::string level(text->data(), text->size());
+                    if (spdlog::level::from_str(level) == spdlog::level::off && level != "off") {
+                        return invalid_params("unknown level: " + level);
+                    }
+                    spdlog::set_level(spdlog::level::from_str(level));
+                    return boost::json::value(true);
+                },
+                .admin = true});
+}
+
 int run_node(const Program& program, const Config& config) {
     set_up_log(config.log.level);
     raise_descriptor_limit();
@@ -121,15 +166,17 @@ int run_node(const Program& program, const Config& config) {
     if (!node) return fail(program, node.error().message);
     const auto extensions = extend(**node);
     if (!extensions) return fail(program, extensions.error().message);
+    add_admin_methods((*node)->router());
     const auto port = (*node)->start();
     if (!port) {
         (*node)->stop();
         return fail(program, port.error().message);
     }
     const bool ipv6 = config.rpc.host.find(':') != std::string::npos;
+    const std::string scheme = config.rpc.tls ? "https://" : "http://";
     print_started(
         program, **node,
-        "http://" + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
+        scheme + (ipv6 ? "[" + config.rpc.host + "]" : config.rpc.host) + ":" + std::to_string(*port));
     const int code = wait_for_end(**node, signals);
     (*node)->stop();
     if (code != kDone) return fail(program, "the engine halted: " + (*node)->status().reason);
@@ -164,6 +211,11 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--genesis", flags->genesis, "Genesis file, for a new data directory");
     command->add_option("--rpc-host", flags->rpc_host, "Address to listen on (127.0.0.1)");
     command->add_option("--rpc-port", flags->rpc_port, "Port of HTTP and WebSocket (8545); 0: any free one");
+    command->add_flag("--tls", flags->tls, "HTTPS and WSS; self-signed unless --tls-cert is given");
+    command->add_option("--tls-cert", flags->tls_cert, "PEM file of the certificate and its chain");
+    command->add_option("--tls-key", flags->tls_key, "PEM file of its key");
+    command->add_option("--requests-per-second", flags->requests_per_second,
+                        "Of one address, this machine's apart (1000); 0: no limit");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks,

@@ -98,7 +98,7 @@ void add_stake(CLI::App& app, Program& program) {
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
     auto flags = std::make_shared<Flags>();
     command->add_option("ADDRESS", flags->address, "The party")->required();
-    command->add_option("--node", flags->node_url, "JSON-RPC address of a node");
+    add_node_option(*command, flags->node_url);
     add_json(*command, program);
     command->callback(
         [&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });

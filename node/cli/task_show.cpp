@@ -175,13 +175,13 @@ void add_task_show(CLI::App& parent, Program& program) {
     };
     auto flags = std::make_shared<Flags>();
     CLI::App* list_command = add("list", "The newest tasks");
-    list_command->add_option("--node", flags->key.node_url, "JSON-RPC address of a node");
+    add_node_option(*list_command, flags->key.node_url);
     list_command->callback([&program, flags] {
         program.run = [&program, flags] { return list(program, flags->key.node_url); };
     });
     CLI::App* show_command = add("show", "One task");
     show_command->add_option("ID", flags->task, "Task")->required();
-    show_command->add_option("--node", flags->key.node_url, "JSON-RPC address of a node");
+    add_node_option(*show_command, flags->key.node_url);
     show_command->callback([&program, flags] {
         program.run = [&program, flags] { return show(program, flags->key.node_url, flags->task); };
     });
@@ -203,7 +203,7 @@ void add_task_show(CLI::App& parent, Program& program) {
     });
     CLI::App* odds_command = add("odds", "How likely cheating is found, what audits cost, what a bid locks");
     odds_command->add_option("FILE", flags->file, "task.toml or its folder")->required();
-    odds_command->add_option("--node", flags->key.node_url, "JSON-RPC address of a node");
+    add_node_option(*odds_command, flags->key.node_url);
     odds_command->callback([&program, flags] {
         program.run = [&program, flags] { return odds(program, flags->key.node_url, flags->file); };
     });

@@ -150,7 +150,7 @@ void add_task_fetch(CLI::App& parent, Program& program) {
     auto flags = std::make_shared<FetchFlags>();
     command->add_option("ID", flags->task, "Task")->required();
     command->add_option("-o,--out", flags->out, "Folder to write")->required();
-    command->add_option("--node", flags->node_url, "JSON-RPC address of a node");
+    add_node_option(*command, flags->node_url);
     command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
     command->add_option("--evaluate", flags->task_folder,
                         "Folder of the compiled task: measure on its test data");

@@ -46,7 +46,7 @@ public:
         std::size_t reply_limit = std::size_t{32} << 20;
     };
 
-    /// "http://host:port"; malformed addresses are refused here.
+    /// As parse_url takes it: "http://host:port", or "https://host:port#sha256=…". Malformed ones are refused here.
     static Result<RpcClient> connect(const std::string& url, const Options& options);
     static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
 

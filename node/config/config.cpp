@@ -89,6 +89,13 @@ const std::vector<Key>& keys() {
         {"rpc.cors", set_cors},
         {"rpc.connections",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.rpc.connections; }, 1, 100'000)},
+        {"rpc.connections_per_address",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.rpc.connections_per_address; }, 1, 100'000)},
+        {"rpc.requests_per_second",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.rpc.requests_per_second; }, 0, 1'000'000)},
+        {"rpc.tls", boolean([](C& c) -> bool& { return c.rpc.tls; })},
+        {"rpc.tls_cert", text([](C& c) -> std::string& { return c.rpc.tls_cert; })},
+        {"rpc.tls_key", text([](C& c) -> std::string& { return c.rpc.tls_key; })},
         {"engine.block_ms",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
         {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},
@@ -150,6 +157,12 @@ Status<> load_config(const std::string& path, Config& config) {
 Status<> check(const Config& config) {
     if (config.data_dir.empty()) {
         return error("no data directory: name one with --data-dir DIR or node.data_dir in the configuration");
+    }
+    if (config.rpc.tls_cert.empty() != config.rpc.tls_key.empty()) {
+        return error("rpc.tls_cert and rpc.tls_key belong together: the certificate's PEM file and its key's");
+    }
+    if (!config.rpc.tls_cert.empty() && !config.rpc.tls) {
+        return error("rpc.tls_cert is given but rpc.tls is off; switch it on with --tls or rpc.tls = true");
     }
     if (config.dev && !is_loopback(config.rpc.host)) {
         return error("a developer chain has published keys and listens on loopback only: rpc.host is " +

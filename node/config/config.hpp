@@ -18,6 +18,11 @@ struct RpcConfig {
     std::uint16_t port = 8545;
     std::vector<std::string> cors;  ///< Origins, or "*". A developer chain takes "*" when none is named.
     std::uint64_t connections = 2048;
+    std::uint64_t connections_per_address = 256;  ///< Other machines' only, as the next one.
+    std::uint64_t requests_per_second = 1000;     ///< Of one address; 0: no limit.
+    bool tls = false;                             ///< HTTPS and WSS instead of HTTP and WebSocket.
+    std::string tls_cert;                         ///< PEM, with tls_key; empty: self-signed, in the data directory.
+    std::string tls_key;
 };
 
 struct EngineConfig {

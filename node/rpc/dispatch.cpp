@@ -81,6 +81,10 @@ std::string Dispatcher::handle_one(const json::value& request, Caller& caller) c
     if (version == nullptr || *version != "2.0" || method == nullptr || !method->is_string()) {
         return error_text(id != nullptr ? *id : json::value(), kInvalidRequest, "invalid request");
     }
+    if (caller.allowance != nullptr && !caller.allowance->take()) {
+        if (id == nullptr) return {};
+        return error_text(*id, kLimitExceeded, "request rate limit exceeded, try again later");
+    }
     const Answer answer = run(*object, caller);
     if (id == nullptr) return {};
     return answer ? result_text(*id, *answer) : error_text(*id, answer.error());

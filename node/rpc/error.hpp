@@ -16,6 +16,8 @@ inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
 inline constexpr int kServerError = -32000;  ///< Everything from the pool and the state.
 inline constexpr int kResponseTooLarge = -32003;
+inline constexpr int kLimitExceeded = -32005;  ///< EIP-1474; clients ask again later.
+inline constexpr int kUnauthorized = 4100;     ///< EIP-1193.
 inline constexpr int kReverted = 3;
 
 /// The `error` member of a JSON-RPC answer. Clients match the texts, not the codes.

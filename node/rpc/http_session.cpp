@@ -13,6 +13,7 @@
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <limits>
 
+#include "node/rpc/admin_token.hpp"
 #include "node/rpc/server_parts.hpp"
 
 namespace retrace::node::rpc {
@@ -32,15 +33,18 @@ std::string_view text(beast::string_view v) {
 /// The stream of a connection that others may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
-    explicit HttpConnection(beast::tcp_stream s) : stream(std::move(s)) { waiting_since_ns = now_ns(); }
+    HttpConnection(tls::Stream s, std::string c) : stream(std::move(s)), client(std::move(c)) {
+        waiting_since_ns = now_ns();
+    }
     void close() override {
         net::post(stream.get_executor(), [self = shared_from_this()] {
-            if (!self->upgraded) self->stream.close();
+            if (!self->upgraded) self->stream.tcp().close();
         });
     }
     bool is_websocket() const noexcept override { return false; }
 
-    beast::tcp_stream stream;
+    tls::Stream stream;
+    const std::string client;
     beast::flat_buffer buffer;
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };
@@ -80,7 +84,7 @@ bool is_json(const HttpMessage& request) {
     return beast::iequals(beast::string_view(type.data(), type.size()), "application/json");
 }
 
-HttpReply answer_rpc(const Shared& shared, const HttpMessage& request) {
+HttpReply answer_rpc(Shared& shared, const std::string& client, const HttpMessage& request) {
     if (request.method() == http::verb::options) return make_reply(request, 204, "", "");
     if (request.method() != http::verb::post) {
         return make_reply(request, 405, "text/plain", "JSON-RPC is served by POST and WebSocket\n");
@@ -90,7 +94,10 @@ HttpReply answer_rpc(const Shared& shared, const HttpMessage& request) {
         return make_reply(request, 415, "text/plain",
                           "invalid content type, only application/json is supported\n");
     }
+    Allowance allowance = shared.allowance_of(client);
     Caller caller;
+    caller.allowance = &allowance;
+    caller.admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
     return make_reply(request, 200, "application/json", shared.dispatcher.handle(request.body(), caller));
 }
 
@@ -125,7 +132,7 @@ net::awaitable<void> write_reply(HttpConnection& connection, const Shared& share
                                  bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
-    connection.stream.expires_after(shared.options.read_timeout);
+    connection.stream.tcp().expires_after(shared.options.read_timeout);
     http::response_serializer<http::string_body> serializer(reply);
     if (head_only) {
         co_await http::async_write_header(connection.stream, serializer, net::use_awaitable);
@@ -145,7 +152,13 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
 
 net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, const HttpMessage& request) {
     const HttpRoute* route = shared.route_of(text(request.target()));
-    if (route == nullptr || request.method() == http::verb::options) co_return answer_rpc(shared, request);
+    if (route == nullptr || request.method() == http::verb::options) {
+        co_return answer_rpc(shared, connection.client, request);
+    }
+    if (!shared.allowance_of(connection.client).take()) {
+        shared.count_refused();
+        co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
+    }
     // Routes may read disks: they run on workers, so that JSON-RPC goes on meanwhile.
     const auto workers = shared.workers.get_executor();
     co_await net::post(workers, net::bind_executor(workers, net::use_awaitable));
@@ -160,7 +173,7 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
     RequestParser parser;
     parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit follows the head
     const auto& options = shared.options;
-    connection.stream.expires_after(first ? options.read_timeout : options.idle_timeout);
+    connection.stream.tcp().expires_after(first ? options.read_timeout : options.idle_timeout);
     connection.waiting_since_ns = now_ns();
     co_await http::async_read_header(connection.stream, connection.buffer, parser, net::use_awaitable);
     connection.waiting_since_ns = std::numeric_limits<std::int64_t>::max();
@@ -171,7 +184,7 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
         co_return std::nullopt;
     }
     parser.body_limit(limit);
-    connection.stream.expires_after(options.read_timeout);
+    connection.stream.tcp().expires_after(options.read_timeout);
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
         http::response<http::string_body> go_on{http::status::continue_, parser.get().version()};
         co_await http::async_write(connection.stream, go_on, net::use_awaitable);
@@ -205,11 +218,27 @@ bool is_malformed(const boost::system::error_code& code) {
            code != http::error::end_of_stream && code != http::error::partial_message;
 }
 
+/// The client is rid of the connection when this ends.
+class Leaving {
+public:
+    Leaving(Shared& shared, std::string client) : shared_(shared), client_(std::move(client)) {}
+    ~Leaving() { shared_.leave(client_); }
+    Leaving(const Leaving&) = delete;
+
+private:
+    Shared& shared_;
+    std::string client_;
+};
+
 net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection,
                                       std::uint64_t id) {
     std::optional<HttpMessage> upgrade;
     bool malformed = false;
     try {
+        if (connection->stream.is_tls()) {
+            connection->stream.tcp().expires_after(shared.options.read_timeout);
+            co_await connection->stream.async_handshake(net::ssl::stream_base::server, net::use_awaitable);
+        }
         upgrade = co_await serve_requests(*connection, shared);
     } catch (const boost::system::system_error& e) {
         malformed = is_malformed(e.code());
@@ -217,9 +246,11 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
     shared.remove(id);
+    const Leaving leaving(shared, connection->client);
     if (upgrade) {
         connection->upgraded = true;
-        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade));
+        co_await serve_websocket(shared, std::move(connection->stream), std::move(*upgrade),
+                                 connection->client);
         co_return;
     }
     if (malformed) {
@@ -231,14 +262,14 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
         }
     }
     boost::system::error_code ignored;
-    connection->stream.socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
+    connection->stream.tcp().socket().shutdown(net::ip::tcp::socket::shutdown_send, ignored);
 }
 
 }  // namespace
 
-net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream) {
+net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client) {
     // Counted before the coroutine first runs: a burst of newcomers must see each other.
-    auto connection = std::make_shared<HttpConnection>(std::move(stream));
+    auto connection = std::make_shared<HttpConnection>(std::move(stream), std::move(client));
     const std::uint64_t id = shared.add(connection);
     return serve_connection(shared, std::move(connection), id);
 }

@@ -42,6 +42,9 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
         return rpc_error(kMethodNotFound,
                          "the method " + std::string(shortened(name)) + " does not exist/is not available");
     }
+    if (method->admin && !caller.admin) {
+        return rpc_error(kUnauthorized, "unauthorized: this method needs the node's bearer token");
+    }
     for (std::size_t i = 0, n = required_count(*method); i < n; ++i) {
         if (i >= params.size() || params[i].is_null()) {
             return invalid_params("missing value for required argument " + std::to_string(i));

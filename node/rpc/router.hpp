@@ -10,6 +10,7 @@
 
 #include "ledger/chain/log_search.hpp"
 #include "node/rpc/params.hpp"
+#include "node/rpc/rate_limit.hpp"
 
 namespace retrace::node::rpc {
 
@@ -35,6 +36,8 @@ public:
 /// Who asks.
 struct Caller {
     Subscriptions* subscriptions = nullptr;  ///< nullptr over HTTP.
+    Allowance* allowance = nullptr;          ///< nullptr: may ask without limit.
+    bool admin = false;                      ///< Showed the token of administrative methods.
 };
 
 using Answer = Checked<json::value>;
@@ -52,6 +55,7 @@ struct Method {
     std::vector<ParamInfo> params;
     std::string result;  ///< As ParamInfo::type.
     Handler handler;
+    bool admin = false;  ///< Only for callers that show the node's token.
 };
 
 class Router {

@@ -64,6 +64,35 @@ void Shared::count_refused() {
     ++refused;
 }
 
+std::string Shared::client_of(const tcp::endpoint& peer) const {
+    net::ip::address address = peer.address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+        address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
+    }
+    if (address.is_loopback() && !options.limit_loopback) return {};
+    if (address.is_v4()) return address.to_string();
+    // A client is given a whole network of 64 bits and could come from any address in it.
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), 0);
+    return net::ip::make_address_v6(bytes).to_string();
+}
+
+bool Shared::enter(const std::string& client) {
+    if (client.empty()) return true;
+    const std::lock_guard lock(mutex);
+    std::size_t& open = connections_of[client];
+    if (open >= options.connections_per_address) return false;
+    ++open;
+    return true;
+}
+
+void Shared::leave(const std::string& client) {
+    if (client.empty()) return;
+    const std::lock_guard lock(mutex);
+    const auto found = connections_of.find(client);
+    if (--found->second == 0) connections_of.erase(found);
+}
+
 const HttpRoute* Shared::route_of(std::string_view target) const {
     const HttpRoute* best = nullptr;
     for (const HttpRoute& route : routes) {
@@ -88,11 +117,19 @@ struct Server::Impl {
         for (;;) {
             tcp::socket socket =
                 co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
+            boost::system::error_code code;
+            const tcp::endpoint peer = socket.remote_endpoint(code);
+            if (code) continue;  // gone again
+            const std::string client = shared->client_of(peer);
+            if (!shared->enter(client)) {
+                shared->count_refused();
+                continue;
+            }
             shared->make_room();
-            boost::system::error_code ignored;
-            socket.set_option(tcp::no_delay(true), ignored);
+            socket.set_option(tcp::no_delay(true), code);
             const auto executor = socket.get_executor();
-            net::co_spawn(executor, serve_http(*shared, beast::tcp_stream(std::move(socket))), net::detached);
+            tls::Stream stream(beast::tcp_stream(std::move(socket)), shared->tls.get());
+            net::co_spawn(executor, serve_http(*shared, std::move(stream), client), net::detached);
         }
     }
 
@@ -127,6 +164,10 @@ void Server::route(HttpRoute route) {
 
 Result<std::uint16_t> Server::bind() {
     Shared& shared = *impl_->shared;
+    if (shared.options.tls) {
+        RETRACE_TRY(context, tls::server_context(*shared.options.tls));
+        shared.tls = std::move(context);
+    }
     const std::string where = shared.options.host + ":" + std::to_string(shared.options.port);
     try {
         const tcp::endpoint endpoint(net::ip::make_address(shared.options.host), shared.options.port);
@@ -171,6 +212,7 @@ void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
 }
 
 void Server::publish(const ledger::TxPtr& pending) {
+    if (impl_->shared->pending_subscriptions == 0) return;  // thousands a second pass here
     for (const auto& connection : impl_->shared->open_connections()) connection->on_pending(pending);
 }
 

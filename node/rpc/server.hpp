@@ -5,27 +5,36 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ledger/block/block.hpp"
 #include "node/rpc/dispatch.hpp"
 #include "node/rpc/http.hpp"
+#include "node/tls/certificate.hpp"
 
 namespace retrace::node::rpc {
 
 struct ServerOptions {
     std::string host = "127.0.0.1";
-    std::uint16_t port = 8545;                         ///< 0: any free one.
-    unsigned threads = 2;                              ///< For sockets and JSON-RPC.
-    unsigned workers = 2;                              ///< For HTTP routes.
-    std::vector<std::string> cors_origins;             ///< "*" or exact origins.
-    std::size_t body_max = std::size_t{5} << 20;       ///< JSON-RPC over HTTP, and one WebSocket message.
-    std::size_t connections = 2048;                    ///< One more pushes out the one that waits longest.
-    std::size_t subscriptions = 128;                   ///< Of one connection.
+    std::uint16_t port = 8545;                    ///< 0: any free one.
+    unsigned threads = 2;                         ///< For sockets and JSON-RPC.
+    unsigned workers = 2;                         ///< For HTTP routes.
+    std::vector<std::string> cors_origins;        ///< "*" or exact origins.
+    std::size_t body_max = std::size_t{5} << 20;  ///< JSON-RPC over HTTP, and one WebSocket message.
+    std::size_t connections = 2048;               ///< One more pushes out the one that waits longest.
+    std::size_t connections_per_address = 256;    ///< One more is closed at once.
+    double requests_per_second = 1000;            ///< Of one address, in a batch each; 0: no limit.
+    double request_burst = 5000;                  ///< That many may come at once.
+    bool limit_loopback = false;                  ///< Whether the two limits above hold for this machine too.
+    std::size_t subscriptions = 128;              ///< Of one connection.
     std::size_t unread_bytes = std::size_t{32} << 20;  ///< A client that reads slower than this is cut off.
-    std::chrono::seconds read_timeout{30};   ///< For a head, and for a body after it; also for a write.
+    std::chrono::seconds read_timeout{
+        30};  ///< For a TLS handshake, a head, a body after it; also for a write.
     std::chrono::seconds idle_timeout{120};  ///< Between requests.
+    std::string admin_token;                 ///< Of administrative methods; empty: nobody may call them.
+    std::optional<tls::Files> tls;  ///< Certificate and key; without them the port speaks plain text.
 };
 
 struct ServerStats {
@@ -42,8 +51,9 @@ public:
 
     /// Before `serve`. The longest prefix that fits a target wins.
     void route(HttpRoute route);
-    /// Takes the port, whose number it returns; an Error when it is in use or the host is no address of this
-    /// machine. Clients may connect from now on and are answered from `serve` on.
+    /// Takes the port, whose number it returns; an Error when it is in use, the host is no address of this
+    /// machine, or the certificate cannot be used. Clients may connect from now on and are answered from
+    /// `serve` on.
     Result<std::uint16_t> bind();
     void serve();
     /// Idempotent. Closes all connections; no handler runs after it returned.

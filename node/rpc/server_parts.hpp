@@ -5,15 +5,17 @@
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "node/rpc/rate_limit.hpp"
 #include "node/rpc/server.hpp"
+#include "node/tls/stream.hpp"
 
 namespace retrace::node::rpc {
 
@@ -50,6 +52,11 @@ struct Shared {
     std::map<std::uint64_t, std::weak_ptr<Connection>> connections;
     std::uint64_t next_connection = 1;
     std::uint64_t refused = 0;
+    std::map<std::string, std::size_t> connections_of;  // client → how many are open
+
+    std::atomic<std::size_t> pending_subscriptions{0};
+    RateLimiter rate;
+    std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
     net::io_context io;
@@ -58,6 +65,7 @@ struct Shared {
     Shared(ServerOptions o, const Dispatcher& d)
         : options(std::move(o)),
           dispatcher(d),
+          rate(options.requests_per_second, options.request_burst),
           io(static_cast<int>(options.threads)),
           workers(options.workers) {}
 
@@ -67,6 +75,13 @@ struct Shared {
     /// Over the limit: closes the connection that has waited longest for a request.
     void make_room();
     void count_refused();
+    /// Who is at the other end, as the limits see it: an IPv4 address, an IPv6 network of 64 bits, or nothing
+    /// for this machine when it is exempt.
+    std::string client_of(const net::ip::tcp::endpoint& peer) const;
+    /// False when the client has as many connections as it may; otherwise `leave` follows.
+    bool enter(const std::string& client);
+    void leave(const std::string& client);
+    Allowance allowance_of(const std::string& client) { return {client.empty() ? nullptr : &rate, client}; }
     const HttpRoute* route_of(std::string_view target) const;
     bool origin_allowed(std::string_view origin) const;
 };
@@ -75,8 +90,9 @@ using HttpMessage = http::request<http::string_body>;
 
 /// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's
 /// handlers.
-net::awaitable<void> serve_http(Shared& shared, beast::tcp_stream stream);
+net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client);
 /// Takes over a stream whose upgrade request was read.
-net::awaitable<void> serve_websocket(Shared& shared, beast::tcp_stream stream, HttpMessage request);
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
+                                     std::string client);
 
 }  // namespace retrace::node::rpc

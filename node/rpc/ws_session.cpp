@@ -15,6 +15,7 @@
 #include <deque>
 #include <limits>
 
+#include "node/rpc/admin_token.hpp"
 #include "node/rpc/eth_json.hpp"
 #include "node/rpc/filters.hpp"
 #include "node/rpc/server_parts.hpp"
@@ -38,8 +39,11 @@ class WsConnection final : public Connection,
                            public Subscriptions,
                            public std::enable_shared_from_this<WsConnection> {
 public:
-    WsConnection(Shared& shared, beast::tcp_stream stream)
-        : shared_(shared), ws_(std::move(stream)), wake_(ws_.get_executor()) {
+    WsConnection(Shared& shared, tls::Stream stream, std::string client)
+        : shared_(shared),
+          ws_(std::move(stream)),
+          wake_(ws_.get_executor()),
+          allowance_(shared.allowance_of(client)) {
         // Never the first to go when there is no room: a subscriber waits by nature.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -59,22 +63,38 @@ public:
     std::string add(Subscription subscription) override {
         if (subscriptions_.size() >= shared_.options.subscriptions) return {};
         std::string id = random_id();
+        if (subscription.kind == Subscription::Kind::pending_txs) ++shared_.pending_subscriptions;
         subscriptions_[id] = std::move(subscription);
         return id;
     }
-    bool remove(const std::string& id) override { return subscriptions_.erase(id) != 0; }
+    bool remove(const std::string& id) override {
+        const auto found = subscriptions_.find(id);
+        if (found == subscriptions_.end()) return false;
+        if (found->second.kind == Subscription::Kind::pending_txs) --shared_.pending_subscriptions;
+        subscriptions_.erase(found);
+        return true;
+    }
+    ~WsConnection() override {
+        while (!subscriptions_.empty()) remove(std::string(subscriptions_.begin()->first));
+    }
 
     net::awaitable<void> run(HttpMessage request) {
         ws_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
         ws_.read_message_max(shared_.options.body_max);
         beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own time-outs hold from here
+        const auto authorization = request[http::field::authorization];
+        const bool admin =
+            shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
         co_await ws_.async_accept(request, net::use_awaitable);
         ws_.text(true);
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);
         beast::flat_buffer buffer;
         while (open_) {
             co_await ws_.async_read(buffer, net::use_awaitable);
-            Caller caller{this};
+            Caller caller;
+            caller.subscriptions = this;
+            caller.allowance = &allowance_;
+            caller.admin = admin;
             // Copied, because the answer may take the buffer's place while this one is still parsed.
             const std::string message = beast::buffers_to_string(buffer.data());
             buffer.consume(buffer.size());
@@ -145,8 +165,9 @@ private:
     }
 
     Shared& shared_;
-    websocket::stream<beast::tcp_stream> ws_;
+    websocket::stream<tls::Stream> ws_;
     net::steady_timer wake_;
+    Allowance allowance_;
     std::deque<std::string> outbox_;
     std::size_t unread_ = 0;
     bool open_ = true;
@@ -155,14 +176,14 @@ private:
 
 }  // namespace
 
-net::awaitable<void> serve_websocket(Shared& shared, beast::tcp_stream stream, HttpMessage request) {
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client) {
     const auto origin = request[http::field::origin];
     // Browsers ask no permission before they open a WebSocket, so the list of origins is checked here.
     if (!origin.empty() && !shared.origin_allowed({origin.data(), origin.size()})) {
         shared.count_refused();
         co_return;
     }
-    auto connection = std::make_shared<WsConnection>(shared, std::move(stream));
+    auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client));
     const std::uint64_t id = shared.add(connection);
     try {
         co_await connection->run(std::move(request));

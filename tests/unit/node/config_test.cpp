@@ -29,6 +29,11 @@ host = "::1"
 port = 9000
 cors = ["https://a", "https://b"]
 connections = 10
+connections_per_address = 3
+requests_per_second = 0
+tls = true
+tls_cert = "c.pem"
+tls_key = "k.pem"
 [engine]
 block_ms = 200
 empty_blocks = false
@@ -42,6 +47,10 @@ level = "debug"
     EXPECT_TRUE(config.dev);
     EXPECT_EQ(config.rpc.port, 9000);
     EXPECT_EQ(config.rpc.cors.size(), 2U);
+    EXPECT_EQ(config.rpc.connections_per_address, 3U);
+    EXPECT_EQ(config.rpc.requests_per_second, 0U);
+    EXPECT_TRUE(config.rpc.tls);
+    EXPECT_EQ(config.rpc.tls_cert + config.rpc.tls_key, "c.pemk.pem");
     EXPECT_EQ(config.engine.block_ms, 200U);
     EXPECT_FALSE(config.engine.empty_blocks);
     EXPECT_EQ(config.engine.proposer->bytes[19], 0xaa);
@@ -59,6 +68,18 @@ TEST(Config, ErrorsNameFileLineKeyAndRemedy) {
     EXPECT_THAT(failure("[rpc\n"), HasSubstr("node.toml:1: not TOML"));
     Config config;
     EXPECT_THAT(load_config("/nonexistent.toml", config).error().message, HasSubstr("/nonexistent.toml"));
+}
+
+TEST(Config, ACertificateAndItsKeyBelongTogether) {
+    Config config;
+    config.data_dir = "d";
+    config.rpc.tls_cert = "c.pem";
+    config.rpc.tls = true;
+    EXPECT_THAT(check(config).error().message, HasSubstr("belong together"));
+    config.rpc.tls_key = "k.pem";
+    EXPECT_TRUE(check(config).has_value());
+    config.rpc.tls = false;
+    EXPECT_THAT(check(config).error().message, HasSubstr("rpc.tls is off"));
 }
 
 TEST(Config, ADeveloperChainStaysOnLoopback) {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// A server on loopback, and clients that a test drives byte by byte.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <boost/beast/websocket.hpp>
+#include <thread>
+
+#include "node/rpc/server.hpp"
+#include "tests/unit/node/rpc_world.hpp"
+
+namespace retrace::node::test {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using tcp = net::ip::tcp;
+using testing::HasSubstr;
+
+inline const std::string kChainId = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId"})";
+
+struct Served {
+    explicit Served(rpc::ServerOptions options = {}) {
+        options.port = 0;
+        if (options.cors_origins.empty()) options.cors_origins = {"https://wallet.example"};
+        server = std::make_unique<rpc::Server>(std::move(options), *world.dispatcher);
+        server->route({"/hello", 10, [](const rpc::HttpRequest& request) {
+                           if (request.body == "throw") throw std::runtime_error("bug");
+                           return rpc::HttpResponse{
+                               200,
+                               "text/plain",
+                               {{"X-Seen", request.headers.at("host")}},
+                               request.method + " " + request.target + " " + request.body};
+                       }});
+        const auto bound = server->bind();
+        EXPECT_TRUE(bound.has_value());
+        port = *bound;
+        server->serve();
+        Listener listener;
+        listener.on_block = [this](const auto& block) { server->publish(block); };
+        listener.on_pending = [this](const ledger::TxPtr& tx) { server->publish(tx); };
+        world.application->listen(std::move(listener));
+    }
+
+    RpcWorld world;
+    std::unique_ptr<rpc::Server> server;
+    std::uint16_t port = 0;
+};
+
+/// A blocking client; reads give up after ten seconds.
+class Client {
+public:
+    explicit Client(std::uint16_t port) : socket_(io_) {
+        socket_.connect({net::ip::make_address("127.0.0.1"), port});
+        timeval patience{10, 0};
+        ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    }
+
+    void write(const std::string& bytes) { net::write(socket_, net::buffer(bytes)); }
+
+    using Reply = http::response<http::string_body>;
+    Reply read() {
+        Reply reply;
+        http::read(socket_, buffer_, reply);
+        return reply;
+    }
+    Reply post(const std::string& body, const std::string& type = "application/json",
+               const std::string& more = "") {
+        write("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: " + type +
+              "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more + "\r\n" + body);
+        return read();
+    }
+    Reply request(const std::string& line, const std::string& headers = "", const std::string& body = "") {
+        write(line + " HTTP/1.1\r\nHost: x\r\n" + headers + "\r\n" + body);
+        return read();
+    }
+    bool closed() {
+        char byte = 0;
+        boost::system::error_code failed;
+        socket_.read_some(net::buffer(&byte, 1), failed);
+        return failed == net::error::eof || failed == net::error::connection_reset;
+    }
+
+private:
+    net::io_context io_;
+    tcp::socket socket_;
+    beast::flat_buffer buffer_;
+};
+
+class WsClient {
+public:
+    explicit WsClient(std::uint16_t port, const std::string& origin = "") : ws_(io_) {
+        ws_.next_layer().connect({net::ip::make_address("127.0.0.1"), port});
+        timeval patience{10, 0};
+        ::setsockopt(ws_.next_layer().native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        ws_.set_option(
+            beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
+                if (!origin.empty()) request.set(http::field::origin, origin);
+            }));
+        ws_.handshake("localhost", "/");
+    }
+    void write(const std::string& message) { ws_.write(net::buffer(message)); }
+    json::value read() {
+        beast::flat_buffer buffer;
+        ws_.read(buffer);
+        return json::parse(beast::buffers_to_string(buffer.data()));
+    }
+    json::value call(const std::string& method, json::array params) {
+        write(json::serialize(
+            json::object{{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", std::move(params)}}));
+        return read().at("result");
+    }
+
+private:
+    net::io_context io_;
+    beast::websocket::stream<tcp::socket> ws_;
+};
+
+}  // namespace retrace::node::test
