@@ -112,12 +112,7 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
     }
 }
 
-void convict_challenger(Effects& fx, market::Dispute& dispute) {
-    close_dispute(fx, dispute, DisputeState::challenger_lost);
-    if (dispute.kind == DisputeKind::replica) {
-        convict_replica(fx, dispute);
-        return advance_payments(fx, dispute.task, dispute.run);
-    }
+void convict_accuser(Effects& fx, const market::Dispute& dispute) {
     const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
     if (bond_is_stake(dispute.kind)) {
         slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, {{dispute.solver, parts.share}},
@@ -128,6 +123,12 @@ void convict_challenger(Effects& fx, market::Dispute& dispute) {
         fx.emit(Slashed{dispute.challenger, dispute.task, dispute.bond, parts.burned, parts.share,
                         std::string(slug(SlashReason::false_accusation))});
     }
+}
+
+void convict_challenger(Effects& fx, market::Dispute& dispute) {
+    close_dispute(fx, dispute, DisputeState::challenger_lost);
+    if (dispute.kind == DisputeKind::replica) convict_replica(fx, dispute);
+    else convict_accuser(fx, dispute);
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     advance_payments(fx, dispute.task, dispute.run);
 }
@@ -225,6 +226,10 @@ void withdraw_dispute(Effects& fx, std::uint64_t id) {
     event.rounds = dispute.rounds;
     event.evidence_bytes = dispute.evidence_bytes;
     fx.emit(event);
+    if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
+    // A run that was accused goes on without its accuser: an audit may have waited for the dispute.
+    settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
+    schedule(fx, fx.height + 1, {DueKind::payment, dispute.task, dispute.run, 0});
 }
 
 }  // namespace retrace::contracts

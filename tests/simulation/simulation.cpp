@@ -197,6 +197,7 @@ Outcome Play::outcome() const {
     out.transactions = transactions_;
     const auto view = world_->host.chain().view();
     for (const Cast& member : cast_) {
+        out.names[member.address] = member.name;
         Outcome::Balance& balance = out.balances[member.name];
         balance.coins = ledger::balance_of(*view, member.address);
         const market::Stake stake = views::stake(*view, member.address);
@@ -214,6 +215,7 @@ Outcome Play::outcome() const {
             end.runs.push_back(views::run(*view, id, index).value());
             const auto last = views::checkpoint(*view, id, index, truths_.at(id).size() - 1);
             if (last && last->opened) end.final_root = last->root;
+            if (last && end.runs.back().state == market::RunState::settled) end.paid_root = last->root;
         }
         out.tasks.push_back(std::move(end));
     }

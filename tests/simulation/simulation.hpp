@@ -23,9 +23,13 @@ struct Outcome {
         market::TaskState state{};
         std::vector<market::Run> runs;
         Hash32 final_root, true_root;  ///< Of the last run's last state, zero if never opened.
+        Hash32 paid_root;              ///< Last state of a run that was settled.
     };
     std::vector<TaskEnd> tasks;
     std::vector<market::Dispute> disputes;
+    std::map<ledger::Address, std::string> names;
+
+    const std::string& solver_of(const market::Run& run) const { return names.at(run.solver); }
 
     bool good() const { return verdicts.violations.empty(); }
 };
