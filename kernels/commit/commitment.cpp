@@ -6,6 +6,7 @@
 #include "kernels/commit/tile_hash.hpp"
 #include "kernels/contract.hpp"
 #include "kernels/program/limits.hpp"
+#include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::kernels {
@@ -148,6 +149,17 @@ StateCommitment commit_state(const Hash32& program_root, const State& state, Thr
     roots.reserve(state.tensors.size());
     for (const Tensor& tensor : state.tensors) roots.push_back(tensor_root(tensor, pool));
     return commit_roots(program_root, state.step, std::move(roots));
+}
+
+StateCommitment commit_next(const Program& program, const StateCommitment& before, const State& state,
+                            ThreadPool& pool) {
+    ensure(before.tensor_roots.size() == program.states && state.tensors.size() == program.states,
+           "a commitment of the same state tensors");
+    std::vector<Hash32> roots = before.tensor_roots;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        if (program.tensors[i].writer != kNoWriter) roots[i] = tensor_root(state.tensors[i], pool);
+    }
+    return commit_roots(before.header.program, state.step, std::move(roots));
 }
 
 StateCommitment commit_roots(const Hash32& program_root, std::uint64_t step,

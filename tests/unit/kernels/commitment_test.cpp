@@ -131,6 +131,28 @@ TEST(Commitment, a_state_header_round_trips) {
     EXPECT_TRUE(in.finish());
 }
 
+TEST(Commitment, of_a_later_step_hashes_what_the_program_writes) {
+    ThreadPool pool(2);
+    const Hash32 root = merkle::sha256(view("p"));
+    Program program;
+    program.states = 3;
+    for (const std::uint32_t writer : {4u, kNoWriter, 0u}) {
+        program.tensors.push_back({TensorKind::state, DType::f32, {40, 50}, writer, ""});
+    }
+    State state{0, {}};
+    for (std::uint64_t i = 0; i < 3; ++i) state.tensors.push_back(random_tensor(DType::f32, {40, 50}, i));
+    const StateCommitment before = commit_state(root, state, pool);
+    state.step = 9;
+    state.tensors[0] = random_tensor(DType::f32, {40, 50}, 10);
+    state.tensors[2] = random_tensor(DType::f32, {40, 50}, 12);
+    EXPECT_EQ(commit_next(program, before, state, pool).root, commit_state(root, state, pool).root);
+
+    // The tensor that nobody writes is not looked at.
+    const Hash32 honest = commit_next(program, before, state, pool).root;
+    state.tensors[1].data[7] ^= 1;
+    EXPECT_EQ(commit_next(program, before, state, pool).root, honest);
+}
+
 TEST(Commitment, the_trace_tree_numbers_its_ops) {
     const std::vector<Hash32> roots{merkle::sha256(view("a")), merkle::sha256(view("b"))};
     EXPECT_EQ(trace_tree(roots).root(), merkle::node_hash(trace_leaf(0, roots[0]), trace_leaf(1, roots[1])));
