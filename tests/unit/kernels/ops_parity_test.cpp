@@ -2,6 +2,8 @@
 // Every op of the table on random shapes and data: the CPU back end gives the bits of the element rules.
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "kernels/exec/op_call.hpp"
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/cpu/loops.hpp"
@@ -26,7 +28,8 @@ TEST(OpParity, every_cpu_loop_equals_its_element_rule) {
     ThreadPool one_thread(1), three_threads(3);
     const std::uint64_t seed = 20260101;
     for (const OpCase& one : testing::random_cases(seed, 12)) {
-        SCOPED_TRACE(one.name + ", seed " + std::to_string(seed) + ", output " + shape_text(one.facts.output.dims));
+        SCOPED_TRACE(one.name + ", seed " + std::to_string(seed) + ", output " +
+                     shape_text(one.facts.output.dims));
         ASSERT_TRUE(check_facts(one.facts)) << check_facts(one.facts).error().message;
         for (const std::uint64_t step : {0ull, 77ull}) {
             const Tensor expected = run(one, nullptr, one_thread, step);
@@ -37,11 +40,38 @@ TEST(OpParity, every_cpu_loop_equals_its_element_rule) {
     }
 }
 
+/// One bit of one element of the output, chosen by the seed.
+Tensor with_fault(Tensor out, std::mt19937_64& random) {
+    const std::uint64_t element = random() % out.elements(), size = size_of(out.dtype);
+    out.data[element * size + random() % size] ^= static_cast<std::uint8_t>(1u << random() % 8);
+    return out;
+}
+
+TEST(OpParity, a_single_wrong_bit_of_any_loop_is_caught) {
+    ThreadPool pool(2);
+    const std::uint64_t seed = 20260102;
+    std::mt19937_64 random(seed);
+    std::set<OpCode> tried;
+    for (const OpCase& one : testing::random_cases(seed, 3)) {
+        const CpuKernel kernel = find_cpu_kernel(one.facts);
+        if (kernel == nullptr || elements_of(one.facts.output) == 0) continue;
+        const Tensor expected = run(one, nullptr, pool, 3);
+        EXPECT_NE(with_fault(run(one, kernel, pool, 3), random), expected) << one.name << ", seed " << seed;
+        tried.insert(one.facts.op.code);
+    }
+    for (const OpRule& rule : all_rules()) {
+        OpFacts facts;
+        facts.op.code = rule.code;
+        EXPECT_EQ(tried.contains(rule.code), find_cpu_kernel(facts) != nullptr) << rule.name;
+    }
+}
+
 TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
     std::vector<Loops> copies;
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) copies.push_back(loops_avx2());
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) copies.push_back(loops_avx512());
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        copies.push_back(loops_avx512());
 #endif
     std::mt19937_64 random(11);
     for (const OpRule& rule : all_rules()) {
@@ -65,7 +95,8 @@ TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
             };
             for (const Loops& copy : copies) {
                 for (unsigned moving = 0; moving < 8; ++moving) {
-                    ASSERT_EQ(result(copy, moving), result(loops_generic(), moving)) << rule.name << " " << moving;
+                    ASSERT_EQ(result(copy, moving), result(loops_generic(), moving))
+                        << rule.name << " " << moving;
                 }
             }
         }
