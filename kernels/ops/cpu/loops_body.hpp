@@ -235,26 +235,38 @@ float row_sum_loop(const float* x, std::size_t n) {
     return finish(lane[0]);
 }
 
+// Ascending integers for ascending values: -0 below +0, every NaN above all else, as max32 and
+// argmax_replaces have it. Integers have a maximum in one instruction.
+std::int32_t order_key(float x) {
+    const auto bits = static_cast<std::int32_t>(to_bits(x));
+    return is_nan(x) ? INT32_MAX : bits ^ ((bits >> 31) & INT32_MAX);
+}
+
+// INT32_MAX becomes a NaN, which the epilogue makes the one that is stored.
+float of_order_key(std::int32_t key) {
+    return from_bits(static_cast<std::uint32_t>(key ^ ((key >> 31) & INT32_MAX)));
+}
+
 // The maximum does not depend on the order.
 float row_max_loop(const float* x, std::size_t n) {
-    float lane[kReduceLanes];
-    for (float& l : lane) l = from_bits(kInfinityBits | kSignBit);
-    std::size_t k = 0;
-    for (; k + kReduceLanes <= n; k += kReduceLanes) {
-        for (std::uint32_t l = 0; l < kReduceLanes; ++l) lane[l] = max32(lane[l], x[k + l]);
+    std::int32_t best = order_key(from_bits(kInfinityBits | kSignBit));
+    for (std::size_t k = 0; k < n; ++k) {
+        const std::int32_t key = order_key(x[k]);
+        best = key > best ? key : best;
     }
-    for (std::uint32_t l = 0; k + l < n; ++l) lane[l] = max32(lane[l], x[k + l]);
-    for (std::uint32_t l = 1; l < kReduceLanes; ++l) lane[0] = max32(lane[0], lane[l]);
-    return finish(lane[0]);
+    return finish(of_order_key(best));
 }
 
 template <std::size_t N>
 void narrow_max(const float* x, std::size_t rows, float* out) {
     RETRACE_INDEPENDENT
     for (std::size_t r = 0; r < rows; ++r) {
-        float best = x[r * N];
-        for (std::size_t k = 1; k < N; ++k) best = max32(best, x[r * N + k]);
-        out[r] = finish(best);
+        std::int32_t best = order_key(x[r * N]);
+        for (std::size_t k = 1; k < N; ++k) {
+            const std::int32_t key = order_key(x[r * N + k]);
+            best = key > best ? key : best;
+        }
+        out[r] = finish(of_order_key(best));
     }
 }
 
@@ -272,19 +284,13 @@ void rows_max_loop(const float* x, std::size_t rows, std::size_t cols, float* ou
     }
 }
 
-// Ascending integers for ascending values: -0 below +0, every NaN above all else, as argmax_replaces has it.
-std::int32_t argmax_key(float x) {
-    const auto bits = static_cast<std::int32_t>(to_bits(x));
-    return is_nan(x) ? INT32_MAX : bits ^ ((bits >> 31) & INT32_MAX);
-}
-
 template <std::size_t N>
 void narrow_argmax(const float* x, std::size_t rows, std::int32_t* out) {
     RETRACE_INDEPENDENT
     for (std::size_t r = 0; r < rows; ++r) {
-        std::int32_t best = argmax_key(x[r * N]), at = 0;
+        std::int32_t best = order_key(x[r * N]), at = 0;
         for (std::size_t k = 1; k < N; ++k) {
-            const std::int32_t key = argmax_key(x[r * N + k]);
+            const std::int32_t key = order_key(x[r * N + k]);
             at = key > best ? static_cast<std::int32_t>(k) : at;
             best = key > best ? key : best;
         }
@@ -296,10 +302,10 @@ void rows_argmax_loop(const float* x, std::size_t rows, std::size_t cols, std::i
     if (cols == 4) return narrow_argmax<4>(x, rows, out);
     if (cols == 9) return narrow_argmax<9>(x, rows, out);
     for (std::size_t r = 0; r < rows; ++r) {
-        std::int32_t best = argmax_key(x[r * cols]);
+        std::int32_t best = order_key(x[r * cols]);
         out[r] = 0;
         for (std::size_t k = 1; k < cols; ++k) {
-            const std::int32_t key = argmax_key(x[r * cols + k]);
+            const std::int32_t key = order_key(x[r * cols + k]);
             if (key > best) best = key, out[r] = static_cast<std::int32_t>(k);
         }
     }
