@@ -47,7 +47,7 @@ struct DeviceExecutor::Impl {
 
     Impl(const Program& p, Device d, Queue q) : program(p), device(std::move(d)), queue(std::move(q)) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) facts.push_back(facts_of(p, i));
-        plan = plan_memory(p, false);
+        plan = plan_memory(p, false, false);
         layout = lay_out(p, facts, plan);
     }
 
@@ -73,10 +73,12 @@ struct DeviceExecutor::Impl {
         std::vector<ElementStep> steps;
         for (const Unit& unit : plan.units) {
             if (!is_elementwise(facts[unit.first].op.code)) continue;
-            ElementRun run{static_cast<std::uint32_t>(steps.size()), unit.count, 0};
+            ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, 0};
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+                if (!is_elementwise(facts[op].op.code)) continue;  // a reshape, which is an alias
                 steps.push_back(placed_step(program, facts[op], op, plan, at));
                 run.slots = std::max(run.slots, slots_of(steps.back()));
+                ++run.count;
             }
             runs.push_back(run);
         }

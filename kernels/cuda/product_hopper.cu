@@ -125,7 +125,7 @@ __device__ void multiply_tile(const Product& p) {
                           step % kStepsABlock == 0, sums);
         if (step + T::kStages - 1 < steps) fetch_stage<T>(p, tile, step + T::kStages - 1, shared);
         copy_commit();
-        products_wait();
+        products_wait(sums);
         if ((step + 1) % kStepsABlock != 0 && step + 1 != steps) continue;
         const float* const scale = shared.scale[block % 2];
         RETRACE_UNROLL

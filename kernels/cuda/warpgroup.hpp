@@ -58,10 +58,14 @@ __device__ inline void products_commit() {
     asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 #endif
 }
-/// Waits for all products; their sums may be read and their tiles overwritten.
-__device__ inline void products_wait() {
+/// Waits for all products; their sums may be read and their tiles overwritten. The compiler, which does not know that
+/// products end here, is told that the sums are made now.
+template <std::uint32_t S, std::uint32_t N>
+__device__ void products_wait([[maybe_unused]] std::int32_t (&sums)[S][N]) {
 #if defined(__CUDACC__)
     asm volatile("wgmma.wait_group.sync.aligned 0;\n" ::: "memory");
+    RETRACE_UNROLL
+    for (std::uint32_t i = 0; i < S * N; ++i) asm volatile("" : "+r"(sums[i / N][i % N])::"memory");
 #else
     emulation::products_wait();
 #endif

@@ -23,7 +23,8 @@ std::uint64_t bytes_of(const TensorRecord& record) {
 
 class Planner {
 public:
-    Planner(const Program& program, bool isolated) : program_(program), isolated_(isolated) {
+    Planner(const Program& program, bool isolated, bool gathers)
+        : program_(program), isolated_(isolated), gathers_(gathers) {
         plan_.places.resize(program.ops.size());
         owner_.resize(program.tensors.size());
         last_use_.assign(program.tensors.size(), 0);
@@ -33,7 +34,7 @@ public:
     MemoryPlan run() {
         if (!isolated_) find_aliases();
         find_last_uses();
-        if (!isolated_) find_gathered();
+        if (!isolated_ && gathers_) find_gathered();
         find_units();
         if (!isolated_) {
             overwrite_states();
@@ -216,7 +217,7 @@ private:
     }
 
     const Program& program_;
-    const bool isolated_;
+    const bool isolated_, gathers_;
     MemoryPlan plan_;
     std::vector<std::uint32_t> owner_;     ///< The tensor whose memory a tensor shares; itself where it has its own.
     std::vector<std::uint32_t> last_use_;  ///< Op that reads an owner's memory last; the op count: after the step.
@@ -225,6 +226,8 @@ private:
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, bool isolated) { return Planner(program, isolated).run(); }
+MemoryPlan plan_memory(const Program& program, bool isolated, bool gathers) {
+    return Planner(program, isolated, gathers).run();
+}
 
 }  // namespace retrace::kernels

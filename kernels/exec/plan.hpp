@@ -38,6 +38,7 @@ inline constexpr std::uint32_t kScratchSlots = 12;  ///< Of one group; values be
 /// `isolated`: every op alone, every output in memory of its own, the state left alone (traces, tampering, reference).
 /// Otherwise elementwise runs are grouped, reshapes alias their input, and a state tensor that nobody reads any more is
 /// overwritten by its writer.
-MemoryPlan plan_memory(const Program& program, bool isolated);
+/// `gathers`: the back end's kernels can gather windows themselves (Place::Where::gathered).
+MemoryPlan plan_memory(const Program& program, bool isolated, bool gathers = true);
 
 }  // namespace retrace::kernels

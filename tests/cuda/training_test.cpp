@@ -10,6 +10,7 @@
 #include "tests/cuda/emulation/cuda.hpp"
 #include "tests/cuda/emulation/device.hpp"
 #include "tests/unit/kernels/golden_trainings.hpp"
+#include "tests/unit/kernels/random_programs.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
@@ -73,6 +74,27 @@ TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceTraining, ::testing::Values("mlp", "cnn", "gpt", "llama", "vit"),
                          [](const auto& info) { return info.param; });
+
+TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
+    emulation::settings = {}, emulation::device = {};
+    ThreadPool pool(1);
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        const Program program = testing::random_program(seed);
+        const auto device = DeviceExecutor::create(program);
+        ASSERT_TRUE(device) << device.error().message;
+        Executor reference(program, pool, Backend::reference);
+        State expected = testing::random_state(program, seed), found = expected;
+        ASSERT_TRUE((*device)->load(found, {}));
+        for (int step = 0; step < 2; ++step) {
+            const auto metrics = (*device)->step();
+            ASSERT_TRUE(metrics) << metrics.error().message;
+            EXPECT_EQ(to_bits(metrics->front().value), to_bits(reference.step(expected, {})[0].value));
+        }
+        ASSERT_TRUE((*device)->store(found));
+        ASSERT_EQ(found, expected);
+    }
+}
 
 class DeviceLimits : public ::testing::Test {
 protected:

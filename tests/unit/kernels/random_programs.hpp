@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "kernels/exec/tensor.hpp"
+
+namespace retrace::kernels::testing {
+
+/// A program of elementwise runs, reductions and reshapes over one matrix, with states that are read and overwritten in
+/// every order: what a memory plan can get wrong.
+Program random_program(std::uint64_t seed);
+/// A state for it.
+State random_state(const Program& program, std::uint64_t seed);
+
+}  // namespace retrace::kernels::testing
