@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Records of the ledger that come from a disk or a peer: headers, logs, receipts, genesis, rows of the data base.
+// Records of the ledger that come from a disk or a peer: headers, logs, receipts, genesis, rows of the data base, files
+// of a snapshot.
 #include "ledger/chain/records.hpp"
 
 #include "ledger/chain/genesis.hpp"
+#include "ledger/snapshot/snapshot_file.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
@@ -46,16 +48,23 @@ std::vector<Bytes> seeds() {
     genesis.chain_id = 7298;
     genesis.alloc = {{Address{}, 5}};
     genesis.contracts = Bytes(10, 3);
+    SnapshotManifest manifest;
+    manifest.chunks = {{Hash32{}, 5}, {Hash32{}, 6}};
+    Writer entries;
+    append_entry(entries, Bytes(21, 'a'), Bytes(40, 1));
+    append_entry(entries, Bytes(25, 's'), Bytes(3, 1));
     return {with_kind(0, encoded(Header{})),  with_kind(1, encoded(log)),
             with_kind(2, encoded(receipt)),   with_kind(3, encode(TipRecord{})),
             with_kind(4, encode(block)),      with_kind(5, encode_keys({Bytes(3, 1), Bytes(4, 2)})),
             with_kind(6, encode(genesis)),
+            with_kind(8, encode_pages({{Bytes{0, 0}, Bytes(67, 1)}, {Bytes{0, 4, 16}, {}}})),
+            with_kind(9, encode(manifest)),  with_kind(10, std::move(entries).take()),
             with_kind(7, encode_tx_record(BlockTx{Hash32{}, Bytes(9, 9), nullptr}, receipt, 4))};
 }
 
 void run(View input) {
     Choices choices(input);
-    const std::size_t kind = choices.below(8);
+    const std::size_t kind = choices.below(11);
     const View bytes = choices.rest();
     switch (kind) {
         case 0: round_trip(bytes, decode_header); break;
@@ -64,6 +73,18 @@ void run(View input) {
         case 3: same<TipRecord>(decode_tip(bytes), bytes, encode); break;
         case 4: same<BlockRecord>(decode_block_record(bytes), bytes, encode); break;
         case 5: same<std::vector<Bytes>>(decode_keys(bytes), bytes, encode_keys); break;
+        case 8: same<PageWrites>(decode_pages(bytes), bytes, encode_pages); break;
+        case 9:
+            if (const auto manifest = decode_manifest(bytes))
+                require(equal(encode(*manifest), bytes), "one manifest has one encoding");
+            break;
+        case 10:
+            if (const auto entries = decode_entries(bytes)) {
+                Writer again;
+                for (const auto& [key, value] : *entries) append_entry(again, key, value);
+                require(equal(again.data(), bytes), "one chunk has one encoding");
+            }
+            break;
         case 6:
             if (const auto genesis = decode_genesis(bytes))
                 require(equal(encode(*genesis), bytes), "one genesis has one encoding");
