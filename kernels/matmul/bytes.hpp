@@ -77,7 +77,7 @@ struct Bytes {
         if (whole != 0) across<with_offset>(source.data, source.k_stride, source.n, whole, out, cols, scale);
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
-            copy_across(source, v, L::width, copy);
+            copy_across<L>(source, v, copy);
             across<with_offset>(copy, L::width, source.n, L::width,
                                 out + v / cols * (kRowWords * cols) + v % cols, cols, scale + v);
         }

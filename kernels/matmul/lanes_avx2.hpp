@@ -18,7 +18,7 @@ struct LanesAvx2 {
     static I load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const I*>(p)); }
     static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
     static void store(std::uint32_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<I*>(p), x); }
-    /// The first `lanes` lanes, 1 to 7; the others are zero, or stay as they are in memory.
+    /// The first `lanes` lanes, 0 to 7; the others are zero, or stay as they are in memory.
     static F load_some(const float* p, int lanes) { return _mm256_maskload_ps(p, first(lanes)); }
     static void store_some(float* p, int lanes, F x) { _mm256_maskstore_ps(p, first(lanes), x); }
     static I first(int lanes) {

@@ -24,7 +24,7 @@ struct LanesAvx512 {
     static I load(const std::uint32_t* p) { return _mm512_loadu_si512(p); }
     static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
     static void store(std::uint32_t* p, I x) { _mm512_storeu_si512(p, x); }
-    /// The first `lanes` lanes, 1 to 15; the others are zero, or stay as they are in memory.
+    /// The first `lanes` lanes, 0 to 15; the others are zero, or stay as they are in memory.
     static F load_some(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
     static void store_some(float* p, int lanes, F x) { _mm512_mask_storeu_ps(p, first(lanes), x); }
     static __mmask16 first(int lanes) { return static_cast<__mmask16>((1u << lanes) - 1); }

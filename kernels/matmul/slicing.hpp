@@ -15,12 +15,13 @@ inline void copy_vector(const PackSource& source, std::uint32_t v, std::uint32_t
     for (std::uint32_t k = source.n; k % multiple != 0; ++k) out[k] = 0.0f;
 }
 
-/// Sixteen or fewer adjacent vectors at `first` with all lanes there: missing ones zero, k after k in `out`.
-inline void copy_across(const PackSource& source, std::uint32_t first, std::uint32_t lanes, float* out) {
+/// A register of adjacent vectors from `first` on, not all of them there, k after k in `out`: missing ones
+/// are zero.
+template <class L>
+void copy_across(const PackSource& source, std::uint32_t first, float* out) {
+    const int there = first < source.vectors ? static_cast<int>(source.vectors - first) : 0;
     for (std::uint32_t k = 0; k < source.n; ++k) {
-        const float* const x = source.data + k * source.k_stride + first;
-        for (std::uint32_t v = 0; v < lanes; ++v)
-            out[k * lanes + v] = first + v < source.vectors ? x[v] : 0.0f;
+        L::store(out + k * L::width, L::load_some(source.data + k * source.k_stride + first, there));
     }
 }
 

@@ -87,7 +87,7 @@ struct Words {
         if (whole != 0) across<words>(source.data, source.k_stride, source.n, whole, out, cols, scale);
         alignas(64) float copy[kBlockK * L::width];
         for (std::uint32_t v = whole; v < (source.vectors + cols - 1) / cols * cols; v += L::width) {
-            copy_across(source, v, L::width, copy);
+            copy_across<L>(source, v, copy);
             across<words>(copy, L::width, source.n, L::width, out + v / cols * (kRowWords * cols) + v % cols,
                           cols, scale + v);
         }
