@@ -40,6 +40,7 @@ void add_task(CLI::App& app, Program& program) {
     CLI::App* task = app.add_subcommand("task", "Buy training: compile, submit, follow, fetch");
     task->require_subcommand(1);
     add_task_compile(*task, program);
+    add_task_plan(*task, program);
     add_task_submit(*task, program);
     add_task_show(*task, program);
     add_task_fetch(*task, program);

@@ -3,15 +3,15 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <fstream>
 #include <iostream>
 
 #include "node/cli/task_options.hpp"
-#include "node/data/dataset.hpp"
-#include "node/task/evaluate.hpp"
+#include "node/task/model_files.hpp"
 #include "node/units.hpp"
-#include "solver/export/safetensors.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -31,6 +31,19 @@ struct SubmitFlags {
     bool wait = false;
 };
 
+/// Where the requester noted which folder a task was submitted from.
+fs::path note_of(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
+    return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
+}
+
+/// For people's convenience alone: `task fetch` finds test data and the TorchScript file by it.
+void note_folder(const SubmitFlags& flags, std::uint64_t chain_id, std::uint64_t task) {
+    const fs::path note = note_of(flags.requester.data_dir, chain_id, task);
+    std::error_code ignored;
+    fs::create_directories(note.parent_path(), ignored);
+    std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
+}
+
 int submit(const Program& program, const SubmitFlags& flags) {
     const auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
@@ -45,6 +58,7 @@ int submit(const Program& program, const SubmitFlags& flags) {
     Submitter submitter(*client, *key, *chain_id);
     const auto posted = post_task(*task, **store, submitter, *client, show_transfer);
     if (!posted) return fail(program, posted.error().message);
+    note_folder(flags, *chain_id, posted->id);
     std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow\n";
     json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
     if (flags.wait) {
@@ -70,35 +84,42 @@ struct FetchFlags {
     fs::path out;
 };
 
-Status<> write_model(const Delivered& model, const fs::path& folder) {
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) return error(folder.string() + ": " + code.message());
-    solver::TensorFile file;
-    file.tensors = solver::named_tensors(model.program, model.state, solver::is_parameter);
-    file.metadata = {{"format", "pt"}, {"retrace.task", std::to_string(model.receipt.task)}};
-    const Bytes bytes = solver::encode_safetensors(file);
-    const fs::path path = folder / "model.safetensors";
-    std::FILE* out = std::fopen((path.string() + ".partial").c_str(), "wb");
-    if (out == nullptr) return error(path.string() + ": cannot be written");
-    const bool written = std::fwrite(bytes.data(), 1, bytes.size(), out) == bytes.size();
-    const bool closed = std::fclose(out) == 0;
-    if (!written || !closed) return error(path.string() + ": cannot be written");
-    fs::rename(path.string() + ".partial", path, code);
-    if (code) return error(path.string() + ": " + code.message());
-    return store_receipt(model.receipt, folder / "receipt.json");
+/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is still there.
+std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
+    std::string folder = flags.task_folder;
+    if (folder.empty()) {
+        std::ifstream note(note_of(flags.data_dir, chain_id, flags.task));
+        std::getline(note, folder);
+    }
+    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
+    return task ? std::optional(std::move(*task)) : std::nullopt;
 }
 
-/// Accuracy on the test data of the compiled task.
-Result<Evaluation> measure(const std::string& folder, const kernels::State& state) {
-    RETRACE_TRY(task, load_task_file(folder));
-    if (!task.evaluation || !task.test_data) return error(folder + " has no test data");
-    RETRACE_TRY(program, read_program(*task.evaluation));
-    RETRACE_TRY(test, load_dataset(*task.test_data));
-    std::vector<kernels::Tensor> data;
-    for (DataSet::Part& part : test.parts) data.push_back(std::move(part.tensor));
-    kernels::ThreadPool pool;
-    return evaluate(program, state, data, pool);
+/// model.safetensors, model.pt, receipt.json, and metrics.csv where there are test data; adds what it says to `out`.
+Status<> write_files(const Delivered& model, const std::optional<TaskFile>& task, const fs::path& folder,
+                     json::object& out) {
+    const std::map<std::string, std::string> metadata{{"format", "pt"},
+                                                      {"retrace.task", std::to_string(model.receipt.task)}};
+    RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
+    RETRACE_CHECK(store_receipt(model.receipt, folder / "receipt.json"));
+    names.push_back("receipt.json");
+    if (task && task->evaluation) {
+        kernels::ThreadPool pool;
+        RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
+        MetricTable table{{"test_loss"}, {{model.state.step, {static_cast<float>(result.loss)}}}};
+        out["loss"] = result.loss;
+        if (result.counts_correct) {
+            out["accuracy"] = result.accuracy();
+            table.names.push_back("accuracy");
+            table.rows[0].values.push_back(static_cast<float>(result.accuracy()));
+        }
+        RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
+        names.push_back("metrics.csv");
+    }
+    json::array files;
+    for (const std::string& name : names) files.emplace_back((folder / name).string());
+    out["files"] = std::move(files);
+    return Unit{};
 }
 
 int fetch(const Program& program, const FetchFlags& flags) {
@@ -108,22 +129,18 @@ int fetch(const Program& program, const FetchFlags& flags) {
     if (!client) return fail(program, client.error().message);
     const auto model = fetch_model(*client, flags.task, **store, show_transfer);
     if (!model) return fail(program, model.error().message);
-    if (const auto written = write_model(*model, flags.out); !written)
-        return fail(program, written.error().message);
     json::object out{{"task", flags.task},
                      {"model", (flags.out / "model.safetensors").string()},
                      {"receipt", (flags.out / "receipt.json").string()},
                      {"state_root", to_hex(view(model->receipt.states.back().root))}};
-    if (!flags.task_folder.empty()) {
-        const auto result = measure(flags.task_folder, model->state);
-        if (!result) return fail(program, result.error().message);
-        out["accuracy"] = result->accuracy();
-        out["loss"] = result->loss;
-    }
+    const auto task = task_of(flags, model->receipt.chain_id);
+    if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
+    if (const auto written = write_files(*model, task, flags.out, out); !written)
+        return fail(program, written.error().message);
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
     } else {
-        std::cout << "wrote " << (flags.out / "model.safetensors").string() << " and receipt.json\n";
+        for (const json::value& file : out["files"].as_array()) std::cout << "wrote " << file.as_string().c_str() << '\n';
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     }
     return kDone;
@@ -153,7 +170,7 @@ void add_task_fetch(CLI::App& parent, Program& program) {
     add_node_option(*command, flags->node_url);
     command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
     command->add_option("--evaluate", flags->task_folder,
-                        "Folder of the compiled task: measure on its test data");
+                        "Folder of the compiled task (the one it was submitted from)");
     add_json(*command, program);
     command->callback(
         [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// retrace task plan: what a task is, what it needs and what it may cost, before it is posted.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <bit>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+
+#include "kernels/ops/element.hpp"
+#include "kernels/program/codec.hpp"
+#include "market/escrow.hpp"
+#include "market/odds.hpp"
+#include "node/cli/task_options.hpp"
+#include "node/data/dataset.hpp"
+#include "node/service/remote_state.hpp"
+#include "node/task/initial_state.hpp"
+#include "node/task/model_files.hpp"
+#include "node/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kMeasure{1500};  ///< Steps are timed for about as long.
+
+struct Plan {
+    std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
+    std::uint64_t step_flops = 0;
+    double step_seconds = 0;
+    std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
+};
+
+std::uint64_t bytes_of(const kernels::TensorRecord& record) {
+    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
+}
+
+/// Input tiles of one element, each with its path to a state, data or trace root.
+std::uint64_t evidence_bound(const kernels::Program& program) {
+    constexpr std::uint64_t kTileBytes = 4096, kHashBytes = 32;
+    std::uint64_t tiles = 1;
+    for (const kernels::TensorRecord& record : program.tensors) {
+        tiles = std::max(tiles, kernels::geometry(record.dims).tiles());
+    }
+    const std::uint64_t path = std::bit_width(tiles) + std::bit_width(program.tensors.size());
+    return kernels::kEvidenceTilesMax * (kTileBytes + kHashBytes * path);
+}
+
+/// Seconds of a step: the mean of those that fit the time, the first one left out.
+double measure(kernels::Executor& executor, kernels::State& state, const kernels::Inputs& inputs) {
+    executor.step(state, inputs);
+    const Clock::time_point start = Clock::now();
+    std::uint64_t steps = 0;
+    while (steps == 0 || Clock::now() - start < kMeasure) {
+        executor.step(state, inputs);
+        ++steps;
+    }
+    return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+}
+
+Result<Plan> make_plan(const TaskFile& task) {
+    RETRACE_TRY(program, read_program(task.program));
+    RETRACE_TRY(data, load_dataset(task.data));
+    kernels::ThreadPool pool;
+    RETRACE_TRY(state, first_state(task, program, pool));
+    Plan plan;
+    for (const solver::NamedTensor& named : model_tensors(program, state))
+        plan.parameters += named.tensor.elements();
+    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
+    kernels::Inputs inputs;
+    inputs.seed = task.seed;
+    for (const DataSet::Part& part : data.parts) {
+        inputs.datasets.push_back(&part.tensor);
+        plan.data_bytes += part.tensor.data.size();
+    }
+    if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
+    kernels::Executor executor(program, pool);
+    plan.buffer_bytes = executor.planned_bytes();
+    plan.step_flops = 2 * kernels::step_cost(program);
+    plan.step_seconds = measure(executor, state, inputs);
+    plan.evidence_bytes = evidence_bound(program);
+    return plan;
+}
+
+market::TaskSpec terms_of(const TaskFile& task) {
+    market::TaskSpec spec;
+    spec.steps = task.steps;
+    spec.interval = task.interval;
+    spec.price_ceiling = task.price_ceiling;
+    spec.audit_bp = task.audit_bp;
+    spec.auditors = task.auditors;
+    spec.replicas = task.replicas;
+    return spec;
+}
+
+/// Parameters of the chain behind `node_url`, or those that a new chain has.
+Result<market::Params> params_of(const std::string& node_url) {
+    if (node_url.empty()) return market::Params{};
+    auto client = RpcClient::connect(node_url);
+    if (!client) return error(client.error().message);
+    const auto height = client->height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(*client, *height);
+    const auto params = contracts::views::params(state);
+    if (!params) return error("the node at " + node_url + " has no Retrace contracts");
+    return *params;
+}
+
+std::string amount(std::uint64_t bytes) {
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(1);
+    if (bytes >= 1ull << 30) {
+        out << static_cast<double>(bytes) / (1ull << 30) << " GiB";
+    } else {
+        out << static_cast<double>(bytes) / (1ull << 20) << " MiB";
+    }
+    return out.str();
+}
+
+int show(const Program& program, const std::string& folder, const std::string& node_url) {
+    const auto task = load_task_file(folder);
+    if (!task) return fail(program, task.error().message);
+    const auto plan = make_plan(*task);
+    if (!plan) return fail(program, plan.error().message);
+    const auto params = params_of(node_url);
+    if (!params) return fail(program, params.error().message);
+    const market::TaskSpec spec = terms_of(*task);
+    const auto escrow = market::escrow_of(spec, *params);
+    if (!escrow) return fail(program, "price_ceiling is too large");
+    const auto chance =
+        market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
+    const auto found = [&](std::uint64_t bad) {
+        return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
+    };
+    const std::uint64_t memory = plan->state_bytes + plan->buffer_bytes + plan->data_bytes;
+    const double seconds = plan->step_seconds * static_cast<double>(task->steps);
+    const double flops = static_cast<double>(plan->step_flops) * static_cast<double>(task->steps);
+    if (program.json) {
+        std::cout << json::serialize(json::object{{"parameters", plan->parameters},
+                                                  {"flops_per_step", plan->step_flops},
+                                                  {"flops", flops},
+                                                  {"memory_bytes", memory},
+                                                  {"state_bytes", plan->state_bytes},
+                                                  {"seconds_per_step", plan->step_seconds},
+                                                  {"seconds", seconds},
+                                                  {"segments", spec.segments()},
+                                                  {"escrow", escrow->total().to_decimal()},
+                                                  {"escrow_work", escrow->work.to_decimal()},
+                                                  {"escrow_audits", escrow->audits.to_decimal()},
+                                                  {"detection_of_one", found(1)},
+                                                  {"detection_of_ten", found(10)},
+                                                  {"evidence_bytes", plan->evidence_bytes}})
+                  << '\n';
+        return kDone;
+    }
+    std::cout << std::setprecision(3) << "parameters   " << plan->parameters << " (state with moments "
+              << amount(plan->state_bytes) << ")\narithmetic   "
+              << static_cast<double>(plan->step_flops) / 1e9 << " GFLOP a step, " << flops / 1e12
+              << " TFLOP in all\nmemory       " << amount(memory) << " at the peak: state, "
+              << amount(plan->buffer_bytes) << " of buffers, " << amount(plan->data_bytes)
+              << " of data\ntime         " << plan->step_seconds * 1e3 << " ms a step here, " << seconds
+              << " s for " << task->steps << " steps\nprice        at most " << format_coins(escrow->work)
+              << " for " << spec.segments() << " segments and " << format_coins(escrow->audits)
+              << " set aside for audits\naudits       one bad segment is found with " << 100 * found(1)
+              << " %, ten with " << 100 * found(10)
+              << " %; the first and the last are always audited\nevidence     a dispute ends with at most "
+              << plan->evidence_bytes / 1024 << " KiB of tiles and proofs\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_plan(CLI::App& parent, Program& program) {
+    CLI::App* command =
+        parent.add_subcommand("plan", "What a compiled task needs: memory, time here, price, audits");
+    auto folder = std::make_shared<std::string>();
+    auto node_url = std::make_shared<std::string>();
+    command->add_option("FOLDER", *folder, "task.toml or its folder")->required();
+    command->add_option("--node", *node_url, "Take fees and odds from this chain, not from a new one");
+    add_json(*command, program);
+    command->callback([&program, folder, node_url] {
+        program.run = [&program, folder, node_url] { return show(program, *folder, *node_url); };
+    });
+}
+
+}  // namespace retrace::node::cli
