@@ -84,31 +84,14 @@ inline Bytes bytes_of(const at::Tensor& tensor, const std::string& where) {
     return out;
 }
 
-/// Where in the model the interpreter is: "encoder.layer0.attention".
+/// Where in the model the interpreter is: "encoder.layer0.attention". It tells a frame each,
+/// "layer0(Block)::forward": the name of the module in the one around it, its type, the method.
 inline std::string module_path() {
     std::string path;
-    const std::vector<std::string> frames = torch::jit::currentModuleHierarchy();
-    if (frames.empty()) return "the model";
-    // TOP(Net)::forward.conv1(Conv2d)::_conv_forward: names before each bracket.
-    const std::string& chain = frames.back();
-    std::string name;
-    int depth = 0;
-    bool in_method = false;
-    for (const char c : chain + ".") {
-        if (c == '(') {
-            ++depth;
-            if (!name.empty() && name != "TOP" && name != "SELF") path += (path.empty() ? "" : ".") + name;
-            name.clear();
-        } else if (c == ')') {
-            --depth;
-        } else if (depth == 0 && c == ':') {
-            in_method = true;
-        } else if (depth == 0 && c == '.') {
-            in_method = false;
-            name.clear();
-        } else if (depth == 0 && !in_method) {
-            name += c;
-        }
+    for (const std::string& frame : torch::jit::currentModuleHierarchy()) {
+        const std::string name = frame.substr(0, frame.find('('));
+        if (name.empty() || name == "TOP" || name == "SELF" || name.size() == frame.size()) continue;
+        path += (path.empty() ? "" : ".") + name;
     }
     return path.empty() ? "the model" : path;
 }

@@ -111,7 +111,7 @@ PeerTraining fifty(bool adamw, double lr) {
 
 INSTANTIATE_TEST_SUITE_P(Steps, FullAgreement,
                          ::testing::Values(Recipe{"mlp", fifty(true, 1e-3)},
-                                           Recipe{"cnn", fifty(false, 0.02)},
+                                           Recipe{"cnn", fifty(false, 0.005)},
                                            Recipe{"resnet", fifty(true, 1e-3)},
                                            Recipe{"gpt", fifty(true, 1e-3)}, Recipe{"vit", fifty(true, 1e-3)},
                                            Recipe{"lora", fifty(true, 1e-3)}),

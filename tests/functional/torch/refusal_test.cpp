@@ -44,6 +44,10 @@ TEST_F(Refusal, all_ops_without_a_rule_are_listed_with_what_to_use_instead) {
                       HasSubstr("aten::cumsum in the model"), HasSubstr("triangular")));
 }
 
+TEST_F(Refusal, an_op_is_named_with_the_path_of_its_module) {
+    EXPECT_THAT(compile_model("nested"), HasSubstr("aten::cumsum in layer0.attention: "));
+}
+
 TEST_F(Refusal, random_numbers_that_the_seed_does_not_decide) {
     EXPECT_THAT(compile_model("noise"), AllOf(HasSubstr("aten::rand_like"), HasSubstr("nn.Dropout")));
 }

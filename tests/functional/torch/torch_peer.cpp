@@ -245,11 +245,27 @@ Module lora() {
     return module;
 }
 
+const std::string kRefused = "def forward(self, x):\n    y = self.fc.forward(torch.flatten(x, 1))\n";
+
 /// One linear layer, then a line that must be refused.
 Module refused(const std::string& body) {
     Module module = bare("Refused");
     module.register_module("fc", linear(784, 10));
-    module.define("def forward(self, x):\n    y = self.fc.forward(torch.flatten(x, 1))\n" + body);
+    module.define(kRefused + body);
+    return module;
+}
+
+/// An op that must be refused, two modules deep and in a method of its own.
+Module nested() {
+    Module inner = bare("Attention"), middle = bare("Layer"), module = bare("Nested");
+    module.register_module("fc", linear(784, 10));
+    inner.define(
+        "def total(self, x):\n    return torch.cumsum(x, 1)\n"
+        "def forward(self, x):\n    return self.total(x)\n");
+    middle.register_module("attention", inner);
+    middle.define("def forward(self, x):\n    return self.attention.forward(x)\n");
+    module.register_module("layer0", middle);
+    module.define(kRefused + "    return self.layer0.forward(y)\n");
     return module;
 }
 
@@ -264,6 +280,7 @@ Module module_named(const std::string& name) {
     if (name == "noise") return refused("    return y + torch.rand_like(y)\n");
     if (name == "sorting") return refused("    a, b = torch.sort(y)\n    return torch.cumsum(a, 1)\n");
     if (name == "double") return refused("    return y.double() * 2.0\n");
+    if (name == "nested") return nested();
     if (name == "tuple") return refused("    return y, y\n");
     if (name == "writes_file") return refused("    torch.save(y, \"stolen\")\n    return y\n");
     Module module = bare("Empty");

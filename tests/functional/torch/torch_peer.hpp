@@ -13,7 +13,7 @@ namespace retrace::testing {
 /// Models that are made here; each is a TorchScript file with submodules and random weights.
 /// "mlp", "cnn" (batch norm, pooling), "resnet", "vit", "lora" take images [1, 28, 28]; "gpt" takes tokens.
 /// The others are for refusals: "branch" (control flow that depends on data), "noise", "sorting", "double",
-/// "tuple", "no_parameters", "writes_file".
+/// "tuple", "nested", "no_parameters", "writes_file".
 void make_model(const std::string& name, const std::filesystem::path& path);
 
 struct PeerData {
