@@ -7,6 +7,7 @@
 #include "ledger/crypto/kdf.hpp"
 #include "ledger/crypto/secret.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "node/wallet/nfkd.hpp"
 #include "node/wallet/wordlist.hpp"
 
 namespace retrace::node::wallet {
@@ -35,10 +36,6 @@ bool bit(View bytes, std::size_t index) {
     return (bytes[index / 8] >> (7 - index % 8) & 1) != 0;
 }
 
-bool is_ascii(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 /// Words separated by single spaces, whatever whitespace was typed.
 std::string normalised(std::string_view mnemonic) {
     std::string out;
@@ -53,6 +50,10 @@ std::string normalised(std::string_view mnemonic) {
         out += c;
     }
     return out;
+}
+
+void wipe_text(std::string& text) {
+    ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
 }
 
 std::array<std::uint8_t, 4> big_endian(std::uint32_t v) {
@@ -108,13 +109,13 @@ Result<Bytes> entropy_of(std::string_view mnemonic) {
 }
 
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase) {
-    if (!is_ascii(passphrase)) {
-        return error("the mnemonic's passphrase has characters outside ASCII, which would need Unicode NFKD");
-    }
     RETRACE_CHECK(entropy_of(mnemonic));
-    const std::string text = normalised(mnemonic);
-    const std::string salt = "mnemonic" + std::string(passphrase);
-    RETRACE_TRY(bytes, ledger::pbkdf2_hmac_sha512(view(text), view(salt), kSeedRounds, 64));
+    RETRACE_TRY(secret, nfkd(passphrase));
+    std::string text = normalised(mnemonic);
+    std::string salt = "mnemonic" + secret;
+    auto derived = ledger::pbkdf2_hmac_sha512(view(text), view(salt), kSeedRounds, 64);
+    for (std::string* used : {&secret, &text, &salt}) wipe_text(*used);
+    RETRACE_TRY(bytes, std::move(derived));
     Seed seed;
     std::copy(bytes.begin(), bytes.end(), seed.begin());
     ledger::wipe(bytes);

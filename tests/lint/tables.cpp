@@ -31,6 +31,7 @@ constexpr Library kLibraries[] = {
     {"Boost", "boost/", "node/ tests/functional/"},
     {"Protobuf", "google/protobuf/", "node/wire/"},
     {"zlib", "zlib.h", "node/data/"},
+    {"ICU", "unicode/", "node/wallet/"},
     {"libpng", "png.h", "node/data/"},
     {"libjpeg", "jpeglib.h jerror.h", "node/data/"},
     {"CLI11", "CLI/", "node/"},
