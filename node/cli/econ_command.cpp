@@ -24,6 +24,8 @@ namespace json = boost::json;
 using ledger::U256;
 using market::Prospect;
 
+constexpr std::uint64_t kTasksMax = 1'000'000;  ///< Of a simulation.
+
 struct Flags {
     std::string genesis, price, stake;
     std::vector<std::string> set;
@@ -61,16 +63,12 @@ Result<market::Params> with_changes(const market::Params& params, const std::vec
 }
 
 Result<market::Params> chain_params(const Flags& flags) {
-    market::Params params = default_params();
-    if (!flags.genesis.empty()) {
-        RETRACE_TRY(genesis, load_genesis(flags.genesis, native_rules().encode_genesis));
-        RETRACE_TRY(decoded, market::decode_params(genesis.contracts));
-        params = decoded;
-    }
-    return with_changes(params, flags.set);
+    if (flags.genesis.empty()) return default_params();
+    RETRACE_TRY(genesis, load_genesis(flags.genesis, native_rules().encode_genesis));
+    return market::decode_params(genesis.contracts);
 }
 
-Result<market::Setting> setting_of(const Flags& flags) {
+Result<market::Setting> setting_of(const market::Params& chain, const Flags& flags) {
     if (flags.segments == 0 || flags.segments > market::kSegmentsMax)
         return error("--segments is 1 to 1000000");
     if (flags.audit_bp > market::kBasisPoints) return error("--audit-bp is at most 10000");
@@ -80,7 +78,7 @@ Result<market::Setting> setting_of(const Flags& flags) {
         return error("--verifiers is 1 to 1024");
     if (flags.withheld > market::kVerifiersMax) return error("--withheld is at most 1024");
     market::Setting setting;
-    RETRACE_TRY(params, chain_params(flags));
+    RETRACE_TRY(params, with_changes(chain, flags.set));
     setting.params = params;
     setting.spec.steps = flags.segments;
     setting.spec.interval = 1;
@@ -216,9 +214,13 @@ void print_economy(const market::Economy& economy, const Flags& flags) {
 }
 
 int econ(const Program& program, const Flags& flags) {
-    const auto setting = setting_of(flags);
-    if (!setting) return fail(program, setting.error().message);
-    if (flags.simulate > 1'000'000) return fail(program, "--simulate is at most 1000000 tasks");
+    const auto chain = chain_params(flags);
+    if (!chain) return fail(program, chain.error().message);
+    const auto setting = setting_of(*chain, flags);
+    if (!setting || flags.simulate > kTasksMax) {
+        fail(program, setting ? "--simulate is at most 1000000 tasks" : setting.error().message);
+        return kWrongUsage;
+    }
     bool sound = market::faults(*setting).empty();
     std::optional<market::Economy> economy;
     if (flags.simulate != 0) {
