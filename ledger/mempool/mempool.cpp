@@ -2,8 +2,8 @@
 #include "ledger/mempool/mempool.hpp"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 #include <tuple>
 
@@ -30,15 +30,17 @@ bool bumped(const U256& old_fee, const U256& new_fee) {
     return threshold && *offered >= *threshold && new_fee > old_fee;
 }
 
-/// Cheapest first: the order in which a full pool gives up transactions.
-using Rank = std::tuple<U256, Hash32>;
+/// Cheapest first, and the newest of equals first: the order in which a full pool gives up transactions. Tips are few
+/// and arrivals come in order, so that a transaction finds its place without a search through all of them.
+using Ranks = std::map<U256, std::map<std::uint64_t, Hash32>>;  // tip → arrival → transaction
 
 }  // namespace
 
 struct Mempool::Impl {
     struct Known {
         TxPtr tx;
-        U256 tip;  // as ranked
+        U256 tip;  // as ranked, with the next
+        std::uint64_t arrival = 0;
     };
 
     explicit Impl(MempoolLimits l) : limits(l) {}
@@ -47,7 +49,7 @@ struct Mempool::Impl {
     mutable std::shared_mutex mutex;
     std::map<Address, AccountQueue> accounts;
     std::map<Hash32, Known> known;
-    std::set<Rank> ranks;
+    Ranks ranks;
     std::map<Address, std::uint64_t> last_block_nonces;  // of the senders in the last block
     U256 base_fee;
     std::size_t bytes = 0;
@@ -131,10 +133,13 @@ bool Mempool::Impl::over(std::size_t more_count, std::size_t more_bytes) const {
 const SignedTx* Mempool::Impl::victim_for(const SignedTx& tx) const {
     const U256 tip = effective_tip(tx.tx, base_fee);
     std::size_t tries = 0;
-    for (auto at = ranks.begin(); at != ranks.end() && tries < kVictimTries; ++at, ++tries) {
-        if (std::get<0>(*at) >= tip) return nullptr;
-        const SignedTx& cheapest = *known.at(std::get<1>(*at)).tx;
-        if (cheapest.sender != tx.sender) return accounts.at(cheapest.sender).last().tx.get();
+    for (const auto& [rank, equals] : ranks) {
+        if (rank >= tip) return nullptr;
+        for (auto at = equals.rbegin(); at != equals.rend(); ++at) {
+            if (tries++ == kVictimTries) return nullptr;
+            const SignedTx& cheapest = *known.at(at->second).tx;
+            if (cheapest.sender != tx.sender) return accounts.at(cheapest.sender).last().tx.get();
+        }
     }
     return nullptr;
 }
@@ -153,8 +158,9 @@ std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const Acco
 
 void Mempool::Impl::index(const TxPtr& tx) {
     const U256 tip = effective_tip(tx->tx, base_fee);
-    known.emplace(tx->hash, Known{tx, tip});
-    ranks.emplace(tip, tx->hash);
+    known.emplace(tx->hash, Known{tx, tip, arrivals});
+    auto& equals = ranks[tip];
+    equals.emplace_hint(equals.end(), arrivals, tx->hash);
     bytes += tx->raw.size();
 }
 
@@ -162,7 +168,9 @@ void Mempool::Impl::forget(const SignedTx& tx) {
     const auto found = known.find(tx.hash);
     ensure(found != known.end(), "every queued transaction is known");
     bytes -= tx.raw.size();
-    ranks.erase(Rank{found->second.tip, tx.hash});
+    const auto equals = ranks.find(found->second.tip);
+    equals->second.erase(found->second.arrival);
+    if (equals->second.empty()) ranks.erase(equals);
     known.erase(found);
 }
 
@@ -180,7 +188,7 @@ void Mempool::Impl::rank_again(const U256& new_base_fee) {
     ranks.clear();
     for (auto& [hash, entry] : known) {
         entry.tip = effective_tip(entry.tx->tx, base_fee);
-        ranks.emplace(entry.tip, hash);
+        ranks[entry.tip].emplace(entry.arrival, hash);
     }
 }
 
