@@ -49,8 +49,8 @@ struct StateCommitment {
     merkle::TileTree tree() const;  ///< Over the state leaves.
 };
 StateCommitment commit_state(const Hash32& program_root, const State& state, ThreadPool& pool);
-/// The same, given the commitment of an earlier step of the same training: tensors that no op of the program writes keep
-/// their roots and are not hashed again.
+/// The same, given the commitment of an earlier step of the same training: tensors that no op of the program
+/// writes keep their roots and are not hashed again.
 StateCommitment commit_next(const Program& program, const StateCommitment& before, const State& state,
                             ThreadPool& pool);
 /// From tensor roots alone (a receiver that has not fetched the tiles yet).
