@@ -62,6 +62,7 @@ struct RunView {
     std::uint64_t keep_from = 0;                 ///< States below it are asked for no more.
     /// The run that made the first state, while its keepers may be told that they do not serve it.
     std::optional<std::uint32_t> may_report_kept;
+    std::uint64_t accept_by = 0;  ///< Last height at which acceptData is taken; 0: not known.
     /// An opened state that nobody keeps, and whose keeping would let the chain pay for much work.
     std::optional<std::uint64_t> unkept;
 };

@@ -122,6 +122,25 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     return out;
 }
 
+Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t id,
+                                    std::uint8_t replicas) {
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    const auto task = views::task(state, id);
+    const auto spec = views::spec(state, id);
+    const auto params = views::params(state);
+    const std::uint64_t start = task ? views::joining_state(state, *task).index : 0;
+    if (state.failure()) return error(state.failure()->message);
+    if (!task || !spec || !params) return error("there is no task " + std::to_string(id));
+    if (task->active.size() >= replicas)
+        return error("task " + std::to_string(id) + " has " + std::to_string(task->active.size()) + " replicas already");
+    const auto more = static_cast<std::uint8_t>(replicas - task->active.size());
+    const ledger::U256 price = market::escrow_of_more(*spec, *params, start, more).total();
+    RETRACE_CHECK(submitter.execute("raise replicas", contracts::RaiseReplicas{id, replicas}, price));
+    return price;
+}
+
 Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
     const auto height = client.height();
     if (!height) return error(height.error().message);

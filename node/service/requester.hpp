@@ -29,6 +29,10 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
 Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);
 
+/// Asks for `replicas` solvers in all for a running task; returns what went into escrow for those that are missing.
+Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t task,
+                                    std::uint8_t replicas);
+
 struct TaskStatus {
     market::Task task;
     market::TaskSpec spec;

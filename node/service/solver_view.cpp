@@ -85,6 +85,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.may_accept = run.state == RunState::assigned && next <= run.deadline;
     out.first_state = run.first_state;
     out.first_root = run.first_root;
+    out.accept_by = run.state == RunState::assigned ? run.deadline : 0;
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "node/service/views.hpp"
+#include "verifier/agent/keys.hpp"
 
 namespace retrace::node {
 namespace {
@@ -135,6 +136,23 @@ void add_offers(const ledger::StateView& view, const ledger::Address& self, Seat
     for (const std::uint64_t id : over) seats.drop_offer(id);
 }
 
+/// What this party attested to keep, by the ledger: a restart may be too late for the newest audits to tell.
+void add_stored(const ledger::StateView& view, const ledger::Address& self,
+                const std::vector<solver::CheckpointKey>& stored, verifier::VerifierView& out) {
+    for (const solver::CheckpointKey& key : stored) {
+        const std::uint32_t run = key.run & ~verifier::kKeyMarks;
+        const auto same = [&](const verifier::KeepView& kept) {
+            return kept.task == key.task && kept.run == run && kept.index == key.index;
+        };
+        if (std::any_of(out.keep.begin(), out.keep.end(), same)) continue;
+        const auto task = views::task(view, key.task);
+        const auto point = views::checkpoint(view, key.task, run, key.index);
+        if (!task || !point || market::is_final(task->state)) continue;
+        if (std::find(point->keepers.begin(), point->keepers.end(), self) != point->keepers.end())
+            out.keep.push_back({key.task, run, key.index, false});
+    }
+}
+
 /// What successors ask of those who keep states.
 void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verifier::VerifierView& out) {
     std::set<std::uint64_t> tasks;
@@ -205,7 +223,7 @@ void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
 
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch) {
+                                     bool watch, const std::vector<solver::CheckpointKey>& stored) {
     verifier::VerifierView out;
     out.height = height;
     const auto params = immutable.params(view);
@@ -213,6 +231,7 @@ verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_
     seats.update(view, self);
     add_seats(view, self, *params, seats, immutable, out);
     add_offers(view, self, seats, immutable, out);
+    add_stored(view, self, stored, out);
     add_kept_reports(view, immutable, out);
     if (watch) add_watch(view, self, immutable, out);
     out.disputes = dispute_views(view, self, immutable);

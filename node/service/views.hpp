@@ -9,6 +9,7 @@
 
 #include "contracts/views/views.hpp"
 #include "solver/chain_view.hpp"
+#include "solver/checkpoints/checkpoint_store.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::node {
@@ -56,10 +57,11 @@ private:
     bool scanned_ = false;
     std::set<std::uint64_t> audits_, offers_;
 };
-/// `watch`: also segments and initial states that this verifier was not drawn for.
+/// `watch`: also segments and initial states that this verifier was not drawn for. `stored`: what its store holds; states
+/// that it attested to keep stay in the view however long ago that was.
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch = false);
+                                     bool watch = false, const std::vector<solver::CheckpointKey>& stored = {});
 
 /// Whether `self` has a report about the task that nobody answered: the next one waits for that.
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self);

@@ -8,7 +8,7 @@
 namespace retrace::solver {
 namespace {
 
-/// Before a run is declined because nobody serves its first state: a peer may be restarting.
+/// Before a run is declined because nobody serves its first state, when its deadline is not known.
 constexpr unsigned kAttempts = 3;
 
 }  // namespace
@@ -34,7 +34,7 @@ void SolverAgent::on_done(const SolverResult& result) {
     busy_ = false;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
         prepared_[{prepared->task, prepared->run}] = *prepared;
-        if (prepared->missing) {
+        if (prepared->unserved) {
             retry_height_[{prepared->task, prepared->run}] = height_ + config_.resend_blocks;
             ++attempts_[{prepared->task, prepared->run}];
         }
@@ -83,6 +83,14 @@ std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t
     return Opening{index, checkpoint_salt(config_.secret, run.terms.id, run.run, index), commitment->root};
 }
 
+bool SolverAgent::hopes(const RunView& run, const Prepared& prepared) const {
+    if (!prepared.unserved) return false;
+    if (prepared.missing && run.may_report_kept) return true;
+    if (run.accept_by != 0) return height_ + 2 * config_.resend_blocks < run.accept_by;
+    const auto attempts = attempts_.find({run.terms.id, run.run});
+    return prepared.missing && attempts != attempts_.end() && attempts->second < kAttempts;
+}
+
 void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out) {
     const std::uint64_t task = run.terms.id;
     if (prepared.missing && run.may_report_kept) {
@@ -92,7 +100,7 @@ void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint
                 ReportKept{task, *run.may_report_kept, run.first_state, *prepared.missing, 0});
         return;
     }
-    if (prepared.missing && attempts_[{task, run.run}] < kAttempts) return;
+    if (hopes(run, prepared)) return;
     if (!due("accept", task, run.run, 0, height)) return;
     if (prepared.problem)
         out.moves.emplace_back(Decline{task, run.run, *prepared.problem});
@@ -172,8 +180,7 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
         return SolverWork{"prepare task " + std::to_string(run.terms.id),
                           [this, run] { return SolverResult(prepare(run)); }};
     }
-    const bool hope = run.may_report_kept || attempts_[key] < kAttempts;
-    if (prepared->second.missing && run.may_accept && hope) {
+    if (run.may_accept && hopes(run, prepared->second)) {
         return SolverWork{"prepare task " + std::to_string(run.terms.id) + " again",
                           [this, run] { return SolverResult(prepare(run)); }};
     }

@@ -25,6 +25,7 @@ struct Prepared {
     std::uint32_t run = 0;
     std::optional<std::string> problem;
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that nobody serves.
+    bool unserved = false;                 ///< It may still come: an upload goes on, a peer restarts.
 };
 /// State `index` is in the store; or why not.
 struct Reached {
@@ -78,6 +79,8 @@ private:
 
     void bid(const AuctionView& auction, std::uint64_t height, Output& out);
     void accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out);
+    /// What is missing may still come before the run must be accepted or declined.
+    bool hopes(const RunView& run, const Prepared& prepared) const;
     /// Deletes what no run of the view needs.
     void clean_up(const SolverView& view);
     void play(const RunView& run, std::uint64_t height, Output& out);
@@ -102,7 +105,7 @@ private:
     Outbox outbox_;
     bool busy_ = false;
     std::map<RunKey, Prepared> prepared_;
-    std::map<RunKey, unsigned> attempts_;                    // To fetch a first state that was not served.
+    std::map<RunKey, unsigned> attempts_;                    // To fetch what was not served.
     std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.
     std::map<std::uint64_t, Bytes> answers_;                 // By report.
     std::set<std::uint64_t> unanswerable_;

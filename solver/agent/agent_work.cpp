@@ -6,10 +6,11 @@
 namespace retrace::solver {
 
 Prepared SolverAgent::prepare(const RunView& run) {
-    Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt};
+    Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt, false};
     const auto material = workshop_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
+        out.unserved = material.error().kind.has_value();
         return out;
     }
     // A state that others made is fetched before the run is accepted: until then leaving it is free.
@@ -18,6 +19,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     const auto state = workshop_.fetch(**material, first, run.first_state);
     if (!state) {
         out.problem = state.error().message;
+        out.unserved = state.error().kind.has_value();
         if (state.error().kind == ReportKind::state) out.missing = state.error().tensor;
         return out;
     }

@@ -7,6 +7,8 @@
 
 namespace retrace::verifier {
 
+inline constexpr std::uint32_t kKeyMarks = 0xc0000000u;
+
 /// The start of a segment as its solver claims it.
 inline solver::CheckpointKey claimed_key(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return {task, run | 0x80000000u, index};

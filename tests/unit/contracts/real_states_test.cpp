@@ -40,6 +40,7 @@ protected:
     void start_real() {
         market::Params real = small_params();
         real.contract_hash = kernels::contract_hash();
+        real.checkpoint_blocks = 100;
         begin(real);
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         add_solver("alice");
@@ -109,8 +110,14 @@ protected:
         if (!binds) send_bad(verifier::encode(verifier::Move{verifier::Choose{1'000}}));
         if (any_hash_will_do) send_bad(verifier::encode(verifier::Move{verifier::PostHashes{}}));
         if (auto proof = due; auto* inputs = std::get_if<verifier::ProveElement>(&proof)) {
+            inputs->input_state.reset();
             inputs->inputs.clear();
             send_bad(verifier::encode(proof));
+            for (std::size_t left_out = 0; left_out < std::get<verifier::ProveElement>(due).inputs.size(); ++left_out) {
+                verifier::ProveElement less = std::get<verifier::ProveElement>(due);
+                less.inputs.erase(less.inputs.begin() + static_cast<std::ptrdiff_t>(left_out));
+                send_bad(verifier::encode(verifier::Move{less}));
+            }
         }
         const std::string other = mover == "alice" ? name_of(views::dispute(state, id)->challenger) : "alice";
         refused_moves_.insert(send(other, PlayMove{id, encoded}));
@@ -119,7 +126,7 @@ protected:
     /// Everybody does what is due, the disputes included, until a dispute is decided.
     void play_to_a_verdict(Account& solver, Account& challenger) {
         for (int i = 0; i < 150 && all<DisputeDecided>().empty(); ++i) {
-            if (run().next_state <= kSegments) {
+            if (run().next_state <= last_state_) {
                 ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
             }
             serve("alice");
@@ -138,6 +145,7 @@ protected:
 
     test::TinyTask task_;
     bool try_bad_ = false;
+    std::uint64_t last_state_ = kSegments;  ///< alice commits no further.
     std::set<Verdict> refused_moves_;
 };
 
@@ -191,6 +199,7 @@ TEST_F(RealStates, AFalseAccusationIsRefutedBeforeTheLedger) {
     ASSERT_TRUE(advance_until([&] { return views::audit_count(state) == 1; }));
     liars.insert(name_of(views::audit(state, 1)->seats[0].auditor));
     const std::string liar = *liars.begin();
+    last_state_ = 1;
     Account mine = account(solver::honest_runners(), honest[0], 0);
     Account theirs = account(verifier::accusing_runners(), honest[0], 0);
     play_to_a_verdict(mine, theirs);
