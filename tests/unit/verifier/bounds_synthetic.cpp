@@ -2,6 +2,7 @@
 #include "tests/unit/verifier/bounds_synthetic.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <ctime>
 
 #include "kernels/ops/op.hpp"
