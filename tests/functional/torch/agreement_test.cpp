@@ -5,12 +5,34 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "tests/functional/torch/torch_fixture.hpp"
+#include "tests/functional/task_fixture.hpp"
+#include "tests/functional/torch/torch_peer.hpp"
 
 namespace retrace::testing {
 namespace {
 
 namespace json = boost::json;
+
+/// What the task trains on, in the words of the peer.
+PeerData peer_data(const fs::path& folder, bool tokens) {
+    const auto data = node::load_dataset(folder);
+    EXPECT_TRUE(data);
+    const kernels::Tensor &x = *data->find("x"), &y = *data->find("y");
+    PeerData out;
+    out.tokens = tokens;
+    out.samples = data->samples();
+    for (std::size_t i = 1; i < x.dims.size(); ++i)
+        out.sample.push_back(static_cast<std::int64_t>(x.dims[i]));
+    for (std::uint64_t i = 0; i < x.elements(); ++i) {
+        if (tokens) {
+            out.tokens_in.push_back(x.bits(i));
+        } else {
+            out.x.push_back(static_cast<float>(x.bits(i)) * (1.0f / 255.0f));
+        }
+    }
+    for (std::uint64_t i = 0; i < y.elements(); ++i) out.labels.push_back(y.bits(i));
+    return out;
+}
 
 struct Recipe {
     std::string model;
@@ -30,7 +52,7 @@ void PrintTo(const Recipe& recipe, std::ostream* out) {
     *out << recipe.model;
 }
 
-class Agreement : public TorchTest, public ::testing::WithParamInterface<Recipe> {
+class Agreement : public TaskTest, public ::testing::WithParamInterface<Recipe> {
 protected:
     /// Compiles MODEL.pt for `data` into the folder "task" and returns what `task run` printed.
     json::object train(const std::string& data, const std::string& more, const std::string& run_flags) {

@@ -4,7 +4,8 @@
 
 #include <bit>
 
-#include "tests/functional/torch/torch_fixture.hpp"
+#include "tests/functional/task_fixture.hpp"
+#include "tests/functional/torch/torch_peer.hpp"
 
 namespace retrace::testing {
 namespace {
@@ -13,7 +14,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class Refusal : public TorchTest {
+class Refusal : public TaskTest {
 protected:
     std::string compile(const std::string& model, const std::string& data, const std::string& more = "") {
         const std::string batch = more.empty() ? " --batch 16 " : more;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the real program on TorchScript files made by LibTorch.
+// Runs the real program on small data sets in a folder of its own.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 #include <iterator>
 
 #include "node/data/dataset.hpp"
-#include "tests/functional/torch/torch_peer.hpp"
 
 namespace retrace::testing {
 
@@ -23,10 +22,10 @@ struct Ran {
     std::string out, err;
 };
 
-class TorchTest : public ::testing::Test {
+class TaskTest : public ::testing::Test {
 protected:
     void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "retrace-torch-test-XXXXXX").string();
+        std::string pattern = (fs::temp_directory_path() / "retrace-task-test-XXXXXX").string();
         ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
         folder_ = pattern;
     }
@@ -86,26 +85,5 @@ protected:
 private:
     fs::path folder_;
 };
-
-/// What the task trains on, in the words of the peer.
-inline PeerData peer_data(const fs::path& folder, bool tokens) {
-    const auto data = node::load_dataset(folder);
-    EXPECT_TRUE(data);
-    const kernels::Tensor &x = *data->find("x"), &y = *data->find("y");
-    PeerData out;
-    out.tokens = tokens;
-    out.samples = data->samples();
-    for (std::size_t i = 1; i < x.dims.size(); ++i)
-        out.sample.push_back(static_cast<std::int64_t>(x.dims[i]));
-    for (std::uint64_t i = 0; i < x.elements(); ++i) {
-        if (tokens) {
-            out.tokens_in.push_back(x.bits(i));
-        } else {
-            out.x.push_back(static_cast<float>(x.bits(i)) * (1.0f / 255.0f));
-        }
-    }
-    for (std::uint64_t i = 0; i < y.elements(); ++i) out.labels.push_back(y.bits(i));
-    return out;
-}
 
 }  // namespace retrace::testing

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Built-in models from `task compile` to `task run` and `task plan`, with the options that a requester has.
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+
+#include "tests/functional/task_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+namespace json = boost::json;
+using ::testing::HasSubstr;
+
+class Task : public TaskTest {
+protected:
+    void compile(const std::string& arguments) {
+        std::error_code ignored;
+        fs::remove_all(path("task"), ignored);
+        const Ran ran = retrace("task compile " + arguments + " -o " + path("task").string());
+        ASSERT_EQ(ran.status, 0) << ran.err;
+    }
+    json::object say(const std::string& arguments) {
+        const Ran ran = retrace(arguments);
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        json::value out = json::parse(ran.status == 0 ? ran.out : "{}");
+        return out.as_object();
+    }
+    json::object run(const std::string& more = "") {
+        return say("task run " + path("task").string() + " --local --json" + more);
+    }
+};
+
+TEST_F(Task, every_built_in_model_compiles_and_trains) {
+    const std::string images = " --data " + small_images(32).string() + " --batch 8 --steps 2";
+    const std::string text =
+        " --data " + small_text().string() + " --context 16 --batch 4 --steps 2 --width 16 --layers 1";
+    for (const std::string& model :
+         {"mlp --hidden 16 --hidden 8" + images, "lenet" + images, "resnet-s --width 4" + images,
+          "vit-s --width 16 --layers 1 --patch 7" + images, "gpt" + text, "llama" + text}) {
+        compile(model);
+        const json::object out = run();
+        EXPECT_EQ(out.at("losses").as_array().size(), 2u) << model;
+    }
+}
+
+TEST_F(Task, the_same_task_ends_in_the_same_state) {
+    compile("mlp --data " + small_images(32).string() + " --batch 8 --steps 5 --seed 3");
+    const json::object first = run(), second = run(" --threads 1");
+    EXPECT_EQ(first.at("losses").as_array().size(), 5u);
+    EXPECT_EQ(first.at("state_root").as_string().size(), 64u);
+    EXPECT_EQ(first, second);
+}
+
+TEST_F(Task, losses_optimisers_and_schedules_of_numbers) {
+    std::ofstream table(path("table.csv"));
+    table << "a,b,y\n";
+    for (int i = 0; i < 64; ++i) table << i % 7 << ".5," << i % 5 << ",0." << i % 9 << '\n';
+    table.close();
+    const std::string data =
+        " --data " + path("table.csv").string() + " --test-data " + path("table.csv").string();
+    for (const char* how :
+         {"--loss mse --optimizer sgd --momentum 0 --lr 0.05 --clip 1",
+          "--loss bce --optimizer adamw --betas 0.8 0.9 --eps 1e-6 --weight-decay 0.1 --schedule cosine "
+          "--warmup 3 --data-order sequential"}) {
+        compile("mlp --hidden 8 --batch 16 --steps 30 --precision f32 " + std::string(how) + data);
+        const json::object out = run(" --evaluate");
+        const json::array& losses = out.at("losses").as_array();
+        EXPECT_LT(losses.back().to_number<double>(), losses.front().to_number<double>()) << how;
+        EXPECT_TRUE(out.contains("test_loss"));
+        EXPECT_FALSE(out.contains("accuracy"));
+    }
+}
+
+TEST_F(Task, a_plan_says_what_it_takes) {
+    compile("lenet --data " + small_images(32).string() + " --batch 8 --steps 20 --checkpoint-every 5");
+    const json::object plan = say("task plan " + path("task").string() + " --json");
+    EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), 61'706u);  // LeNet-5 on 28 × 28 with padding.
+    EXPECT_EQ(plan.at("segments").to_number<std::uint64_t>(), 4u);
+    for (const char* field :
+         {"flops_per_step", "memory_bytes", "seconds", "detection_of_one", "evidence_bytes"}) {
+        EXPECT_GT(plan.at(field).to_number<double>(), 0) << field;
+    }
+    const Ran words = retrace("task plan " + path("task").string());
+    EXPECT_THAT(words.out, HasSubstr("evidence     a dispute ends with at most"));
+}
+
+TEST_F(Task, a_model_that_reads_tokens_wants_tokens) {
+    const Ran ran = retrace("task compile gpt --data " + small_images(32).string() + " --batch 8 -o " +
+                            path("task").string());
+    EXPECT_EQ(ran.status, 1);
+    EXPECT_THAT(ran.err, HasSubstr("tokens"));
+}
+
+}  // namespace
+}  // namespace retrace::testing
