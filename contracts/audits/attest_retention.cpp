@@ -33,7 +33,8 @@ void pay_verdict(const AttestRetention& call, const Address& keeper, Effects& fx
     auto audit = audit_before(fx.state, call);
     if (!audit) return;
     for (market::Seat& seat : audit->seats)
-        if (seat.auditor == keeper && seat.state == market::SeatState::matched && !seat.paid) pay_seat(fx, *audit, seat);
+        if (seat.auditor == keeper && seat.state == market::SeatState::matched && !seat.paid)
+            pay_seat(fx, *audit, seat);
     store(fx.state, keys::audit(audit->id), *audit);
 }
 

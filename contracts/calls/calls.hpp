@@ -319,8 +319,8 @@ struct PlayMove {
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
 using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
                              RevealBeacon, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
-                             CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict, RevealSegment,
-                             RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable, AnswerUnavailable,
-                             ChallengeSegment, ChallengeInitial, PlayMove>;
+                             CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict,
+                             RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable,
+                             AnswerUnavailable, ChallengeSegment, ChallengeInitial, PlayMove>;
 
 }  // namespace retrace::contracts

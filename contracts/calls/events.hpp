@@ -379,7 +379,7 @@ using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierR
                               DataAccepted, CheckpointCommitted, StateOpened, SegmentDrawn, SegmentVerified,
                               SegmentsPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
                               VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
-                              ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted, RetentionRequested,
-                              RetentionClosed>;
+                              ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted,
+                              RetentionRequested, RetentionClosed>;
 
 }  // namespace retrace::contracts

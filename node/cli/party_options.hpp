@@ -28,8 +28,8 @@ struct AgentFlags {
     std::uint64_t poll_ms = 50, keep_blocks = 5'000;
     std::optional<std::uint64_t> patience_s;
 };
-/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --keep-blocks, --patience, --log-level, --cheat and the
-/// key's.
+/// --data-dir, --listen, --port, --endpoint, --stake, --threads, --poll-ms, --keep-blocks, --patience, --log-level,
+/// --cheat and the key's.
 void add_agent_options(CLI::App& command, AgentFlags& flags);
 Result<PartyOptions> party_options(const AgentFlags& flags);
 

@@ -134,7 +134,8 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std
     if (state.failure()) return error(state.failure()->message);
     if (!task || !spec || !params) return error("there is no task " + std::to_string(id));
     if (task->active.size() >= replicas)
-        return error("task " + std::to_string(id) + " has " + std::to_string(task->active.size()) + " replicas already");
+        return error("task " + std::to_string(id) + " has " + std::to_string(task->active.size()) +
+                     " replicas already");
     const auto more = static_cast<std::uint8_t>(replicas - task->active.size());
     const ledger::U256 price = market::escrow_of_more(*spec, *params, start, more).total();
     RETRACE_CHECK(submitter.execute("raise replicas", contracts::RaiseReplicas{id, replicas}, price));

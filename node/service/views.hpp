@@ -57,8 +57,8 @@ private:
     bool scanned_ = false;
     std::set<std::uint64_t> audits_, offers_;
 };
-/// `watch`: also segments and initial states that this verifier was not drawn for. `stored`: what its store holds; states
-/// that it attested to keep stay in the view however long ago that was.
+/// `watch`: also segments and initial states that this verifier was not drawn for. `stored`: what its store holds;
+/// states that it attested to keep stay in the view however long ago that was.
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
                                      bool watch = false, const std::vector<solver::CheckpointKey>& stored = {});

@@ -135,7 +135,8 @@ void VerifierAgent::on_side_work(const VerifierResult& result) {
         if (!held->problem.empty()) failed("keep " + place(held->task, held->run, held->index), held->problem);
     } else if (const auto* made = std::get_if<KeptAnswer>(&result)) {
         kept_answers_[made->report] = made->answer;
-        if (!made->problem.empty()) problems_.push_back("report " + std::to_string(made->report) + ": " + made->problem);
+        if (!made->problem.empty())
+            problems_.push_back("report " + std::to_string(made->report) + ": " + made->problem);
     }
 }
 

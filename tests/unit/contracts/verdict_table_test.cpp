@@ -357,8 +357,9 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     report_rows();
     dispute_rows();
     // Refusals of moves that need a game with real states: RealStates.MovesThatDoNotFitAreRefusedByName.
-    const std::set<Verdict> elsewhere{Verdict::move_wrong_children, Verdict::move_bad_proof, Verdict::move_wrong_opening,
-                                      Verdict::move_missing_input, Verdict::move_wrong_leaf};
+    const std::set<Verdict> elsewhere{Verdict::move_wrong_children, Verdict::move_bad_proof,
+                                      Verdict::move_wrong_opening, Verdict::move_missing_input,
+                                      Verdict::move_wrong_leaf};
     // Second lines of defence. A decided dispute is off the list before a move could reach its game; an audit share
     // of at least one basis point and a colluding share below all leave some stake that suffices.
     const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};
