@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // rpc.discover: the table of methods as an OpenRPC 1.2 document.
+#include "node/rpc/dispatch.hpp"
+#include "node/rpc/filters.hpp"
 #include "node/rpc/router.hpp"
 #include "node/rpc/schemas.hpp"
+#include "node/rpc/server.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -12,11 +15,38 @@ json::object describe(const Method& method) {
         params.push_back(json::object{
             {"name", param.name}, {"required", param.required}, {"schema", schema_named(param.type)}});
     }
-    return {{"name", method.name},
-            {"summary", method.summary},
-            {"paramStructure", "by-position"},
-            {"params", std::move(params)},
-            {"result", json::object{{"name", "result"}, {"schema", schema_named(method.result)}}}};
+    json::object out{{"name", method.name},
+                     {"summary", method.summary},
+                     {"paramStructure", "by-position"},
+                     {"params", std::move(params)},
+                     {"result", json::object{{"name", "result"}, {"schema", schema_named(method.result)}}}};
+    if (method.admin) out["x-bearer-token"] = true;
+    return out;
+}
+
+/// What a client is refused beyond, so that it need not find out. Those of connections and rate are the
+/// defaults of settings, and hold for other machines' clients.
+json::object limits() {
+    const DispatchLimits envelope;
+    const ServerOptions server;
+    return {{"bodyBytes", server.body_max},
+            {"webSocketMessageBytes", server.body_max},
+            {"webSocketUnreadBytes", server.unread_bytes},
+            {"jsonDepth", envelope.depth},
+            {"batchRequests", envelope.batch},
+            {"batchAnswerBytes", envelope.response_bytes},
+            {"subscriptionsPerConnection", server.subscriptions},
+            {"connections", server.connections},
+            {"connectionsPerAddress", server.connections_per_address},
+            {"requestsPerSecond", server.requests_per_second},
+            {"requestBurst", server.request_burst},
+            {"readSeconds", server.read_timeout.count()},
+            {"idleSeconds", server.idle_timeout.count()},
+            {"filterIdleSeconds", std::chrono::seconds(FilterStore::kLife).count()},
+            {"logAddresses", 1000},  // as parse_log_query counts them
+            {"logTopics", 4},
+            {"logs", kLogsMax},
+            {"logBlocks", kLogRangeMax}};
 }
 
 }  // namespace
@@ -26,6 +56,7 @@ json::value openrpc(const Router& router, std::string_view version) {
     for (const auto& [name, method] : router.methods()) methods.push_back(describe(method));
     return json::object{{"openrpc", "1.2.6"},
                         {"info", json::object{{"title", "Retrace JSON-RPC"}, {"version", version}}},
+                        {"x-limits", limits()},
                         {"methods", std::move(methods)},
                         {"components", json::object{{"schemas", schemas()}}}};
 }

@@ -174,6 +174,16 @@ TEST(RpcLimits, JsonBombsAndBrokenTextAreRefusedByName) {
     EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
 }
 
+TEST(RpcLimits, AreInTheDocumentOfTheMethods) {
+    Served served;
+    const json::value limits = served.world.result("rpc.discover").at("x-limits");
+    EXPECT_EQ(limits.at("bodyBytes"), 5 << 20);
+    EXPECT_EQ(limits.at("batchRequests"), 1000);
+    EXPECT_EQ(limits.at("jsonDepth"), 32);
+    EXPECT_EQ(limits.at("filterIdleSeconds"), 300);
+    EXPECT_EQ(limits.at("requestsPerSecond"), 1000.0);
+}
+
 TEST(RpcAdmin, NeedsTheToken) {
     rpc::ServerOptions options;
     options.admin_token = kToken;
