@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -DNVCC=... -DFLAGS=... -DSOURCE=... -DPTX=... -DROOT=... -P check_ptx.cmake
-# nvcc's front end on one file, its warnings counting as errors; then what it made may hold no operation that the contract
-# forbids: flushed or approximate arithmetic, a rounding other than to nearest even, atomics.
+# nvcc's front end on one file, its warnings counting as errors; then what it made may hold no operation that the
+# contract forbids: flushed or approximate arithmetic, a rounding other than to nearest even, atomics.
 execute_process(COMMAND ${NVCC} ${FLAGS} -Werror all-warnings -arch=compute_90a -ptx -I${ROOT} ${SOURCE} -o ${PTX}
                 RESULT_VARIABLE status)
 if(NOT status EQUAL 0)
