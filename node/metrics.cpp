@@ -56,7 +56,8 @@ struct Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
-// The library looks a counter up by its labels under a lock, which costs more than many a call: each is kept once found.
+// The library looks a counter up by its labels under a lock, which costs more than many a call does: each is kept
+// once it was found.
 prometheus::Counter& Metrics::Impl::counter(const std::string& method, bool failed) {
     const std::pair key(method, failed);
     {

@@ -29,8 +29,8 @@ struct OpenPage {
     PageSlots nodes;
 };
 
-/// A node after its updates, not yet put in its place: the parent decides whether it stays there, for a lone leaf
-/// moves up. `page` is set when the node is the top of a page of its own.
+/// A node after its updates, not yet put in its place: the parent decides whether it stays there, for a lone
+/// leaf moves up. `page` is set when the node is the top of a page of its own.
 struct Child {
     SparseNode node;
     Hash32 hash;
@@ -103,27 +103,29 @@ private:
         return page;
     }
 
-    static Result<SparseNode, SparseError> checked(const OpenPage& page, std::size_t slot, const NodePath& path,
-                                                   const Hash32& hash) {
+    static Result<SparseNode, SparseError> checked(const OpenPage& page, std::size_t slot,
+                                                   const NodePath& path, const Hash32& hash) {
         if (hash.is_zero()) return SparseNode{};
         const SparseNode& node = page.nodes[slot];
         if (node.kind == Kind::empty) return Unexpected{SparseError::missing_node};
-        const bool in_place = node.kind == Kind::leaf ? merkle::shares_prefix(node.left, path.prefix, path.depth)
-                                                      : path.depth < merkle::kSparseDepthMax;
+        const bool in_place = node.kind == Kind::leaf
+                                  ? merkle::shares_prefix(node.left, path.prefix, path.depth)
+                                  : path.depth < merkle::kSparseDepthMax;
         if (!in_place || node.hash() != hash) return Unexpected{SparseError::corrupt_node};
         return node;
     }
 
     /// The node at `path`, which lies in `page` at `slot`, after `updates`; all of them lie under it.
-    Result<SparseNode, SparseError> update(OpenPage& page, std::size_t slot, const NodePath& path, const Hash32& old,
-                                           Updates updates) {
+    Result<SparseNode, SparseError> update(OpenPage& page, std::size_t slot, const NodePath& path,
+                                           const Hash32& old, Updates updates) {
         RETRACE_TRY(node, checked(page, slot, path, old));
         if (updates.empty()) return node;
         if (node.kind == Kind::inner) return update_inner(page, slot, path, node, updates);
         return build(page, slot, path, with_leaf(node, updates));
     }
 
-    Updated update_child(OpenPage& page, std::size_t slot, const NodePath& path, const Hash32& old, Updates updates) {
+    Updated update_child(OpenPage& page, std::size_t slot, const NodePath& path, const Hash32& old,
+                         Updates updates) {
         if (path.depth == kSplitDepth && !done_.empty()) {
             auto& done = done_[path.prefix.bytes[0] >> (8 - kSplitDepth)];
             if (done) return std::move(*done);
@@ -143,19 +145,20 @@ private:
         Hash32 hash[2] = {old[0], old[1]};
         for (std::size_t side = 0; side < 2; ++side) {
             if (halves[side].empty()) continue;
-            RETRACE_TRY(updated,
-                        update_child(page, 2 * slot + 1 + side, path.child(side == 1), old[side], halves[side]));
+            RETRACE_TRY(updated, update_child(page, 2 * slot + 1 + side, path.child(side == 1), old[side],
+                                              halves[side]));
             hash[side] = updated.hash;
             child[side] = std::move(updated);
         }
         bool stay = true;
         SparseNode out = SparseNode::inner(hash[0], hash[1]);
         if (hash[0].is_zero() || hash[1].is_zero()) {
-            // An untouched child is read only if its sibling vanished: only then it matters whether it is a leaf.
+            // An untouched child is read only if its sibling vanished: only then it matters whether it is a
+            // leaf.
             const std::size_t side = hash[0].is_zero() ? 1 : 0;
             if (!child[side]) {
-                RETRACE_TRY(loaded,
-                            update_child(page, 2 * slot + 1 + side, path.child(side == 1), old[side], Updates{}));
+                RETRACE_TRY(loaded, update_child(page, 2 * slot + 1 + side, path.child(side == 1), old[side],
+                                                 Updates{}));
                 child[side] = std::move(loaded);
             }
             stay = child[side]->node.kind == Kind::inner;
@@ -192,7 +195,8 @@ private:
     std::vector<std::optional<Child>> done_;
 };
 
-/// Hashes of the subtrees at kSplitDepth; empty unless the root's page is full, so that every one has its place.
+/// Hashes of the subtrees at kSplitDepth; empty unless the root's page is full, so that every one has its
+/// place.
 std::vector<Hash32> split(const PagedNodes::ReadPage& read, const Hash32& root) {
     if (root.is_zero()) return {};
     const PageSlots nodes = decode_page(read(NodePath{}.store_key()).value_or(Bytes{}));
@@ -212,8 +216,8 @@ struct Part {
     PageWrites pages, old_pages;
 };
 
-std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vector<Hash32>& old, Updates updates,
-                               unsigned threads) {
+std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vector<Hash32>& old,
+                               Updates updates, unsigned threads) {
     std::vector<Part> parts(kSubtrees);
     for (std::size_t i = 0; i < kSubtrees; ++i) {
         const auto end = std::partition_point(updates.begin(), updates.end(), [i](const SparseUpdate& u) {
@@ -228,7 +232,8 @@ std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vect
             Part& part = parts[i];
             if (part.updates.empty()) continue;
             Pass pass(read, part.pages, part.old_pages);
-            part.child = pass.update_page(NodePath::of(part.updates[0].first, kSplitDepth), old[i], part.updates);
+            part.child =
+                pass.update_page(NodePath::of(part.updates[0].first, kSplitDepth), old[i], part.updates);
         }
     };
     if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
@@ -248,7 +253,8 @@ Result<TreeChange, SparseError> change_tree(const PagedNodes::ReadPage& read, co
     TreeChange out{root, {}, {}};
     if (updates.empty()) return out;
     Pass pass(read, out.pages, out.old_pages);
-    const std::vector<Hash32> old = updates.size() >= kParallelMin ? split(read, root) : std::vector<Hash32>{};
+    const std::vector<Hash32> old =
+        updates.size() >= kParallelMin ? split(read, root) : std::vector<Hash32>{};
     if (!old.empty()) {
         std::vector<std::optional<Child>> done(kSubtrees);
         std::vector<Part> parts = update_parts(read, old, updates, threads);
