@@ -3,11 +3,10 @@
 
 #include <spdlog/spdlog.h>
 
-#include "ledger/storage/rocks_store.hpp"
 #include "node/data_dir.hpp"
-#include "node/dev_chain.hpp"
 #include "node/engine/solo.hpp"
 #include "node/metrics.hpp"
+#include "node/open_chain.hpp"
 #include "node/rpc/admin_token.hpp"
 #include "node/rpc/filters.hpp"
 #include "node/rpc/methods.hpp"
@@ -15,45 +14,12 @@
 namespace retrace::node {
 namespace {
 
-/// The genesis that was asked for; nullopt when none was, and the folder's own holds.
-Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, const Rules& rules) {
-    if (!config.genesis.empty()) {
-        RETRACE_TRY(genesis, load_genesis(config.genesis, rules.encode_genesis));
-        return std::optional<ledger::Genesis>(std::move(genesis));
-    }
-    if (config.dev) return std::optional<ledger::Genesis>(dev_genesis(rules.dev_genesis));
-    return std::optional<ledger::Genesis>();
-}
-
-Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules, const DataDir& data) {
-    RETRACE_TRY(wanted, wanted_genesis(config, rules));
-    RETRACE_TRY(kept, data.genesis());
-    if (!kept && !wanted) {
-        return error(config.data_dir +
-                     ": a new data directory needs --genesis FILE, or --dev for a developer chain");
-    }
-    if (!kept) {
-        RETRACE_CHECK(data.keep_genesis(*wanted));
-        return *std::move(wanted);
-    }
-    if (wanted && ledger::genesis_hash(*wanted) != ledger::genesis_hash(*kept)) {
-        return error(config.data_dir + ": the data directory belongs to another chain (chain id " +
-                     std::to_string(kept->chain_id) + "); choose another --data-dir");
-    }
-    return *std::move(kept);
-}
-
-Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data) {
-    auto store = ledger::open_rocks_store(data.file("db"));
-    if (!store) return error(store.error().message);
-    return std::move(store).value();
-}
-
 engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
     engine::SoloOptions options;
     options.log_path = data.file("blocks.log");
     options.block_interval = std::chrono::milliseconds(config.engine.block_ms);
     options.empty_blocks = config.engine.empty_blocks;
+    options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
     if (config.engine.proposer) options.proposer = config.engine.proposer->bytes;
     options.on_halt = [](const std::string& why) { spdlog::critical("event=halted why=\"{}\"", why); };
     return options;
@@ -172,7 +138,7 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
     RETRACE_TRY(genesis, settle_genesis(config, impl->rules, *impl->data));
     RETRACE_TRY(store, open_store(*impl->data));
     impl->store = std::move(store);
-    auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor);
+    auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor, chain_options(config));
     if (!chain) return error(config.data_dir + ": " + chain.error().message);
     impl->chain = std::move(chain).value();
     RETRACE_TRY(journal, ledger::MempoolJournal::open(impl->data->file("pool")));

@@ -37,6 +37,7 @@ using AddCommand = void (*)(CLI::App& app, Program& program);
 
 // Subcommands of this folder.
 void add_node(CLI::App& app, Program& program);
+void add_snapshot(CLI::App& app, Program& program);
 void add_wallet(CLI::App& app, Program& program);
 void add_data(CLI::App& app, Program& program);
 void add_task(CLI::App& app, Program& program);

@@ -33,6 +33,8 @@ struct Flags {
     std::optional<std::string> data_dir, genesis, rpc_host, log_level, proposer;
     std::optional<std::uint16_t> rpc_port;
     std::optional<std::uint64_t> block_ms, requests_per_second;
+    std::optional<std::uint64_t> keep_states, keep_blocks;
+    bool archive = false;
     bool tls = false;
     std::optional<std::string> tls_cert, tls_key;
     std::vector<std::string> cors;
@@ -51,6 +53,9 @@ Result<Config> settle(const Flags& flags) {
     if (flags.tls || flags.tls_cert) config.rpc.tls = true;
     if (flags.tls_cert) config.rpc.tls_cert = *flags.tls_cert;
     if (flags.tls_key) config.rpc.tls_key = *flags.tls_key;
+    if (flags.keep_states) config.storage.keep_states = *flags.keep_states;
+    if (flags.keep_blocks) config.storage.keep_blocks = *flags.keep_blocks;
+    if (flags.archive) config.storage.archive = true;
     if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
     if (flags.log_level) config.log.level = *flags.log_level;
     if (!flags.cors.empty()) config.rpc.cors = flags.cors;
@@ -218,6 +223,11 @@ void add_node(CLI::App& app, Program& program) {
                         "Of one address, this machine's apart (1000); 0: no limit");
     command->add_option("--block-ms", flags->block_ms, "Milliseconds between blocks (1000)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{3'600'000}));
+    command->add_option("--keep-states", flags->keep_states, "Past states that can be read (1024)")
+        ->check(CLI::Range(std::uint64_t{128}, std::uint64_t{1'000'000'000}));
+    command->add_option("--keep-blocks", flags->keep_blocks,
+                        "Past blocks that are kept, at least as many as states; 0: all");
+    command->add_flag("--archive", flags->archive, "Keep every block and every state");
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
                       "Make blocks only when there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the tips");

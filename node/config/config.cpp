@@ -96,6 +96,11 @@ const std::vector<Key>& keys() {
         {"rpc.tls", boolean([](C& c) -> bool& { return c.rpc.tls; })},
         {"rpc.tls_cert", text([](C& c) -> std::string& { return c.rpc.tls_cert; })},
         {"rpc.tls_key", text([](C& c) -> std::string& { return c.rpc.tls_key; })},
+        {"storage.keep_states",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_states; }, 128, 1'000'000'000)},
+        {"storage.keep_blocks",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_blocks; }, 0, 1'000'000'000)},
+        {"storage.archive", boolean([](C& c) -> bool& { return c.storage.archive; })},
         {"engine.block_ms",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
         {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},
@@ -163,6 +168,14 @@ Status<> check(const Config& config) {
     }
     if (!config.rpc.tls_cert.empty() && !config.rpc.tls) {
         return error("rpc.tls_cert is given but rpc.tls is off; switch it on with --tls or rpc.tls = true");
+    }
+    const StorageConfig& storage = config.storage;
+    if (storage.archive && storage.keep_blocks != 0) {
+        return error("storage.archive keeps everything; leave out storage.keep_blocks");
+    }
+    if (storage.keep_blocks != 0 && storage.keep_blocks < storage.keep_states) {
+        return error("storage.keep_blocks is " + std::to_string(storage.keep_blocks) +
+                     "; it must be 0 (all) or at least storage.keep_states, " + std::to_string(storage.keep_states));
     }
     if (config.dev && !is_loopback(config.rpc.host)) {
         return error("a developer chain has published keys and listens on loopback only: rpc.host is " +

@@ -31,6 +31,13 @@ struct EngineConfig {
     std::optional<ledger::Address> proposer;  ///< Receives the tips.
 };
 
+/// What stays on disk. Heights are counted behind the newest block.
+struct StorageConfig {
+    std::uint64_t keep_states = 1024;  ///< States that can be read.
+    std::uint64_t keep_blocks = 0;     ///< Blocks with their receipts; at least keep_states. 0: all.
+    bool archive = false;              ///< Every block and every state, for ever.
+};
+
 struct LogConfig {
     std::string level = "info";  ///< trace, debug, info, warn, error, off.
 };
@@ -41,6 +48,7 @@ struct Config {
     std::string genesis;  ///< JSON file; needed once, when the data directory is new.
     RpcConfig rpc;
     EngineConfig engine;
+    StorageConfig storage;
     LogConfig log;
 };
 
