@@ -39,8 +39,10 @@ protected:
     }
 
     std::vector<std::string> node_arguments() const {
-        return {"node",       "--dev", "--data-dir", (folder_ / "data").string(),
-                "--rpc-port", port_,   "--block-ms", "100"};
+        std::vector<std::string> out{"node",       "--dev", "--data-dir", (folder_ / "data").string(),
+                                     "--rpc-port", port_,   "--block-ms", "100"};
+        out.insert(out.end(), more_arguments_.begin(), more_arguments_.end());
+        return out;
     }
 
     void start_node() {
@@ -90,6 +92,7 @@ protected:
     static inline int counter_ = 0;
     std::filesystem::path folder_;
     std::string port_, url_;
+    std::vector<std::string> more_arguments_;
     std::optional<Process> node_;
 };
 
@@ -104,6 +107,35 @@ TEST_F(NodeProcess, KeepsAConfirmedTransferThroughKill) {
     EXPECT_EQ(balance(), kCoin);
     EXPECT_EQ(send_one_coin(), 0) << text("run.log");
     EXPECT_EQ(balance(), kCoin * ledger::U256{2});
+}
+
+TEST_F(NodeProcess, ServesTlsAndObeysTheHolderOfTheToken) {
+    more_arguments_ = {"--tls"};
+    const std::string plain_url = "https://127.0.0.1:" + port_;
+    url_ = plain_url + "#ca=" + (folder_ / "data/tls-cert.pem").string();
+    start_node();
+    EXPECT_EQ(send_one_coin(), 0) << text("run.log");
+    EXPECT_EQ(balance(), kCoin);
+    EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url}), 1);
+    EXPECT_EQ(
+        run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-fingerprint", std::string(64, '0')}),
+        1);
+    EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-ca",
+                   (folder_ / "data/tls-cert.pem").string()}),
+              0);
+
+    HttpConnection connection(*parse_url(url_));
+    const std::string_view stop = R"({"jsonrpc":"2.0","id":1,"method":"retrace_stop"})";
+    HttpRequest request{"POST", "/", to_bytes(view(stop)), "application/json", {}};
+    const auto refused = connection.exchange(request, 4096, 5s);
+    ASSERT_TRUE(refused.has_value());
+    EXPECT_THAT(std::string(refused->body.begin(), refused->body.end()), HasSubstr("4100"));
+    EXPECT_TRUE(node_->running());
+    const std::string token = text("data/rpc-token");
+    request.authorization = "Bearer " + token.substr(0, 64);
+    ASSERT_TRUE(connection.exchange(request, 4096, 5s).has_value());
+    for (int i = 0; i < 1000 && node_->running(); ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_EQ(node_->exit_status(), 0);
 }
 
 TEST_F(NodeProcess, LosesNothingThatWasConfirmedWhenItIsKilledAtRandomMoments) {
