@@ -148,6 +148,8 @@ Outcome offer(const Options& options, std::uint16_t port, const Prepared& prepar
     load.next = [&](std::size_t c) -> std::string_view {
         const std::size_t batch = round[c] * kConnections + c;
         if (batch >= prepared.requests.size()) return {};
+        // What is not taken yet stays due: a pool that overflows would tear holes between nonces.
+        if (out.sent > follower.included() + kUnanswered) return {};
         const Clock::time_point now = Clock::now();
         due[batch] = now;
         if (options.rate > 0) {
@@ -155,8 +157,6 @@ Outcome offer(const Options& options, std::uint16_t port, const Prepared& prepar
             due[batch] =
                 start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(when));
             if (now < due[batch]) return {};
-        } else if (out.sent > follower.included() + kUnanswered) {
-            return {};
         }
         ++round[c];
         out.sent += kBatch;
