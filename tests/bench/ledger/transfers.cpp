@@ -19,8 +19,7 @@ constexpr std::size_t kSenders = 1600;  // a multiple of kBatch * kConnections, 
 constexpr std::size_t kRecipients = 10'000;
 constexpr std::size_t kBatch = 100;  // what ethers puts in one request at most
 constexpr std::size_t kConnections = 8;
-constexpr std::size_t kUnanswered =
-    20'000;  // transfers without a block, when as many as possible are offered
+constexpr std::size_t kUnanswered = 20'000;  // transfers sent and in no block; the pool takes 65,536
 
 /// Transactions in the order in which they are sent, and where each stands.
 struct Prepared {
