@@ -132,6 +132,7 @@ int run(int count, char** words) {
         return 2;
     }
     name_seed_on_abort();
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // A long batch that is stopped has said what it found.
     const Catalogue catalogue = make_catalogue();
     return arguments->seed ? play_one(*arguments, catalogue) : play_many(*arguments, catalogue);
 }
