@@ -104,7 +104,9 @@ void add_seats(const ledger::StateView& view, const ledger::Address& self, const
             out.audits.push_back(audit_view(view, *audit, *seat, *spec, params));
         if (audit->segment == 0) add_initial(view, self, *spec, audit->task, audit->run, out);
         if (seat->state == SeatState::matched && !market::is_final(task->state)) {
-            out.keep.push_back({audit->task, audit->run, audit->segment + 1, !seat->paid});
+            // Attested once the whole audit is over: the segment is verified then.
+            const bool may_attest = !seat->paid && audit->phase == AuditPhase::closed;
+            out.keep.push_back({audit->task, audit->run, audit->segment + 1, may_attest});
         } else if (audit->phase == AuditPhase::closed) {
             over.push_back(id);
         }
