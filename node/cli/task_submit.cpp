@@ -140,7 +140,8 @@ int fetch(const Program& program, const FetchFlags& flags) {
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
     } else {
-        for (const json::value& file : out["files"].as_array()) std::cout << "wrote " << file.as_string().c_str() << '\n';
+        for (const json::value& file : out["files"].as_array())
+            std::cout << "wrote " << file.as_string().c_str() << '\n';
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     }
     return kDone;

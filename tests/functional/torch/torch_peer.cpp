@@ -58,7 +58,8 @@ def forward(self, x):
     assert x.dim() == 4, "expected 4D input"
     if self.training:
         self.num_batches_tracked.add_(1)
-    return torch.batch_norm(x, self.weight, self.bias, self.running_mean, self.running_var, self.training, 0.1, 1e-5, True)
+    mean, var = self.running_mean, self.running_var
+    return torch.batch_norm(x, self.weight, self.bias, mean, var, self.training, 0.1, 1e-5, True)
 )");
     return module;
 }
@@ -97,7 +98,8 @@ Module cnn() {
     module.register_module("head", linear(784, 10));
     module.define(R"(
 def forward(self, x):
-    x = torch.max_pool2d(torch.relu_(self.norm1.forward(self.conv1.forward(x))), [2, 2], [2, 2], [0, 0], [1, 1], False)
+    x = torch.relu_(self.norm1.forward(self.conv1.forward(x)))
+    x = torch.max_pool2d(x, [2, 2], [2, 2], [0, 0], [1, 1], False)
     x = torch.avg_pool2d(torch.relu(self.norm2.forward(self.conv2.forward(x))), [2, 2], [2, 2], [0, 0], False, True, None)
     return self.head.forward(x.view([x.size(0), -1]))
 )");
