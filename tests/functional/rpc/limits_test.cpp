@@ -198,7 +198,7 @@ TEST(RpcAdmin, NeedsTheToken) {
     const std::string call = R"({"jsonrpc":"2.0","id":1,"method":"retrace_test"})";
     Client client(served.port);
     const auto with = [](const std::string& header) { return "Authorization: " + header + "\r\n"; };
-    for (const std::string wrong :
+    for (const std::string& wrong :
          {std::string("Bearer "), "Bearer " + std::string(64, '0'), std::string(kToken),
           "Basic " + std::string(kToken), "Bearer " + std::string(kToken) + "0"}) {
         const json::value answer = parsed(client.post(call, "application/json", with(wrong)));

@@ -246,11 +246,12 @@ TEST_F(TransferTest, APortInUseIsNamed) {
 }
 
 TEST(ArtifactUrl, OnlySchemeHostAndPort) {
-    EXPECT_EQ(*parse_url("http://127.0.0.1:8545"), (Url{"127.0.0.1", "8545"}));
-    EXPECT_EQ(*parse_url("http://node.example/"), (Url{"node.example", "80"}));
-    EXPECT_EQ(*parse_url("http://[::1]:9"), (Url{"::1", "9"}));
+    EXPECT_EQ(*parse_url("http://127.0.0.1:8545"), (Url{"127.0.0.1", "8545", false, {}}));
+    EXPECT_EQ(*parse_url("http://node.example/"), (Url{"node.example", "80", false, {}}));
+    EXPECT_EQ(*parse_url("http://[::1]:9"), (Url{"::1", "9", false, {}}));
+    EXPECT_EQ(*parse_url("https://a"), (Url{"a", "443", true, {}}));
     for (const char* const bad :
-         {"", "http://", "https://a", "ftp://a", "http://a:b", "http://a:99999", "http://a/b", "http://u@a",
+         {"", "http://", "https://", "ftp://a", "http://a:b", "http://a:99999", "http://a/b", "http://u@a",
           "http://a:1\r\nX: y", "http://[::1", "http://:80"}) {
         EXPECT_FALSE(parse_url(bad)) << bad;
     }
