@@ -100,7 +100,8 @@ Module cnn() {
 def forward(self, x):
     x = torch.relu_(self.norm1.forward(self.conv1.forward(x)))
     x = torch.max_pool2d(x, [2, 2], [2, 2], [0, 0], [1, 1], False)
-    x = torch.avg_pool2d(torch.relu(self.norm2.forward(self.conv2.forward(x))), [2, 2], [2, 2], [0, 0], False, True, None)
+    x = torch.relu(self.norm2.forward(self.conv2.forward(x)))
+    x = torch.avg_pool2d(x, [2, 2], [2, 2], [0, 0], False, True, None)
     return self.head.forward(x.view([x.size(0), -1]))
 )");
     return module;
