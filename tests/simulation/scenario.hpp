@@ -29,7 +29,7 @@ struct Scenario {
     NetworkLimits network;
     ProposerFraud proposer = ProposerFraud::none;
     unsigned node_crash_permille = 0;
-    std::uint64_t blocks_max = 4000;  ///< All tasks end before.
+    std::uint64_t blocks_max = 8000;  ///< All tasks end before.
 
     std::size_t parties() const { return 1 + solvers.size() + verifiers.size(); }
     std::string describe() const;
