@@ -168,7 +168,7 @@ PeerTraining many(bool adamw, double lr, std::uint64_t steps) {
 
 INSTANTIATE_TEST_SUITE_P(
     Test, FinalMetric,
-    ::testing::Values(Recipe{"mlp", many(true, 1e-3, 4000)}, Recipe{"cnn", many(false, 0.01, 3000)},
+    ::testing::Values(Recipe{"mlp", many(true, 1e-3, 4000)}, Recipe{"cnn", many(false, 0.002, 3000)},
                       Recipe{"resnet", many(true, 1e-3, 4000)}, Recipe{"gpt", many(true, 1e-3, 2000)},
                       Recipe{"vit", many(true, 5e-4, 4000)}, Recipe{"lora", many(true, 1e-3, 4000)}),
     [](const auto& info) { return info.param.model; });
