@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a verifier does beside the audits that it was drawn for: checks initial states, watches segments of its own
 // accord, keeps states that solvers pay for, and answers for those that it keeps.
+#include <algorithm>
+
 #include "merkle/hash/sha256.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "verifier/agent/agent.hpp"

@@ -4,6 +4,8 @@
 #include <torch/script.h>
 #include <torch/torch.h>
 
+#include <algorithm>
+
 namespace retrace::testing {
 namespace {
 
