@@ -183,7 +183,7 @@ TEST_F(BadInput, AMissingDataSetNamesItsPackage) {
     } else {
         const std::string hide = "mount -t tmpfs none " + installed->string();
         if (run("/usr/bin/unshare", {"-rm", "sh", "-c", hide}) != 0)
-            GTEST_SKIP() << "SKIP: this machine does not let us hide " << *installed;
+            GTEST_SKIP() << "SKIP: hiding " << *installed << " needs the right to mount (run as root, or uninstall it)";
         EXPECT_EQ(run("/usr/bin/unshare",
                       {"-rm", "sh", "-c", hide + " && exec " + RETRACE_PROGRAM + " demo --quiet"}),
                   1);
