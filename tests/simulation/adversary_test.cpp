@@ -109,10 +109,38 @@ const SolverCase kSolvers[] = {
 INSTANTIATE_TEST_SUITE_P(Table, CheatingSolver, ::testing::ValuesIn(kSolvers),
                          [](const auto& info) { return std::string(info.param.name); });
 
+/// They serve nothing right but answer every report on the ledger until the auditors have none left: the run
+/// is forfeited without a slash (contracts/decisions/002), and another solver finishes the task.
+const char* const kWithholders[] = {"withhold", "wrong_tiles"};
+class WithholdingSolver : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(WithholdingSolver, is_replaced_keeps_its_stake_and_is_not_paid_for_what_nobody_could_audit) {
+    Scenario scenario = calm_scenario();
+    scenario.solvers.push_back(*solver_named(GetParam()));  // The cheapest: wins.
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_settled(outcome);
+    const auto& runs = outcome.tasks.at(0).runs;
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].state, RunState::forfeited);
+    EXPECT_EQ(runs[0].earned, U256(0));
+    EXPECT_EQ(runs[1].state, RunState::settled);
+    EXPECT_EQ(outcome.balances.at("solver2").bonded, scenario.solvers[2].stake);
+    for (const char* name : {"solver0", "solver1"}) {
+        EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake);
+        EXPECT_GE(wealth(outcome, name), initial_coins());
+    }
+    EXPECT_EQ(outcome.verdicts.frauds_audited, 0u);
+}
+INSTANTIATE_TEST_SUITE_P(Table, WithholdingSolver, ::testing::ValuesIn(kWithholders),
+                         [](const auto& info) { return std::string(info.param); });
+
 TEST(Adversaries, every_named_solver_is_in_the_table) {
-    std::set<std::string> tested;
+    std::set<std::string> tested(std::begin(kWithholders), std::end(kWithholders));
     for (const SolverCase& entry : kSolvers) tested.insert(entry.name);
-    for (const std::string& name : solver_names()) EXPECT_TRUE(solver_named(name)) << name;
+    for (const std::string& name : solver_names()) {
+        EXPECT_TRUE(solver_named(name)) << name;
+        EXPECT_TRUE(tested.contains(name)) << name;
+    }
     EXPECT_FALSE(solver_named("nobody"));
     EXPECT_FALSE(verifier_named("nobody"));
 }

@@ -122,7 +122,7 @@ protected:
 TEST_P(FullAgreement, losses_of_fifty_steps_in_f32) {
     const std::string data = real_data();
     if (data.empty())
-        GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv-text";
+        GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv";
     const json::object ours = train(data, " --precision f32", "");
     if (!HasFailure()) expect_same_losses(ours);
 }
@@ -146,7 +146,7 @@ class FinalMetric : public FullAgreement {};
 TEST_P(FinalMetric, in_i8x2_is_within_half_a_point_of_fp32) {
     const std::string data = real_data();
     if (data.empty())
-        GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv-text";
+        GTEST_SKIP() << "SKIP: apt-get install dataset-fashion-mnist bible-kjv";
     const json::object ours = train(data, " --precision i8x2", " --evaluate");
     ASSERT_FALSE(HasFailure());
     const Recipe& recipe = GetParam();
