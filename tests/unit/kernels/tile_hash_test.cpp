@@ -33,7 +33,9 @@ TEST(TileHash, leaves_are_the_hashes_of_tagged_tiles) {
 
 TEST(TileHash, two_messages_at_once_have_their_own_digests) {
     const HashPair pair = hash_pair();
-    if (pair == nullptr) GTEST_SKIP() << "this processor has no SHA extensions (CPU flag sha_ni); one that has them runs this test";
+    if (pair == nullptr) {
+        GTEST_SKIP() << "this processor has no SHA extensions (CPU flag sha_ni); one that has them runs this test";
+    }
     for (const std::size_t length :
          {std::size_t{0}, std::size_t{3}, std::size_t{55}, std::size_t{56}, std::size_t{200}}) {
         const std::size_t blocks = (length + 9 + 63) / 64;
