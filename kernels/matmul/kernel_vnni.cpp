@@ -19,8 +19,11 @@ struct Vnni {
     template <int R, int P>
     static void sums(const Tile& t) {
         L::I sum[R][P][S];
+#pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
                 for (int g = 0; g < S; ++g)
                     sum[r][p][g] = L::broadcast(t.start[r * static_cast<int>(kSlicesMax) + g]);
             }
@@ -28,27 +31,37 @@ struct Vnni {
         fetch_c(t, R);
         const std::uint32_t* a = t.a;
         const std::uint32_t* b = t.b;
-        for (std::uint32_t group = 0; group < t.groups; ++group, ++a, b += S * Packing::kCols) {
+        for (std::uint32_t group = t.groups; group != 0; --group, ++a, b += S * Packing::kCols) {
             L::I y[S][P];
+#pragma GCC unroll 16
             for (int u = 0; u < S; ++u) {
+#pragma GCC unroll 16
                 for (int p = 0; p < P; ++p)
                     y[u][p] = L::load(b + u * static_cast<int>(Packing::kCols) + p * L::width);
             }
+#pragma GCC unroll 16
             for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
                 for (int d = 0; d < S; ++d) {
                     const int at =
                         r * static_cast<int>(Packing::kRowWords) + d * static_cast<int>(Packing::kGroups);
                     const L::I x = L::broadcast(static_cast<std::int32_t>(a[at]));
+#pragma GCC unroll 16
                     for (int u = 0; u + d < S; ++u) {
+#pragma GCC unroll 16
                         for (int p = 0; p < P; ++p)
                             sum[r][p][u + d] = Packing::add_dot8(sum[r][p][u + d], y[u][p], x);
                     }
                 }
             }
         }
+        L::F value[R][P];
+#pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
-            for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, total(sum[r][p]));
+#pragma GCC unroll 16
+            for (int p = 0; p < P; ++p) value[r][p] = total(sum[r][p]);
         }
+        carry_tile<L, S, R, P>(t, value);
     }
 
     /// u of line 13: T rounded once.

@@ -136,5 +136,63 @@ void carry(const Tile& t, int row, int part, typename L::F value) {
     }
 }
 
+/// `carry` for R rows and P registers of columns, all of them there, without leaving the registers: one step
+/// for all values after the other, so that what is asked once is not asked again for every value.
+template <class L, int S, int R, int P>
+[[gnu::always_inline]] inline void carry_whole(const Tile& t, typename L::F (&value)[R][P]) {
+    using F = typename L::F;
+    if constexpr (S != 0) {
+        F scale[P];
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) scale[p] = L::load(t.scale_b + p * L::width);
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+            const F scale_a = L::broadcast(t.scale_a[r]);
+            const float* const c = t.c + static_cast<std::uint64_t>(r) * t.c_stride;
+#pragma GCC unroll 16
+            for (int p = 0; p < P; ++p) {
+                const F before = t.first ? L::zero() : L::load(c + p * L::width);
+                value[r][p] = L::fma(L::mul(value[r][p], scale_a), scale[p], before);
+            }
+        }
+    } else if (!t.first) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+            const float* const c = t.c + static_cast<std::uint64_t>(r) * t.c_stride;
+#pragma GCC unroll 16
+            for (int p = 0; p < P; ++p) value[r][p] = L::add(L::load(c + p * L::width), value[r][p]);
+        }
+    }
+    if (t.last) {
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+            for (int p = 0; p < P; ++p) value[r][p] = L::finish(value[r][p]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+        float* const c = t.c + static_cast<std::uint64_t>(r) * t.c_stride;
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) L::store(c + p * L::width, value[r][p]);
+    }
+}
+
+/// A tile's values into C.
+template <class L, int S, int R, int P>
+[[gnu::always_inline]] inline void carry_tile(const Tile& t, typename L::F (&value)[R][P]) {
+    if (t.columns >= static_cast<std::uint32_t>(P * L::width)) return carry_whole<L, S, R, P>(t, value);
+    typename L::F copy[R][P];  // A call takes its address: the values themselves stay in registers.
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) copy[r][p] = value[r][p];
+    }
+#pragma GCC unroll 1
+    for (int r = 0; r < R; ++r) {
+        for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, copy[r][p]);
+    }
+}
+
 }  // namespace
 }  // namespace retrace::kernels

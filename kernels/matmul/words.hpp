@@ -147,27 +147,33 @@ struct Words {
     template <int R, int P>
     static void chains(const Tile& t) {
         F sum[R][P];
+#pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero();
         }
         fetch_c(t, R);
         // Rows in threes, so that every address is a pointer plus the stride once or twice.
         const std::uint32_t* a[(R + 2) / 3];
+#pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) a[r / 3] = t.a + static_cast<std::uint64_t>(r) * t.a_stride;
         const std::uint32_t* b = t.b;
-        for (std::uint32_t g = 0; g < t.groups; ++g, b += kCols) {
+        const std::uint64_t stride = t.a_stride;
+        for (std::uint32_t g = t.groups; g != 0; --g, b += kCols) {
             F y[P];
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) y[p] = L::floats(L::load(b + p * L::width));
+#pragma GCC unroll 16
             for (int r = 0; r < R; ++r) {
-                const std::uint32_t word = a[r / 3][static_cast<std::uint64_t>(r % 3) * t.a_stride];
+                const std::uint32_t word = a[r / 3][static_cast<std::uint64_t>(r % 3) * stride];
                 const F x = L::floats(L::broadcast(static_cast<std::int32_t>(word)));
+#pragma GCC unroll 16
                 for (int p = 0; p < P; ++p) sum[r][p] = L::fma(x, y[p], sum[r][p]);
             }
+#pragma GCC unroll 16
             for (int r = 0; r < R; r += 3) ++a[r / 3];
         }
-        for (int r = 0; r < R; ++r) {
-            for (int p = 0; p < P; ++p) carry<L, S>(t, r, p, sum[r][p]);
-        }
+        carry_tile<L, S, R, P>(t, sum);
     }
 
     /// R rows and P registers of columns of exact sums; `low` is used by S = 3 alone.
@@ -175,38 +181,48 @@ struct Words {
     static void sums(const Tile& t) {
         constexpr int kLow = S == 3 ? P : 1;
         I sum[R][P], low[R][kLow];
+#pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero_words();
+#pragma GCC unroll 16
             for (int p = 0; p < kLow; ++p) low[r][p] = L::zero_words();
         }
         fetch_c(t, R);
         const std::uint32_t* a = t.a;
         const std::uint32_t* b = t.b;
-        for (std::uint32_t g = 0; g < t.groups; ++g, ++a, b += kWords * kCols) {
+        for (std::uint32_t g = t.groups; g != 0; --g, ++a, b += kWords * kCols) {
             I y[P], z[kLow];
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) y[p] = L::load(b + p * L::width);
             if constexpr (S == 3) {
+#pragma GCC unroll 16
                 for (int p = 0; p < P; ++p) z[p] = L::load(b + kCols + p * L::width);
             }
+#pragma GCC unroll 16
             for (int r = 0; r < R; ++r) {
-                const I x =
-                    L::broadcast(static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords]));
+                const std::uint32_t* const row = a + static_cast<std::uint32_t>(r) * kRowWords;
+                const I x = L::broadcast(static_cast<std::int32_t>(row[0]));
+#pragma GCC unroll 16
                 for (int p = 0; p < P; ++p) sum[r][p] = L::add_dot16(sum[r][p], x, y[p]);
                 if constexpr (S == 3) {
-                    const I x2 = L::broadcast(
-                        static_cast<std::int32_t>(a[static_cast<std::uint32_t>(r) * kRowWords + kBlockK]));
+                    const I x2 = L::broadcast(static_cast<std::int32_t>(row[kBlockK]));
+#pragma GCC unroll 16
                     for (int p = 0; p < P; ++p) {
                         low[r][p] = L::add_dot16(L::add_dot16(low[r][p], x, z[p]), x2, y[p]);
                     }
                 }
             }
         }
+        F total[R][P];
+#pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
             for (int p = 0; p < P; ++p) {
-                carry<L, S>(t, r, p,
-                            S == 3 ? L::wide_to_float(sum[r][p], low[r][p % kLow]) : L::to_float(sum[r][p]));
+                total[r][p] = S == 3 ? L::wide_to_float(sum[r][p], low[r][p % kLow]) : L::to_float(sum[r][p]);
             }
         }
+        carry_tile<L, S, R, P>(t, total);
     }
 
     template <int R, int P>
