@@ -19,10 +19,10 @@ RunnerFactory honest_runners() {
     };
 }
 
-RunnerFactory fraud_runners(Fraud fraud) {
-    return [fraud](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
-                   kernels::ThreadPool& pool) {
-        return make_fraud(fraud, terms.schedule, program, std::move(inputs), pool);
+RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment) {
+    return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
+                            kernels::ThreadPool& pool) {
+        return make_fraud(fraud, terms.schedule, program, std::move(inputs), pool, segment);
     };
 }
 

@@ -18,8 +18,8 @@ namespace retrace::solver {
 using RunnerFactory = std::function<std::unique_ptr<StepRunner>(const TaskTerms&, const kernels::Program&,
                                                                 kernels::Inputs, kernels::ThreadPool&)>;
 RunnerFactory honest_runners();
-/// Cheats in every task (developer chains only; node checks).
-RunnerFactory fraud_runners(Fraud fraud);
+/// Cheats in every task, in its last segment if none is named (developer chains only; node checks).
+RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
 /// A task ready to be computed.
 struct TaskMaterial {

@@ -135,7 +135,6 @@ std::optional<VerifierRole> verifier_named(std::string_view name) {
     if (name == "honest") return role;
     role.fraud = verifier::parse_verifier_fraud(name);
     role.colludes = name == "colluder";
-    role.griefs = name == "griefer";
     if (role.honest()) return std::nullopt;
     return role;
 }

@@ -2,7 +2,6 @@
 #include "tests/simulation/verifier_party.hpp"
 
 #include "merkle/base/ensure.hpp"
-#include "merkle/hash/sha256.hpp"
 #include "tests/simulation/solver_party.hpp"
 
 namespace retrace::sim {
@@ -17,8 +16,7 @@ constexpr std::uint64_t kBeaconLength = 512;  // Epochs of a simulated run stay 
 
 std::string VerifierRole::describe() const {
     if (fraud) return std::string(verifier::slug(*fraud));
-    if (colludes) return "colluder";
-    return griefs ? "griefer" : "honest";
+    return colludes ? "colluder" : "honest";
 }
 
 VerifierParty::VerifierParty(World& world, NodeId id, std::string name, VerifierRole role)
@@ -81,12 +79,9 @@ void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
 void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     const auto info = views::verifier(view, address());
     if (!info || !info->member) enroll(view, height, info);
-    verifier::VerifierView seen =
-        node::verifier_view(view, height, address(), memory_->seats, world().immutable, role_.watch_bp != 0);
-    if (role_.griefs) {
-        seen.disputes.clear();
-        grief(view);
-    }
+    const bool watches = role_.watch_bp != 0 || role_.fraud == verifier::VerifierFraud::griefer;
+    const verifier::VerifierView seen =
+        node::verifier_view(view, height, address(), memory_->seats, world().immutable, watches);
     verifier::Verifier::Output out = memory_->verifier->on_view(seen);
     for (const verifier::VerifierMove& move : out.moves) make_move(move);
     if (out.work) {
@@ -94,23 +89,6 @@ void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
             memory_->verifier->on_done(result);
             for (const std::string& problem : memory_->verifier->take_problems()) say(problem);
         });
-    }
-}
-
-void VerifierParty::grief(const ledger::StateView& view) {
-    for (const std::uint64_t id : views::active_tasks(view)) {
-        const auto task = views::task(view, id);
-        if (!task) continue;
-        for (const std::uint32_t index : task->active) {
-            const auto run = views::run(view, id, index);
-            for (std::uint64_t i = run ? run->clear : 0; run && i + 1 < run->next_state; ++i) {
-                const auto segment = views::segment(view, id, index, i);
-                if (!segment || segment->window_end == 0 || !griefed_.insert({id, index, i}).second) continue;
-                const Hash32 root = merkle::sha256(retrace::view(std::string_view("anything else")));
-                call("challenges segment " + std::to_string(i),
-                     contracts::ChallengeSegment{id, index, i, root}, world().params.challenge_bond);
-            }
-        }
     }
 }
 

@@ -11,11 +11,10 @@ namespace retrace::sim {
 struct VerifierRole {
     std::optional<verifier::VerifierFraud> fraud;
     bool colludes = false;  ///< With every solver that tells it something.
-    bool griefs = false;    ///< Challenges all that is opened, and plays no dispute.
     ledger::U256 stake;
     std::uint64_t watch_bp = 0;  ///< Of the opened segments, replayed unasked.
 
-    bool honest() const { return !fraud && !colludes && !griefs; }
+    bool honest() const { return !fraud && !colludes; }
     std::string describe() const;
 };
 
@@ -33,7 +32,6 @@ private:
     void enroll(const ledger::StateView& view, std::uint64_t height,
                 const std::optional<market::VerifierInfo>& info);
     void make_move(const verifier::VerifierMove& move);
-    void grief(const ledger::StateView& view);
     std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
                                                   std::unique_ptr<verifier::Verifier> honest);
 
@@ -50,7 +48,6 @@ private:
     VerifierRole role_;
     std::unique_ptr<Memory> memory_;
     std::uint64_t enrolled_height_ = 0;
-    std::set<std::tuple<std::uint64_t, std::uint32_t, std::uint64_t>> griefed_;
 };
 
 }  // namespace retrace::sim

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 
+#include "merkle/hash/sha256.hpp"
+
 namespace retrace::verifier {
 namespace {
 
 constexpr std::array kFrauds = {VerifierFraud::false_accuser, VerifierFraud::copier,
                                 VerifierFraud::never_reveals, VerifierFraud::guesser,
-                                VerifierFraud::no_show,       VerifierFraud::false_reporter};
+                                VerifierFraud::no_show,       VerifierFraud::false_reporter,
+                                VerifierFraud::griefer};
 
 class Copier final : public Verifier {
 public:
@@ -122,6 +125,30 @@ private:
     std::uint64_t turn_ = 0;
 };
 
+class Griefer final : public Verifier {
+public:
+    explicit Griefer(std::unique_ptr<Verifier> inner) : inner_(std::move(inner)) {}
+
+    Output on_view(const VerifierView& view) override {
+        VerifierView idle = view;
+        idle.disputes.clear();
+        idle.watch.clear();
+        Output out = inner_->on_view(idle);
+        const Hash32 root = merkle::sha256(retrace::view(std::string_view("anything else")));
+        for (const WatchView& seen : view.watch) {
+            if (griefed_.insert({seen.terms.id, seen.run, seen.segment}).second)
+                out.moves.push_back(ChallengeSegment{seen.terms.id, seen.run, seen.segment, root});
+        }
+        return out;
+    }
+    void on_done(const VerifierResult& result) override { inner_->on_done(result); }
+    std::vector<std::string> take_problems() override { return inner_->take_problems(); }
+
+private:
+    std::unique_ptr<Verifier> inner_;
+    std::set<solver::CheckpointKey> griefed_;  // Segments.
+};
+
 }  // namespace
 
 std::string_view slug(VerifierFraud fraud) noexcept {
@@ -138,6 +165,8 @@ std::string_view slug(VerifierFraud fraud) noexcept {
             return "no_show";
         case VerifierFraud::false_reporter:
             return "false_reporter";
+        case VerifierFraud::griefer:
+            return "griefer";
     }
     return "unknown";
 }
@@ -178,6 +207,8 @@ std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, const VerifierConfig& 
                 config.secret, config.address);
         case VerifierFraud::false_reporter:
             return std::make_unique<FalseReporter>(std::move(inner));
+        case VerifierFraud::griefer:
+            return std::make_unique<Griefer>(std::move(inner));
         case VerifierFraud::false_accuser:
             break;
     }

@@ -18,6 +18,7 @@ enum class VerifierFraud : std::uint8_t {
     guesser = 4,         ///< Does not compute: bets that the segment changed nothing.
     no_show = 5,         ///< Commits nothing.
     false_reporter = 6,  ///< Reports as not served what is served, as often as it may.
+    griefer = 7,         ///< Challenges all that it sees opened (VerifierView::watch), and plays no dispute.
 };
 std::string_view slug(VerifierFraud fraud) noexcept;
 std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept;
