@@ -47,7 +47,7 @@ struct DeviceExecutor::Impl {
 
     Impl(const Program& p, Device d, Queue q) : program(p), device(std::move(d)), queue(std::move(q)) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) facts.push_back(facts_of(p, i));
-        plan = plan_memory(p, false, false);
+        plan = plan_memory(p, {false, false, Fusion::elements});
         layout = lay_out(p, facts, plan);
     }
 
@@ -172,7 +172,7 @@ struct DeviceExecutor::Impl {
 
     /// Ops one by one, every output in memory of its own, until `last`. The state is only read.
     Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
-        if (isolated_plan.places.empty()) isolated_plan = plan_memory(program, true);
+        if (isolated_plan.places.empty()) isolated_plan = plan_memory(program, {true, false, Fusion::none});
         const IsolatedSpace space = isolated_space();
         if (isolated.bytes() == 0) {
             RETRACE_TRY(taken, Memory::take(space.bytes));

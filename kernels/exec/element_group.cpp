@@ -47,9 +47,9 @@ struct ElementGroup::Block {
     const std::uint8_t* spare = nullptr;
 };
 
-ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
+ElementGroup::ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan,
                            const Unit& unit)
-    : shape_(geometry(facts[unit.first].output.dims)) {
+    : shape_(geometry(facts.front().output.dims)) {
     const auto place = [&](std::uint32_t tensor) {
         Side side{false, tensor, size_of(program.tensors[tensor].dtype), Spread::full};
         if (!program.is_op_output(tensor)) return side;
@@ -60,7 +60,7 @@ ElementGroup::ElementGroup(const Program& program, const std::vector<OpFacts>& f
     };
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
         Step step;
-        const OpFacts& own = facts[op];
+        const OpFacts& own = facts[op - unit.first];
         if (!is_elementwise(own.op.code)) continue;  // a reshape: its memory is that of its input
         step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype,
                                     own.output.dtype);

@@ -4,6 +4,8 @@
 // own loop on the block, so the bits are those of the single ops by construction.
 #pragma once
 
+#include <span>
+
 #include "kernels/exec/plan.hpp"
 #include "kernels/exec/thread_pool.hpp"
 #include "kernels/ops/broadcast.hpp"
@@ -14,8 +16,8 @@ namespace retrace::kernels {
 
 class ElementGroup {
 public:
-    ElementGroup(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan,
-                 const Unit& unit);
+    /// `facts` of the unit's ops, in order.
+    ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const Unit& unit);
     /// `memory` holds the address of every tensor that is in memory.
     void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 

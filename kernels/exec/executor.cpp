@@ -5,11 +5,10 @@
 #include <cstring>
 
 #include "kernels/commit/commitment.hpp"
-#include "kernels/exec/element_group.hpp"
+#include "kernels/exec/band_group.hpp"
+#include "kernels/exec/bands.hpp"
 #include "kernels/exec/op_call.hpp"
-#include "kernels/exec/plan.hpp"
 #include "kernels/exec/recompute.hpp"
-#include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
@@ -26,15 +25,23 @@ struct Workspace {
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
     std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order; none where every op runs by itself.
+    std::vector<BandGroup> bands;      ///< Of the plan's bands, in order.
+    std::uint64_t bytes = 0;           ///< Of the arena and every thread's memory for bands.
     std::unique_ptr<std::uint8_t, Free> arena;
+    BandMemory band_memory;
 
-    Workspace(const Program& p, Backend backend, bool isolate) : program(p), plan(plan_memory(p, isolate)) {
+    Workspace(const Program& p, Backend backend, const PlanOptions& options, unsigned threads)
+        : program(p), plan(plan_memory(p, options)), bytes(plan.bytes + threads * plan.band_bytes) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
             facts.push_back(facts_of(p, i));
             kernels.push_back(backend == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
         }
+        if (options.isolated) return;
         for (const Unit& unit : plan.units) {
-            if (!isolate && is_elementwise(p.ops[unit.first].code)) groups.emplace_back(p, facts, plan, unit);
+            if (unit.band != kNoBand)
+                bands.emplace_back(p, facts, kernels, plan, unit);
+            else if (is_elementwise(p.ops[unit.first].code))
+                groups.emplace_back(p, std::span(facts).subspan(unit.first, unit.count), plan, unit);
         }
     }
 
@@ -44,9 +51,10 @@ struct Workspace {
     }
 
     void reserve() {
-        if (arena || plan.bytes == 0) return;
-        arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, plan.bytes)));
+        if (arena || bytes == 0) return;
+        arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, bytes)));
         ensure(arena != nullptr, "memory for the planned step");
+        for (std::uint64_t at = plan.bytes; at < bytes; at += plan.band_bytes) band_memory.add(arena.get() + at);
     }
 };
 
@@ -69,9 +77,11 @@ struct Executor::Impl {
     Tamper tamper;
     std::unique_ptr<ExternalBackend> external;  ///< Where it is there, it does everything.
 
-    Impl(const Program& p, ThreadPool& threads, Backend b)
-        : program(p), pool(threads), backend(b), lean(b == Backend::cpu ? with_recomputation(p) : p),
-          fast(lean, b, b == Backend::reference), isolated(p, b, true) {}
+    Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
+        : program(p), pool(threads), backend(b),
+          lean(b == Backend::cpu ? with_constants_first(with_recomputation(p)) : p),
+          fast(lean, b, {b == Backend::reference, true, fusion}, threads.threads()),
+          isolated(p, b, {true, true, Fusion::none}, threads.threads()) {}
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {
         const TensorRecord& record = program.tensors[tensor];
@@ -104,7 +114,8 @@ struct Executor::Impl {
         }
         for (const Place& place : space.plan.places) {
             if (place.where == Place::Where::arena) at[t] = space.arena.get() + place.at;
-            if (place.where != Place::Where::arena && place.where != Place::Where::scratch) at[t] = at[place.at];
+            if (place.where == Place::Where::state || place.where == Place::Where::alias ||
+                place.where == Place::Where::gathered) at[t] = at[place.at];
             ++t;
         }
         return at;
@@ -140,7 +151,9 @@ struct Executor::Impl {
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         auto group = space.groups.begin();
         for (const Unit& unit : space.plan.units) {
-            if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
+            if (unit.band != kNoBand) {
+                space.bands[unit.band].run(at, space.band_memory, pool);
+            } else if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
                 (group++)->run(at, pool);
             } else if (space.plan.places[unit.first].where != Place::Where::alias) {
                 run_op(space, unit.first, at, state.step, inputs.seed);
@@ -155,16 +168,16 @@ struct Executor::Impl {
     }
 };
 
-Executor::Executor(const Program& program, ThreadPool& pool, Backend backend)
-    : impl_(std::make_unique<Impl>(program, pool, backend)) {}
+Executor::Executor(const Program& program, ThreadPool& pool, Backend backend, Fusion fusion)
+    : impl_(std::make_unique<Impl>(program, pool, backend, fusion)) {}
 Executor::Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external)
-    : impl_(std::make_unique<Impl>(program, pool, Backend::cpu)) {
+    : impl_(std::make_unique<Impl>(program, pool, Backend::cpu, Fusion::bands)) {
     impl_->external = std::move(external);
 }
 Executor::~Executor() = default;
 
 std::uint64_t Executor::planned_bytes() const noexcept {
-    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.plan.bytes;
+    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes;
 }
 
 void Executor::set_tamper(Tamper tamper) {

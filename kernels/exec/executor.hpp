@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/exec/plan.hpp"
 #include "kernels/exec/tensor.hpp"
 #include "kernels/exec/thread_pool.hpp"
 
@@ -43,7 +44,9 @@ public:
 class Executor {
 public:
     /// `program` passed `check` and outlives the executor, as does `pool`.
-    Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu);
+    /// `fusion` is for tests and benchmarks, which compare (no bit depends on it).
+    Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu,
+             Fusion fusion = Fusion::bands);
     /// On `external`, made for this very program.
     Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();

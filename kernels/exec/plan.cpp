@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/exec/arena.hpp"
+#include "kernels/exec/bands.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
 
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint32_t kGroupMax = 64;  ///< Ops of one group.
+constexpr std::uint64_t kBandBytes = 192 << 10;  ///< A chunk's own memory, so that it stays in a second-level cache.
+constexpr std::uint64_t kChunksMin = 32;         ///< Chunks of a band, for threads to share.
+constexpr std::uint64_t kChunkElements = 8192;   ///< Of the largest tensor: shorter chunks cost more than they save.
 constexpr std::uint64_t kGatheredColumns = 1024;  ///< Beyond, gathering a row for every block of K costs too much.
 
 std::uint64_t bytes_of(const TensorRecord& record) {
@@ -23,8 +27,8 @@ std::uint64_t bytes_of(const TensorRecord& record) {
 
 class Planner {
 public:
-    Planner(const Program& program, bool isolated, bool gathers)
-        : program_(program), isolated_(isolated), gathers_(gathers) {
+    Planner(const Program& program, const PlanOptions& options)
+        : program_(program), isolated_(options.isolated), options_(options) {
         plan_.places.resize(program.ops.size());
         owner_.resize(program.tensors.size());
         last_use_.assign(program.tensors.size(), 0);
@@ -34,11 +38,11 @@ public:
     MemoryPlan run() {
         if (!isolated_) find_aliases();
         find_last_uses();
-        if (!isolated_ && gathers_) find_gathered();
+        if (!isolated_ && options_.gathers) find_gathered();
         find_units();
         if (!isolated_) {
             overwrite_states();
-            for (const Unit& unit : plan_.units) find_scratch(unit);
+            for (const Unit& unit : plan_.units) unit.band == kNoBand ? find_scratch(unit) : place_band(unit);
         }
         allocate();
         return std::move(plan_);
@@ -102,15 +106,29 @@ private:
     }
 
     void find_units() {
+        const bool bands = !isolated_ && options_.fusion == Fusion::bands;
         for (std::uint32_t i = 0; i < ops();) {
-            Unit unit{i, 1};
-            if (!isolated_ && is_elementwise(program_.ops[i].code)) {
-                const Geometry shape = geometry(record(i).dims);
-                while (unit.end() < ops() && unit.count < kGroupMax && joins(unit, shape)) ++unit.count;
+            std::optional<BandRun> run;
+            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax);
+            Unit unit = run ? Unit{i, run->count, static_cast<std::uint32_t>(plan_.bands.size())} : element_run(i, ops());
+            if (run) {
+                Band band{run->granules, 1, std::move(run->whole), {}, 0};
+                for (std::uint32_t at = i; at < unit.end(); at = band.parts.back().end())
+                    band.parts.push_back(element_run(at, unit.end()));
+                plan_.bands.push_back(std::move(band));
             }
             plan_.units.push_back(unit);
             i = unit.end();
         }
+    }
+
+    /// The elementwise run from op `first` on, or that op alone.
+    Unit element_run(std::uint32_t first, std::uint32_t end) const {
+        Unit unit{first, 1};
+        if (isolated_ || options_.fusion == Fusion::none || !is_elementwise(program_.ops[first].code)) return unit;
+        const Geometry shape = geometry(record(first).dims);
+        while (unit.end() < end && unit.count < kGroupMax && joins(unit, shape)) ++unit.count;
+        return unit;
     }
 
     bool joins(const Unit& unit, const Geometry& shape) const {
@@ -137,7 +155,17 @@ private:
     /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
         if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
-        return !reads(writer, state) || reads_in_place(writer, state);
+        const Unit& unit = unit_of(writer);
+        // A band writes a chunk before an earlier op of it has read the next one.
+        for (std::uint32_t i = unit.band == kNoBand ? writer : unit.first; i <= writer; ++i) {
+            if (reads(i, state) && !reads_in_place(i, state)) return false;
+        }
+        return true;
+    }
+
+    const Unit& unit_of(std::uint32_t op) const {
+        return *std::prev(std::upper_bound(plan_.units.begin(), plan_.units.end(), op,
+                                           [](std::uint32_t o, const Unit& unit) { return o < unit.first; }));
     }
 
     void overwrite_states() {
@@ -164,6 +192,45 @@ private:
                 }
             }
         }
+    }
+
+    /// Values that only the band reads: in the slots of an elementwise run of it, or chunk by chunk in a thread's memory.
+    void place_band(const Unit& unit) {
+        Band& band = plan_.bands[unit.band];
+        for (const Unit& part : band.parts) {
+            if (is_elementwise(program_.ops[part.first].code)) find_scratch(part);
+        }
+        for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
+            if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {Place::Where::band, 0};
+        }
+        allocate_band(unit, band);
+        const std::uint64_t fitting = kBandBytes / std::max<std::uint64_t>(band.bytes, 1);
+        std::uint64_t elements = 1;
+        for (std::uint32_t i = unit.first; i < unit.end(); ++i)
+            elements = std::max(elements, geometry(record(i).dims).elements() / band.granules);
+        const std::uint64_t worthwhile = std::min(band.granules, 1 + kChunkElements / elements);
+        band.chunk = std::max({std::uint64_t{1}, worthwhile, std::min(fitting, band.granules / kChunksMin)});
+        allocate_band(unit, band);
+        plan_.band_bytes = std::max(plan_.band_bytes, band.bytes);
+    }
+
+    void allocate_band(const Unit& unit, Band& band) {
+        Arena arena;
+        const auto chunk_bytes = [&](std::uint32_t op) {
+            const std::uint64_t granule = geometry(record(op).dims).elements() / band.granules * size_of(record(op).dtype);
+            return (granule * band.chunk + kAlignment - 1) / kAlignment * kAlignment;
+        };
+        for (const Unit& part : band.parts) {
+            for (std::uint32_t i = part.first; i < part.end(); ++i) {
+                if (plan_.places[i].where == Place::Where::band) plan_.places[i].at = arena.take(chunk_bytes(i));
+            }
+            for (std::uint32_t i = unit.first; i < part.end(); ++i) {
+                const std::uint32_t last = last_use_[output(i)];
+                if (plan_.places[i].where == Place::Where::band && last >= part.first && last < part.end())
+                    arena.give(plan_.places[i].at, chunk_bytes(i));
+            }
+        }
+        band.bytes = std::max(arena.size(), kAlignment);
     }
 
     /// The memory of `tensor`, computed before this unit, may become that of `op`'s output: its last reader is `op` or
@@ -217,7 +284,8 @@ private:
     }
 
     const Program& program_;
-    const bool isolated_, gathers_;
+    const bool isolated_;
+    const PlanOptions options_;
     MemoryPlan plan_;
     std::vector<std::uint32_t> owner_;     ///< The tensor whose memory a tensor shares; itself where it has its own.
     std::vector<std::uint32_t> last_use_;  ///< Op that reads an owner's memory last; the op count: after the step.
@@ -226,8 +294,8 @@ private:
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, bool isolated, bool gathers) {
-    return Planner(program, isolated, gathers).run();
+MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
+    return Planner(program, options).run();
 }
 
 }  // namespace retrace::kernels

@@ -100,7 +100,7 @@ TEST(Executor, the_memory_plan_is_known_before_running_and_smaller_than_all_outp
     const Executor executor(program, pool);
     EXPECT_GT(executor.planned_bytes(), 0u);
     EXPECT_LT(executor.planned_bytes(), all / 2);
-    EXPECT_LE(executor.planned_bytes(), plan_memory(program, true).bytes);
+    EXPECT_LE(executor.planned_bytes(), plan_memory(program, {true, true, Fusion::none}).bytes);
 }
 
 TEST(Executor, a_state_that_becomes_another_state_is_read_before_it_is_written) {

@@ -31,7 +31,7 @@ TEST(MemoryPlan, random_programs_give_the_bits_of_the_reference) {
 TEST(MemoryPlan, every_op_is_in_one_unit_and_every_place_inside_the_arena) {
     for (std::uint64_t seed = 1; seed <= 50; ++seed) {
         const Program program = testing::random_program(seed);
-        const MemoryPlan plan = plan_memory(program, false);
+        const MemoryPlan plan = plan_memory(program);
         std::uint32_t next = 0;
         for (const Unit& unit : plan.units) {
             ASSERT_EQ(unit.first, next);

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/band_group.hpp"
+
+#include <set>
+
+#include "kernels/exec/bands.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+
+std::uint8_t* BandMemory::take() {
+    const std::lock_guard lock(mutex_);
+    ensure(!free_.empty(), "a piece of memory for every thread");
+    std::uint8_t* memory = free_.back();
+    free_.pop_back();
+    return memory;
+}
+
+void BandMemory::give(std::uint8_t* memory) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(memory);
+}
+
+BandGroup::BandGroup(const Program& program, const std::vector<OpFacts>& facts,
+                     const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const Unit& unit)
+    : granules_(plan.bands[unit.band].granules), chunk_(plan.bands[unit.band].chunk) {
+    find_locals(program, plan, unit);
+    full_ = steps_of(program, facts, kernels, plan, unit, chunk_);
+    if (granules_ % chunk_ != 0) last_ = steps_of(program, facts, kernels, plan, unit, granules_ % chunk_);
+}
+
+void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, const Unit& unit) {
+    std::set<std::uint32_t> known, made;
+    const auto granule_bytes = [&](std::uint32_t tensor) {
+        const TensorRecord& record = program.tensors[tensor];
+        return geometry(record.dims).elements() / granules_ * size_of(record.dtype);
+    };
+    auto whole = plan.bands[unit.band].whole.begin();
+    for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+        const Place& place = plan.places[op];
+        const bool alias = place.where == Place::Where::alias;
+        const std::uint32_t output = program.output_of(op);
+        for (const std::uint32_t input : program.ops[op].inputs) {
+            const bool apart = !*whole++ && !alias;
+            if (apart && known.insert(input).second)
+                locals_.push_back({input, Place::Where::arena, granule_bytes(input)});
+        }
+        if (place.where == Place::Where::scratch) continue;
+        // The alias of something outside is an address like any other, cut where it is read.
+        if (alias && !made.contains(static_cast<std::uint32_t>(place.at))) continue;
+        known.insert(output);
+        made.insert(output);
+        if (place.where == Place::Where::band || alias)
+            locals_.push_back({output, place.where, place.at});
+        else
+            locals_.push_back({output, Place::Where::arena, granule_bytes(output)});
+    }
+}
+
+std::vector<BandGroup::Step> BandGroup::steps_of(const Program& program, const std::vector<OpFacts>& facts,
+                                                 const std::vector<CpuKernel>& kernels,
+                                                 const MemoryPlan& plan, const Unit& unit,
+                                                 std::uint64_t granules) const {
+    std::vector<Step> steps;
+    for (const Unit& part : plan.bands[unit.band].parts) {
+        if (plan.places[part.first].where == Place::Where::alias) continue;
+        std::vector<OpFacts> own;
+        for (std::uint32_t op = part.first; op < part.end(); ++op) {
+            // A reshape inside an elementwise run computes nothing.
+            const bool alias = plan.places[op].where == Place::Where::alias;
+            own.push_back(alias ? facts[op] : facts_of_part(facts[op], granules, granules_));
+        }
+        Step step;
+        if (is_elementwise(program.ops[part.first].code)) {
+            step.elements.emplace(program, own, plan, part);
+        } else {
+            step.kernel = kernels[part.first];
+            step.facts = std::move(own.front());
+            step.output = program.output_of(part.first);
+        }
+        steps.push_back(std::move(step));
+    }
+    return steps;
+}
+
+void BandGroup::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
+                          ThreadPool& pool) const {
+    const std::uint64_t first = chunk * chunk_;
+    for (const Local& local : locals_) {
+        at[local.tensor] = local.where == Place::Where::band    ? own + local.at
+                           : local.where == Place::Where::alias ? at[local.at]
+                                                                : memory[local.tensor] + first * local.at;
+    }
+    for (const Step& step : first + chunk_ <= granules_ ? full_ : last_) {
+        if (step.elements) {
+            step.elements->run(at, pool);
+            continue;
+        }
+        std::array<const std::uint8_t*, 2> operands{};
+        const std::size_t count = step.facts.op.inputs.size();
+        for (std::size_t i = 0; i < count; ++i) operands[i] = at[step.facts.op.inputs[i]];
+        step.kernel({step.facts, std::span(operands).first(count), const_cast<std::uint8_t*>(at[step.output]),
+                     0, 0, pool});
+    }
+}
+
+void BandGroup::run(const Addresses& memory, BandMemory& own, ThreadPool& pool) const {
+    const std::uint64_t chunks = (granules_ + chunk_ - 1) / chunk_;
+    const auto some = [&](std::uint64_t begin, std::uint64_t end, ThreadPool& helpers) {
+        std::uint8_t* mine = own.take();
+        Addresses at = memory;
+        for (std::uint64_t chunk = begin; chunk < end; ++chunk) run_chunk(chunk, at, memory, mine, helpers);
+        own.give(mine);
+    };
+    // With few chunks the threads share the work of each instead.
+    if (chunks < 2 * std::uint64_t{pool.threads()}) return some(0, chunks, pool);
+    pool.parallel_for(chunks, 1, [&](std::uint64_t begin, std::uint64_t end) {
+        ThreadPool alone(1);
+        some(begin, end, alone);
+    });
+}
+
+}  // namespace retrace::kernels

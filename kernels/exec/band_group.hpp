@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// A band of the plan (exec/bands.hpp), run chunk by chunk: each op's own kernel on a part of its tensors.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "kernels/exec/element_group.hpp"
+#include "kernels/ops/cpu/kernels.hpp"
+
+namespace retrace::kernels {
+
+/// The threads' own memory for chunks, lent to whoever computes one.
+class BandMemory {
+public:
+    void add(std::uint8_t* memory) { free_.push_back(memory); }
+    std::uint8_t* take();
+    void give(std::uint8_t* memory);
+
+private:
+    std::mutex mutex_;
+    std::vector<std::uint8_t*> free_;
+};
+
+class BandGroup {
+public:
+    /// `facts` and `kernels` of all ops of the program.
+    BandGroup(const Program& program, const std::vector<OpFacts>& facts,
+              const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const Unit& unit);
+    /// `memory` holds the address of every tensor that is in memory; `own` has as many pieces as `pool`
+    /// threads.
+    void run(const std::vector<const std::uint8_t*>& memory, BandMemory& own, ThreadPool& pool) const;
+
+private:
+    using Addresses = std::vector<const std::uint8_t*>;
+    /// Where a tensor's part of a chunk lies.
+    struct Local {
+        std::uint32_t tensor = 0;
+        Place::Where where = Place::Where::arena;  ///< arena: in memory, `at` bytes a granule further on.
+        std::uint64_t at = 0;
+    };
+    struct Step {
+        std::optional<ElementGroup> elements;  ///< Otherwise one op:
+        CpuKernel kernel = nullptr;
+        OpFacts facts;
+        std::uint32_t output = 0;
+    };
+    std::vector<Step> steps_of(const Program& program, const std::vector<OpFacts>& facts,
+                               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan,
+                               const Unit& unit, std::uint64_t granules) const;
+    void find_locals(const Program& program, const MemoryPlan& plan, const Unit& unit);
+    void run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
+                   ThreadPool& pool) const;
+
+    std::uint64_t granules_ = 0, chunk_ = 1;
+    std::vector<Local> locals_;
+    std::vector<Step> full_, last_;  ///< For whole chunks and for the rest.
+};
+
+}  // namespace retrace::kernels

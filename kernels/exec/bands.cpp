@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/bands.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/ops/broadcast.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::uint64_t kGranulesMin = 4;            ///< Fewer parts are not worth cutting.
+constexpr std::uint64_t kGranuleBytesMax = 4 << 20;  ///< Of one part of one tensor.
+constexpr std::uint64_t kFirstBytesMax = 1 << 20;    ///< Of a value that is computed before its turn.
+
+bool reduces_rows(OpCode code) {
+    return code == OpCode::row_sum || code == OpCode::row_max || code == OpCode::row_argmax ||
+           code == OpCode::row_argmax_pick;
+}
+
+class Finder {
+public:
+    Finder(const Program& program, const std::vector<Place>& places, const std::vector<std::uint32_t>& owner,
+           std::uint32_t first)
+        : program_(program), places_(places), owner_(owner), first_(first) {}
+
+    std::optional<BandRun> run(std::uint32_t ops_max) {
+        const auto ops = static_cast<std::uint32_t>(program_.ops.size());
+        while (first_ + run_.count < ops && run_.count < ops_max && take(first_ + run_.count)) ++run_.count;
+        return crosses_ && linked_ ? std::optional(run_) : std::nullopt;
+    }
+
+private:
+    const Dims& dims(std::uint32_t tensor) const { return program_.tensors[tensor].dims; }
+    Place::Where where(std::uint32_t op) const { return places_[op].where; }
+    bool is_own(std::uint32_t tensor) const { return owner_[tensor] >= program_.output_of(first_); }
+    bool in_memory(std::uint32_t tensor) const {
+        return !program_.is_op_output(tensor) ||
+               where(tensor - program_.tensors_static()) != Place::Where::gathered;
+    }
+
+    /// Parts into which the output of `op` can be cut; 0: the op is of no run.
+    std::uint64_t parts_of(std::uint32_t op) const {
+        const OpCode code = program_.ops[op].code;
+        const Dims& out = dims(program_.output_of(op));
+        if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
+        if (code != OpCode::matmul) return 0;
+        std::uint64_t batch = 1;
+        for (std::size_t i = 0; i + 2 < out.size(); ++i) batch *= out[i];
+        return batch;
+    }
+
+    bool take(std::uint32_t op) {
+        if (where(op) == Place::Where::alias) {  // an address, nothing to compute
+            run_.whole.push_back(false);
+            return run_.count > 0;
+        }
+        const std::uint64_t parts = parts_of(op),
+                            elements = geometry(dims(program_.output_of(op))).elements();
+        if (where(op) != Place::Where::arena || parts < kGranulesMin || elements == 0) return false;
+        if (run_.count == 0) run_.granules = parts;
+        if (parts % run_.granules != 0 || elements * 4 / run_.granules > kGranuleBytesMax) return false;
+        std::vector<bool> whole;
+        for (const std::uint32_t input : program_.ops[op].inputs) {
+            if (!in_memory(input) || geometry(dims(input)).elements() == 0) return false;
+            whole.push_back(reads_whole(op, input));
+            if (whole.back() && is_own(input)) return false;
+            const auto [known, is_new] = read_whole_.try_emplace(input, whole.back());
+            if (!is_new && known->second != whole.back()) return false;
+        }
+        for (const std::uint32_t input : program_.ops[op].inputs) linked_ |= is_own(input);
+        crosses_ |= !is_elementwise(program_.ops[op].code);
+        run_.whole.insert(run_.whole.end(), whole.begin(), whole.end());
+        return true;
+    }
+
+    bool reads_whole(std::uint32_t op, std::uint32_t input) const {
+        if (!is_elementwise(program_.ops[op].code)) return false;
+        const Spread spread = *spread_of(geometry(dims(program_.output_of(op))), geometry(dims(input)));
+        return spread == Spread::row || spread == Spread::scalar;
+    }
+
+    const Program& program_;
+    const std::vector<Place>& places_;
+    const std::vector<std::uint32_t>& owner_;
+    const std::uint32_t first_;
+    BandRun run_;
+    bool crosses_ = false;  ///< An op that is not elementwise.
+    bool linked_ = false;   ///< An op that reads what the run computed.
+    std::map<std::uint32_t, bool> read_whole_;
+};
+
+}  // namespace
+
+std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
+                                 const std::vector<std::uint32_t>& owner, std::uint32_t first,
+                                 std::uint32_t ops_max) {
+    return Finder(program, places, owner, first).run(ops_max);
+}
+
+OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all) {
+    OpFacts out = facts;
+    if (facts.op.code == OpCode::matmul) {
+        const auto cut = [&](OpFacts::Operand& operand) {
+            const std::size_t rank = operand.dims.size();
+            const std::uint64_t rows = operand.dims[rank - 2], cols = operand.dims[rank - 1];
+            operand.dims = {geometry(operand.dims).rows / rows * granules / all, rows, cols};
+        };
+        cut(out.output);
+        for (OpFacts::Operand& input : out.inputs) cut(input);
+        return out;
+    }
+    const Geometry shape = geometry(facts.output.dims);
+    for (OpFacts::Operand& input : out.inputs) {
+        const Geometry own = geometry(input.dims);
+        const bool whole = is_elementwise(facts.op.code) && own.rows != shape.rows;
+        input.dims = {whole ? own.rows : own.rows * granules / all, own.cols};
+    }
+    out.output.dims = {shape.rows * granules / all, shape.cols};
+    return out;
+}
+
+Program with_constants_first(const Program& program) {
+    const auto ops = static_cast<std::uint32_t>(program.ops.size());
+    const auto is_constant = [&](std::uint32_t tensor) {
+        return tensor >= program.states && tensor < program.states + program.constants;
+    };
+    std::vector<bool> early(ops);
+    for (std::uint32_t i = 0; i < ops; ++i) {
+        const OpRecord& op = program.ops[i];
+        const TensorRecord& record = program.tensors[program.output_of(i)];
+        const bool known = op.inputs.empty()
+                               ? op.code == OpCode::iota || op.code == OpCode::fill
+                               : op.code != OpCode::reshape || program.is_op_output(op.inputs[0]);
+        early[i] = known && record.name.empty() && geometry(record.dims).elements() * 4 <= kFirstBytesMax &&
+                   std::all_of(op.inputs.begin(), op.inputs.end(), [&](std::uint32_t input) {
+                       return is_constant(input) ||
+                              (program.is_op_output(input) && early[input - program.tensors_static()]);
+                   });
+    }
+    std::vector<std::uint32_t> order(ops), place(ops);
+    for (std::uint32_t i = 0; i < ops; ++i) order[i] = i;
+    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t op) { return early[op]; });
+    for (std::uint32_t i = 0; i < ops; ++i) place[order[i]] = i;
+    Program out = program;
+    for (std::uint32_t i = 0; i < ops; ++i) {
+        out.ops[i] = program.ops[order[i]];
+        out.tensors[out.output_of(i)] = program.tensors[program.output_of(order[i])];
+        for (std::uint32_t& input : out.ops[i].inputs) {
+            if (program.is_op_output(input))
+                input = program.output_of(place[input - program.tensors_static()]);
+        }
+    }
+    for (std::uint32_t s = 0; s < program.states; ++s) {
+        if (program.tensors[s].writer != kNoWriter) out.tensors[s].writer = place[program.tensors[s].writer];
+    }
+    return out;
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+// Fused layers give the bits of their composition, which the reference computes op by op, for data of every
+// kind.
+#include <gmock/gmock.h>
+
+#include "kernels/exec/bands.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
+#include "kernels/scalar/scalar.hpp"
+#include "tests/unit/kernels/fused_patterns.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
+#include "tests/unit/kernels/random_programs.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using testing::Data;
+
+State state_of(const Program& program, Data data, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    OpFacts facts;
+    for (std::uint32_t i = 0; i < program.states; ++i)
+        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
+    return {0, testing::random_inputs(facts, data, random)};
+}
+
+std::vector<std::uint32_t> bits_of(const std::vector<Metric>& metrics) {
+    std::vector<std::uint32_t> out;
+    for (const Metric& metric : metrics) out.push_back(to_bits(metric.value));
+    return out;
+}
+
+TEST(Fusion, every_layer_gives_the_bits_of_its_composition) {
+    ThreadPool one(1), three(3);
+    std::uint64_t seed = 1;
+    for (const auto& [name, program] : testing::fused_patterns()) {
+        for (const Data data : {Data::bell, Data::heavy, Data::special}) {
+            SCOPED_TRACE(name + ", data " + std::to_string(static_cast<int>(data)));
+            const State before = state_of(program, data, ++seed);
+            State expected = before;
+            const auto metrics = bits_of(Executor(program, one, Backend::reference).step(expected, {}));
+            for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::bands}) {
+                for (ThreadPool* pool : {&one, &three}) {
+                    State found = before;
+                    EXPECT_EQ(bits_of(Executor(program, *pool, Backend::cpu, fusion).step(found, {})),
+                              metrics);
+                    ASSERT_EQ(found, expected)
+                        << "fusion " << static_cast<int>(fusion) << ", threads " << pool->threads();
+                }
+            }
+        }
+    }
+}
+
+TEST(Fusion, of_many_chunks_gives_the_bits_of_single_ops) {
+    ThreadPool pool(2);
+    const std::vector<Program> programs = {
+        testing::layer_norm_program(1021, 96), testing::softmax_cross_entropy_program(997, 131),
+        testing::attention_program(67, 24, 64, true), testing::bias_gelu_program(513, 200)};
+    for (const Program& program : programs) {
+        const State before = state_of(program, Data::bell, 5);
+        State found = before, expected = before;
+        Executor(program, pool, Backend::cpu, Fusion::none).step(expected, {});
+        Executor(program, pool).step(found, {});
+        EXPECT_EQ(found, expected);
+    }
+}
+
+TEST(Fusion, norms_losses_and_attention_are_one_band_in_each_direction) {
+    const auto bands = [](const Program& program) {
+        return plan_memory(with_constants_first(program)).bands;
+    };
+    EXPECT_EQ(bands(testing::layer_norm_program(64, 32)).size(), 1u);  // both directions follow each other
+    EXPECT_EQ(bands(testing::softmax_cross_entropy_program(64, 10)).size(), 1u);
+    EXPECT_EQ(bands(testing::attention_program(8, 32, 16, true)).size(), 1u);
+    EXPECT_TRUE(bands(testing::adamw_program(64, 32)).empty());  // one elementwise run
+}
+
+TEST(Fusion, scores_of_attention_are_never_in_memory_as_a_whole) {
+    const Program program = testing::attention_program(64, 64, 64, true);
+    const MemoryPlan fused = plan_memory(with_constants_first(program));
+    const MemoryPlan apart = plan_memory(program, {false, true, Fusion::elements});
+    EXPECT_LT(2 * (fused.bytes + 2 * fused.band_bytes), apart.bytes);
+}
+
+TEST(Fusion, is_invisible_in_traces_and_outputs) {
+    ThreadPool pool(2);
+    const Program program = testing::attention_program(6, 20, 8, true);
+    const State state = state_of(program, Data::bell, 3);
+    Executor fused(program, pool), reference(program, pool, Backend::reference);
+    EXPECT_EQ(fused.trace(state, {}), reference.trace(state, {}));
+    for (std::uint32_t op = 0; op < program.ops.size(); ++op)
+        ASSERT_EQ(fused.output(state, {}, op), reference.output(state, {}, op)) << "op " << op;
+}
+
+TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole) {
+    // s is a row vector for the first op, and its next value follows element by element in the same run of
+    // ops.
+    Program p;
+    {
+        using K = TensorKind;
+        p.states = 2;
+        p.tensors = {{K::state, DType::f32, {8, 4}, 4, "s"},
+                     {K::state, DType::f32, {8, 32}, 1, "x"},
+                     {K::op_output, DType::f32, {32}, kNoWriter, ""},
+                     {K::op_output, DType::f32, {8, 32}, kNoWriter, ""},
+                     {K::op_output, DType::f32, {8, 1}, kNoWriter, ""},
+                     {K::op_output, DType::f32, {8, 4}, kNoWriter, ""},
+                     {K::op_output, DType::f32, {8, 4}, kNoWriter, ""}};
+        p.ops = {{static_cast<OpCode>(0x0701), {0}, {}, ""},
+                 {static_cast<OpCode>(0x0301), {1, 2}, {}, ""},
+                 {static_cast<OpCode>(0x0501), {3}, {}, ""},
+                 {static_cast<OpCode>(0x0301), {0, 4}, {}, ""},
+                 {static_cast<OpCode>(0x0303), {5, 5}, {}, ""}};
+        ASSERT_TRUE(check(p));
+    }
+    ThreadPool pool(1);
+    State found = state_of(p, Data::bell, 9), expected = found;
+    Executor(p, pool, Backend::reference).step(expected, {});
+    Executor(p, pool).step(found, {});
+    EXPECT_EQ(found, expected);
+}
+
+TEST(Fusion, constants_come_first_and_nothing_else_moves) {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Program program = testing::random_program(seed);
+        const Program first = with_constants_first(program);
+        ASSERT_TRUE(check(first));
+        EXPECT_EQ(with_constants_first(first), first);
+    }
+    const Program program = testing::attention_program(8, 32, 16, true);
+    const Program first = with_constants_first(program);
+    EXPECT_NE(first, program);  // the mask
+    ThreadPool pool(1);
+    State a = state_of(program, Data::bell, 4), b = a;
+    Executor(program, pool, Backend::reference).step(a, {});
+    Executor(first, pool, Backend::reference).step(b, {});
+    EXPECT_EQ(a, b);
+}
+
+}  // namespace
+}  // namespace retrace::kernels
