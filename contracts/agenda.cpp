@@ -7,6 +7,7 @@
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
 #include "contracts/staking/beacon.hpp"
+#include "contracts/staking/capability.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -54,6 +55,7 @@ void handle(Effects& fx, const DueItem& item) {
         case DueKind::deliver_deadline: return deliver_deadline(fx, item.id);
         case DueKind::report_deadline: return report_deadline(fx, item.id);
         case DueKind::wake: return wake_after(fx, item.id, item.index);
+        case DueKind::challenge: return challenge_due(fx, item.id);
     }
 }
 

@@ -53,8 +53,9 @@ enum class DueKind : std::uint8_t {
     deliver_deadline = 10,    ///< task
     report_deadline = 11,     ///< report
     wake = 12,                ///< task, -, first state
+    challenge = 13,           ///< challenge
 };
-constexpr DueKind last_of(DueKind) { return DueKind::wake; }
+constexpr DueKind last_of(DueKind) { return DueKind::challenge; }
 
 struct DueItem {
     DueKind kind{};

@@ -12,6 +12,7 @@ inline constexpr std::uint64_t kGasOpening = 20'000;    ///< For each state that
 inline constexpr std::uint64_t kGasPost = 100'000;      ///< A new task's records.
 inline constexpr std::uint64_t kGasDispute = 150'000;   ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;      ///< A move: proofs, at most one referee's element.
+inline constexpr std::uint64_t kGasCapability = 120'000;   ///< Proofs, and as many elements as are drawn.
 
 template <class Call>
 std::uint64_t extra_gas(const Call&) {
@@ -22,6 +23,7 @@ inline std::uint64_t extra_gas(const OpenRoots& call) { return kGasOpening * cal
 inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute; }
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute; }
 inline std::uint64_t extra_gas(const RevealVerdict&) { return kGasDispute; }
+inline std::uint64_t extra_gas(const ProveCapability&) { return kGasCapability; }
 inline std::uint64_t extra_gas(const PlayMove&) { return kGasMove; }
 
 template <class Call>

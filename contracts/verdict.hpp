@@ -33,6 +33,8 @@ enum class Verdict : std::uint16_t {
     count_mismatch = 126,
     bad_kind = 127,
     bad_move = 128,
+    rounds_out_of_range = 129,
+    bad_capability_proof = 130,
 
     unknown_task = 201,
     wrong_task_state = 202,
@@ -109,6 +111,12 @@ enum class Verdict : std::uint16_t {
 
     already_requested = 272,
     not_keeper = 273,
+
+    unknown_challenge = 274,
+    not_challenged = 275,
+    wrong_challenge_state = 276,
+    wrong_capability_proof = 277,
+    solvers_full = 278,
 
     out_of_gas = 301,
 };

@@ -2,11 +2,69 @@
 #include "market/auction.hpp"
 
 #include <numeric>
+#include <span>
 
 #include "market/reputation.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::market {
+namespace {
+
+/// Fit offers from the best score on; ties: the lower address.
+struct Ranked {
+    std::size_t offer = 0;
+    U256 score;
+    std::uint64_t capability = 0;
+};
+std::vector<Ranked> rank(const std::vector<Offer>& offers) {
+    std::vector<Ranked> out;
+    for (std::size_t i = 0; i < offers.size(); ++i)
+        if (offers[i].fit)
+            out.push_back({i, offers[i].price * U256(offers[i].weight_bp), offers[i].capability});
+    std::sort(out.begin(), out.end(), [&](const Ranked& a, const Ranked& b) {
+        return a.score != b.score ? a.score < b.score : offers[a.offer].bidder < offers[b.offer].bidder;
+    });
+    return out;
+}
+
+/// Places in the ranking, ascending, with the sum of their scores.
+struct Chosen {
+    std::vector<std::size_t> places;
+    U256 sum;
+};
+constexpr std::size_t kNobody = ~std::size_t{0};
+
+/// The best set of `count` whose slowest member is at least as fast as `slowest` and whose fastest is alike
+/// to that, without place `without`.
+std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t count, std::uint64_t slowest,
+                                 std::size_t without, bool any_speed) {
+    Chosen out;
+    for (std::size_t place = 0; place < ranked.size() && out.places.size() < count; ++place) {
+        const std::uint64_t speed = ranked[place].capability;
+        if (place == without || (!any_speed && (speed < slowest || !alike(slowest, speed)))) continue;
+        out.places.push_back(place);
+        out.sum += ranked[place].score;
+    }
+    if (out.places.size() < count) return std::nullopt;
+    return out;
+}
+
+/// Every set of alike speeds lies above its slowest member, so trying each speed as the slowest finds the
+/// best one.
+std::optional<Chosen> best_set(const std::vector<Ranked>& ranked, std::size_t count, std::size_t without,
+                               bool any_speed) {
+    std::optional<Chosen> best;
+    for (const Ranked& slowest : ranked) {
+        auto set = best_above(ranked, count, slowest.capability, without, any_speed);
+        if (!set) continue;
+        if (!best || set->sum < best->sum || (set->sum == best->sum && set->places < best->places))
+            best = std::move(set);
+        if (any_speed) break;
+    }
+    return best;
+}
+
+}  // namespace
 
 Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price, std::uint64_t finish_height,
                       const Hash32& salt, const Address& bidder) {
@@ -21,31 +79,51 @@ Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price
         .finish();
 }
 
-std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability, std::uint64_t best_capability) {
+std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
+                         std::uint64_t best_capability) {
     std::uint64_t weight = reputation_weight(reputation);
-    // A machine with half the best measured speed counts as half dearer; one that was never measured is neutral.
-    if (capability != 0 && capability < best_capability) {
-        const U256 lag = ledger::mul_div(best_capability - capability, 10'000, best_capability);
-        weight += weight * lag.low64() / 10'000 / 2;
+    // A machine with half the best measured speed counts as a quarter dearer. One that was not measured
+    // counts as the slowest: otherwise the slow would do better by not answering.
+    if (capability < best_capability) {
+        const U256 lag = ledger::mul_div(best_capability - capability, kBasisPoints, best_capability);
+        weight += weight * lag.low64() / kBasisPoints / 2;
     }
     return weight;
 }
 
+std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand) {
+    std::uint64_t best = 0;
+    for (const RevealedBid& bid : bids) best = std::max(best, bid.capability);
+    std::vector<Offer> out;
+    for (const RevealedBid& bid : bids) {
+        Offer& offer = out.emplace_back();
+        offer.bidder = bid.bidder;
+        offer.price = bid.price;
+        offer.finish_height = bid.finish_height;
+        offer.capability = bid.capability;
+        offer.weight_bp = bid_weight(bid.reputation, bid.capability, best);
+        const auto fitness = fitness_bp(demand, bid.capability, bid.finish_height);
+        offer.fit = fitness.has_value();
+        if (fitness) offer.weight_bp = offer.weight_bp * *fitness / kBasisPoints;
+    }
+    return out;
+}
+
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling) {
-    if (count == 0 || offers.size() < count) return {};
-    const auto score = [&](std::size_t i) { return offers[i].price * U256(offers[i].weight_bp); };
-    std::vector<std::size_t> order(offers.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        const U256 score_a = score(a), score_b = score(b);
-        return score_a != score_b ? score_a < score_b : offers[a].bidder < offers[b].bidder;
-    });
+    const std::vector<Ranked> ranked = rank(offers);
+    if (count == 0 || ranked.size() < count) return {};
+    auto chosen = best_set(ranked, count, kNobody, false);
+    const bool any_speed = !chosen;
+    if (any_speed) chosen = best_set(ranked, count, kNobody, true);
     std::vector<Winner> winners;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (const std::size_t place : chosen->places) {
+        const Ranked& winner = ranked[place];
         U256 price = ceiling;
-        if (offers.size() > count)
-            price = ledger::min(ceiling, score(order[count]) / U256(offers[order[i]].weight_bp));
-        winners.push_back({order[i], price});
+        // The score up to which this offer stays in the best set, whatever it bids.
+        if (const auto other = best_set(ranked, count, place, any_speed))
+            price = ledger::min(
+                ceiling, (other->sum - (chosen->sum - winner.score)) / U256(offers[winner.offer].weight_bp));
+        winners.push_back({winner.offer, price});
     }
     return winners;
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "market/types.hpp"
+#include "market/capability.hpp"
 
 namespace retrace::market {
 
@@ -14,26 +14,42 @@ namespace retrace::market {
 Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price, std::uint64_t finish_height,
                       const Hash32& salt, const Address& bidder);
 
-/// Weight of a bid in basis points: 10,000 is neutral, more is worse. From what the solver did before and, when
-/// `capability` was measured, from how it compares with `best_capability` among the bids.
+/// Weight of a bid in basis points: 10,000 is neutral, more is worse. From what the solver did before and from how its
+/// measured speed compares with the best among the bids; a machine that was not measured counts as the slowest.
 std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability, std::uint64_t best_capability);
 
 struct Offer {
     Address bidder;
-    U256 price;                       ///< Below 2^192 (asserted): the ceiling is.
+    U256 price;                       ///< Below 2^128: the ceiling is.
     std::uint64_t finish_height = 0;
     std::uint64_t weight_bp = kNeutralWeight;
+    std::uint64_t capability = 0;     ///< Measured speed; 0: not measured.
+    bool fit = true;                  ///< False: its measured speed cannot keep its promise; set aside (4.5).
 
     static constexpr std::uint64_t kNeutralWeight = 10'000;
 };
+/// A revealed bid with what the chain knows of its bidder.
+struct RevealedBid {
+    Address bidder;
+    U256 price;
+    std::uint64_t finish_height = 0;
+    Reputation reputation;
+    std::uint64_t capability = 0;
+};
+/// The offers in the order of the bids. SPEC 4.3, 4.5.
+std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand);
+
 struct Winner {
     std::size_t offer = 0;            ///< Index into the offers.
     U256 price;                       ///< What it is paid for each segment.
 };
 
-/// The `count` offers with the lowest price × weight (ties: lower address). Each is paid the price at which its score
-/// would equal that of the best loser, capped by `ceiling`; without a loser, the ceiling. So a lower or higher bid than
-/// one's cost never pays (uniform-price auction for one unit each; Vickrey 1961). Fewer than `count` offers: empty.
+/// Among the sets of `count` fit offers whose speeds are alike (of all sets, when there is none such), the one with the
+/// lowest sum of price × weight wins; ties: the set with the better places in the order of score and address. Each
+/// winner is paid the price at which the best set without it would have won instead, capped by `ceiling`; without such
+/// a set, the ceiling. With one winner, or speeds that are all alike, that is the best loser's score. Which sets are
+/// allowed does not depend on any price, so bidding one's cost is the best strategy (Vickrey 1961, Clarke 1971). Fewer
+/// than `count` fit offers: empty. Winners in the order of score. count ≤ kReplicasMax.
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling);
 
 }  // namespace retrace::market

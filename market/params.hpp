@@ -37,6 +37,8 @@ struct Params {
     std::uint64_t unbond_blocks = 10'000;        ///< Longer than the longest dispute.
     std::uint64_t move_blocks = 20;              ///< Chess clock: blocks a move,
     std::uint64_t moves = 30;                    ///< times moves, plus the task's replay allowance.
+    std::uint64_t capability_blocks = 20;        ///< Window of a benchmark run.
+    std::uint64_t capability_rest_blocks = 500;  ///< Between challenges of one solver.
 
     // Amounts.
     U256 bid_deposit = 10 * kMilli;
@@ -45,20 +47,25 @@ struct Params {
     U256 audit_bond = 100 * kMilli;              ///< Locked of an auditor's stake for each audit.
     U256 challenge_bond = 100 * kMilli;
     U256 report_fee = 1 * kMilli;
-    U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit.
+    U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit, at least (market/escrow.hpp).
     U256 beacon_penalty = 100 * kMilli;          ///< For not revealing. SPEC 8.2.8 says what it must exceed.
+    U256 capability_penalty = 10 * kMilli;       ///< For a claimed benchmark run that is not proved.
 
     // Shares in basis points.
+    std::uint64_t audit_fee_bp = 10'000;         ///< Of a segment's price ceiling, to each auditor of it.
     std::uint64_t challenger_share_bp = 2'000;   ///< Of what a convicted solver loses.
     std::uint64_t silence_penalty_bp = 1'000;    ///< Of a silent party's lock.
     std::uint64_t solver_cost_bp = 5'000;        ///< Of a false accuser's bond, to the solver.
     std::uint64_t safety_bp = 20'000;            ///< Stake floor's safety factor, 2.
     std::uint64_t collusion_bp = 0;              ///< Assumed share f of verifiers that collude.
+    std::uint64_t capability_bp = 100;           ///< Of registered solvers that each beacon challenges.
+    std::uint64_t capability_slack_bp = 40'000;  ///< A task may run so much faster than the benchmark.
 
     // Counts.
     std::uint64_t redraws = 3;                   ///< Of auditors that were silent, and of audits without a match.
     std::uint64_t rounds = 16;                   ///< Auctions of one task.
     std::uint64_t reports = 8;                   ///< Open reports of one party.
+    std::uint64_t capability_draws = 6;          ///< Elements of a benchmark run that are shown.
 
     bool operator==(const Params&) const = default;
 
@@ -68,17 +75,20 @@ struct Params {
                         p.reveal_segment_blocks, p.reveal_verdict_blocks, p.challenge_blocks, p.deliver_blocks,
                         p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.bid_deposit,
                         p.min_verifier_stake, p.min_solver_stake, p.audit_bond, p.challenge_bond, p.report_fee,
-                        p.audit_fee, p.beacon_penalty, p.challenger_share_bp, p.silence_penalty_bp,
-                        p.solver_cost_bp, p.safety_bp, p.collusion_bp, p.redraws, p.rounds, p.reports);
+                        p.audit_fee, p.beacon_penalty, p.audit_fee_bp, p.challenger_share_bp, p.silence_penalty_bp,
+                        p.solver_cost_bp, p.safety_bp, p.collusion_bp, p.redraws, p.rounds, p.reports,
+                        p.capability_blocks, p.capability_rest_blocks, p.capability_penalty, p.capability_bp,
+                        p.capability_slack_bp, p.capability_draws);
     }
     static std::vector<std::string_view> names() {
         return {"contractHash", "developerChain", "epochBlocks", "bidBlocks", "revealBlocks",
                 "acceptBlocks", "checkpointBlocks", "openBlocks", "verdictBlocks", "revealSegmentBlocks",
                 "revealVerdictBlocks", "challengeBlocks", "deliverBlocks", "answerBlocks", "unbondBlocks",
                 "moveBlocks", "moves", "bidDeposit", "minVerifierStake", "minSolverStake", "auditBond",
-                "challengeBond", "reportFee", "auditFee", "beaconPenalty", "challengerShareBp",
+                "challengeBond", "reportFee", "auditFee", "beaconPenalty", "auditFeeBp", "challengerShareBp",
                 "silencePenaltyBp", "solverCostBp", "safetyBp", "collusionBp", "redraws", "rounds",
-                "reports"};
+                "reports", "capabilityBlocks", "capabilityRestBlocks", "capabilityPenalty", "capabilityBp",
+                "capabilitySlackBp", "capabilityDraws"};
     }
 };
 

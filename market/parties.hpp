@@ -44,11 +44,20 @@ struct SolverInfo {
     std::string endpoint;                ///< Where artifacts are served.
     std::uint8_t hardware_class = 0;
     std::uint64_t height = 0;            ///< Of the registration.
-    std::uint64_t capability = 0;        ///< Proved work for each block; 0: not measured.
+    std::uint64_t capability = 0;        ///< Proved multiply-adds for each block; 0: not measured, or lost.
     Reputation reputation;
+    std::uint64_t capability_height = 0;  ///< When that was proved or lost; 0: never.
+    std::uint64_t challenge = 0;         ///< The newest challenge; 0: none yet.
+    std::uint64_t challenge_height = 0;  ///< When it was opened.
     bool operator==(const SolverInfo&) const = default;
-    static auto tie(auto& s) { return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation); }
-    static Names names() { return {"endpoint", "hardwareClass", "height", "capability", "reputation"}; }
+    static auto tie(auto& s) { 
+        return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation, s.capability_height,
+                        s.challenge, s.challenge_height);
+    }
+    static Names names() { 
+        return {"endpoint", "hardwareClass", "height", "capability", "reputation", "capabilityHeight", "challenge",
+                "challengeHeight"};
+    }
 };
 
 /// A verifier is a member of the beacon as long as it reveals.

@@ -19,6 +19,7 @@ inline constexpr std::uint8_t kAuditorsMax = 5;
 inline constexpr std::uint8_t kReplicasMax = 5;
 inline constexpr std::size_t kBiddersMax = 64;         ///< Of one auction.
 inline constexpr std::size_t kVerifiersMax = 1024;
+inline constexpr std::size_t kSolversMax = 1024;
 inline constexpr std::size_t kOpenItemsMax = 256;      ///< Open runs, audits, disputes or reports of one party.
 
 /// Everything that determines the result of a task, and what is paid for it. Immutable once posted.
@@ -41,17 +42,19 @@ struct TaskSpec {
     std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's own.
     std::uint64_t replay_blocks = 0;      ///< Allowance to re-execute one segment.
     std::uint64_t finish_blocks = 0;      ///< A bid's finishing height is at most this far after the auction.
+    std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: not said.
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
-                        s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks);
+                        s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks,
+                        s.step_cost);
     }
     static Names names() {
         return {"name", "programRoot", "programBytes", "initRoot", "initialStateRoot", "dataRoots",
                 "steps", "interval", "seed", "contractHash", "priceCeiling", "auditBp", "auditors",
-                "replicas", "hardwareClass", "checkpointBlocks", "replayBlocks", "finishBlocks"};
+                "replicas", "hardwareClass", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost"};
     }
     /// n = ceil(T / C)
     std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }

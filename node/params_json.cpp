@@ -39,6 +39,7 @@ void each_field(auto& p, const auto& visit) {
     visit("report_fee", p.report_fee);
     visit("audit_fee", p.audit_fee);
     visit("beacon_penalty", p.beacon_penalty);
+    visit("audit_fee_bp", p.audit_fee_bp);
     visit("challenger_share_bp", p.challenger_share_bp);
     visit("silence_penalty_bp", p.silence_penalty_bp);
     visit("solver_cost_bp", p.solver_cost_bp);
@@ -47,6 +48,12 @@ void each_field(auto& p, const auto& visit) {
     visit("redraws", p.redraws);
     visit("rounds", p.rounds);
     visit("reports", p.reports);
+    visit("capability_blocks", p.capability_blocks);
+    visit("capability_rest_blocks", p.capability_rest_blocks);
+    visit("capability_penalty", p.capability_penalty);
+    visit("capability_bp", p.capability_bp);
+    visit("capability_slack_bp", p.capability_slack_bp);
+    visit("capability_draws", p.capability_draws);
 }
 
 bool read(const json::value& value, bool& field) {

@@ -22,6 +22,7 @@ interface IMarket {
         uint64 checkpointBlocks;
         uint64 replayBlocks;
         uint64 finishBlocks;
+        uint64 stepCost;
     }
     struct Params {
         bytes32 contractHash;
@@ -49,6 +50,7 @@ interface IMarket {
         uint256 reportFee;
         uint256 auditFee;
         uint256 beaconPenalty;
+        uint64 auditFeeBp;
         uint64 challengerShareBp;
         uint64 silencePenaltyBp;
         uint64 solverCostBp;
@@ -57,6 +59,12 @@ interface IMarket {
         uint64 redraws;
         uint64 rounds;
         uint64 reports;
+        uint64 capabilityBlocks;
+        uint64 capabilityRestBlocks;
+        uint256 capabilityPenalty;
+        uint64 capabilityBp;
+        uint64 capabilitySlackBp;
+        uint64 capabilityDraws;
     }
     struct TaskIds {
         uint64 count;

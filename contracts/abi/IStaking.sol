@@ -21,6 +21,9 @@ interface IStaking {
         uint64 height;
         uint64 capability;
         Reputation reputation;
+        uint64 capabilityHeight;
+        uint64 challenge;
+        uint64 challengeHeight;
     }
     struct VerifierInfo {
         string endpoint;
@@ -35,6 +38,20 @@ interface IStaking {
         uint256 weight;
         uint256 nextWeight;
     }
+    struct Challenge {
+        uint64 id;
+        address solver;
+        uint8 state;
+        uint64 openedHeight;
+        uint64 seed;
+        uint64 seedHeight;
+        uint64 deadline;
+        uint64 rounds;
+        bytes32 root;
+        uint64 answerHeight;
+        bytes32 drawBeacon;
+        uint64 score;
+    }
     struct Beacon {
         uint64 epoch;
         bytes32 value;
@@ -46,9 +63,12 @@ interface IStaking {
     function registerVerifier(string calldata endpoint, bytes32 chainHead) external;
     function retireVerifier() external;
     function revealBeacon(bytes32 preimage) external;
+    function answerCapability(uint64 challenge, uint64 rounds, bytes32 root) external;
+    function proveCapability(uint64 challenge, bytes calldata proof) external;
     function stakeOf(address party) external view returns (Stake memory);
     function solverOf(address party) external view returns (SolverInfo memory);
     function verifierOf(address party) external view returns (VerifierInfo memory);
+    function challengeOf(address solver) external view returns (Challenge memory);
     function beacon() external view returns (Beacon memory);
     event StakeChanged(
         address indexed party,
@@ -76,5 +96,22 @@ interface IStaking {
     );
     event VerifierLeft(address indexed verifier, bool dropped);
     event BeaconMixed(uint64 indexed epoch, bytes32 value, uint32 reveals);
+    event CapabilityChallenged(
+        address indexed solver,
+        uint64 indexed challenge,
+        uint64 seedHeight
+    );
+    event CapabilityAnswered(
+        address indexed solver,
+        uint64 indexed challenge,
+        uint64 rounds,
+        bytes32 root
+    );
+    event CapabilityMeasured(
+        address indexed solver,
+        uint64 indexed challenge,
+        uint64 score,
+        uint8 state
+    );
     error Refused(uint16 code, string slug);
 }

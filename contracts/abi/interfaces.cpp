@@ -37,6 +37,7 @@ std::string record_name() {
     else if constexpr (std::same_as<T, SolverInfo>) return "SolverInfo";
     else if constexpr (std::same_as<T, Reputation>) return "Reputation";
     else if constexpr (std::same_as<T, VerifierInfo>) return "VerifierInfo";
+    else if constexpr (std::same_as<T, Challenge>) return "Challenge";
     else if constexpr (std::same_as<T, Params>) return "Params";
     else if constexpr (std::same_as<T, contracts::views::Beacon>) return "Beacon";
     else if constexpr (std::same_as<T, contracts::TaskIds>) return "TaskIds";

@@ -82,6 +82,27 @@ struct RevealBeacon {
     static auto tie(auto& c) { return std::tie(c.preimage); }
     Hash32 preimage;
 };
+/// The sender ran its benchmark for `rounds` rounds; `root` commits to all of them (solver/capability/evidence.hpp).
+struct AnswerCapability {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "answerCapability";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"challenge", "rounds", "root"}; }
+    static auto tie(auto& c) { return std::tie(c.challenge, c.rounds, c.root); }
+    std::uint64_t challenge = 0;
+    std::uint64_t rounds = 0;
+    Hash32 root;
+};
+/// `proof` is an encoded solver::CapabilityProof of the elements that were drawn.
+struct ProveCapability {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "proveCapability";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"challenge", "proof"}; }
+    static auto tie(auto& c) { return std::tie(c.challenge, c.proof); }
+    std::uint64_t challenge = 0;
+    Bytes proof;
+};
 
 // --- market ---
 
@@ -318,7 +339,7 @@ struct PlayMove {
 
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
 using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
-                             RevealBeacon, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
+                             RevealBeacon, AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid, RevealBid, AcceptData, DeclineTask,
                              CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict,
                              RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable,
                              AnswerUnavailable, ChallengeSegment, ChallengeInitial, PlayMove>;

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "contracts/calls/capability_events.hpp"
 #include "contracts/calls/offer_events.hpp"
 
 namespace retrace::contracts {
@@ -380,6 +381,7 @@ using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierR
                               SegmentsPaid, RunEnded, EscrowReturned, AuditorsDrawn, AuditPhaseChanged,
                               VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
                               ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted,
-                              RetentionRequested, RetentionClosed>;
+                              RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
+                              CapabilityMeasured>;
 
 }  // namespace retrace::contracts

@@ -2,28 +2,14 @@
 #include "contracts/market/tasks.hpp"
 
 #include "contracts/market/runs.hpp"
-#include "market/auction.hpp"
+#include "contracts/views/offers.hpp"
+#include "market/escrow.hpp"
 
 namespace retrace::contracts {
 namespace {
 
 using market::TaskEvent;
 
-std::vector<market::Offer> offers_of(const Effects& fx, const market::Task& task) {
-    std::vector<market::Offer> offers;
-    std::uint64_t best_capability = 0;
-    std::vector<market::SolverInfo> infos;
-    for (const Address& bidder : task.bidders) {
-        const auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, bidder));
-        if (!bid.revealed) continue;
-        infos.push_back(must_load<market::SolverInfo>(fx.state, keys::solver(bidder)));
-        best_capability = std::max(best_capability, infos.back().capability);
-        offers.push_back({bidder, bid.price, bid.finish_height});
-    }
-    for (std::size_t i = 0; i < offers.size(); ++i)
-        offers[i].weight_bp = market::bid_weight(infos[i].reputation, infos[i].capability, best_capability);
-    return offers;
-}
 
 /// 12.7.9: what the others have committed may be opened before a replica that joins gets there, and could be copied.
 /// So they need not wait for it, and it is paid for what comes after.
@@ -125,7 +111,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     if (!takes_bids(task) || task.round != round) return;
     const bool raising = task.state == market::TaskState::running;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
-    const auto offers = offers_of(fx, task);
+    const auto offers = views::offers(fx.state, task);
     const auto winners = market::clear_auction(offers, task.wanted, spec.price_ceiling);
     const auto start = views::joining_state(fx.state, task);
     const std::uint64_t below = public_below(fx, task, start.index);

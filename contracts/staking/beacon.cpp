@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/staking/beacon.hpp"
 
+#include "contracts/staking/capability.hpp"
 #include "contracts/staking/stakes.hpp"
 #include "market/draw.hpp"
 
@@ -47,6 +48,7 @@ void mix_if_due(Effects& fx) {
     store(fx.state, keys::beacon(), now);
     fx.emit(BeaconMixed{epoch, now.value, static_cast<std::uint32_t>(reveals.size())});
     shift_weights(fx);
+    draw_challenges(fx, now.value);
 }
 
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height) {

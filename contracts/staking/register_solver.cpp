@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPEC 10.4. Who registers as a solver may bid; registering again changes endpoint and class, never the reputation.
+#include "contracts/staking/capability.hpp"
 #include "contracts/staking/rules.hpp"
 
 namespace retrace::contracts {
@@ -13,6 +14,9 @@ Verdict check(const RegisterSolver& call) {
 Verdict admit(const RegisterSolver&, const TxContext& context, const StateView& view) {
     if (views::stake(view, context.sender).bonded < context.params.min_solver_stake)
         return Verdict::stake_too_low;  // 10.4.2
+    const auto listed = views::solvers(view);
+    if (listed.size() >= market::kSolversMax && !std::binary_search(listed.begin(), listed.end(), context.sender))
+        return Verdict::solvers_full;   // 10.4.3
     return Verdict::ok;
 }
 
@@ -23,6 +27,7 @@ void apply(const RegisterSolver& call, const TxContext& context, Effects& fx) {
     info.height = fx.height;
     store(fx.state, keys::solver(context.sender), info);
     fx.emit(SolverRegistered{context.sender, call.endpoint, call.hardware_class});
+    enlist_solver(fx, context.sender);
 }
 
 }  // namespace retrace::contracts

@@ -34,4 +34,12 @@ Verdict check(const RevealBeacon& call);
 Verdict admit(const RevealBeacon& call, const TxContext& context, const StateView& view);
 void apply(const RevealBeacon& call, const TxContext& context, Effects& fx);
 
+Verdict check(const AnswerCapability& call);
+Verdict admit(const AnswerCapability& call, const TxContext& context, const StateView& view);
+void apply(const AnswerCapability& call, const TxContext& context, Effects& fx);
+
+Verdict check(const ProveCapability& call);
+Verdict admit(const ProveCapability& call, const TxContext& context, const StateView& view);
+void apply(const ProveCapability& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

@@ -25,6 +25,7 @@ std::string_view slug(SlashReason reason) noexcept {
         case SlashReason::beacon_missed: return "beacon_missed";
         case SlashReason::not_kept: return "not_kept";
         case SlashReason::not_audited: return "not_audited";
+        case SlashReason::capability_unproved: return "capability_unproved";
     }
     return "unknown";
 }

@@ -24,6 +24,7 @@ enum class SlashReason : std::uint8_t {
     beacon_missed = 9,
     not_kept = 10,          ///< An attested state was not there when it was needed.
     not_audited = 11,       ///< Nobody could audit a segment; nothing is taken.
+    capability_unproved = 12,   ///< A benchmark run was claimed and not proved.
 };
 std::string_view slug(SlashReason reason) noexcept;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPEC 10.3. Stake leaves in two steps, later than the longest dispute about anything that it secured.
+#include "contracts/staking/capability.hpp"
 #include "contracts/staking/rules.hpp"
 
 namespace retrace::contracts {
@@ -26,6 +27,7 @@ void apply(const BeginUnbond& call, const TxContext& context, Effects& fx) {
     stake.unbond_height = fx.height + fx.params.unbond_blocks;
     store(fx.state, keys::stake(context.sender), stake);
     fx.emit(StakeChanged{context.sender, stake.bonded, stake.locked, stake.unbonding});
+    if (stake.bonded < fx.params.min_solver_stake) delist_solver(fx, context.sender);
 }
 
 Verdict check(const Withdraw&) { return Verdict::ok; }

@@ -51,6 +51,9 @@ Key solver(const Address& party) { return std::move(staking('s').party(party)); 
 Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
 Key verifiers() { return staking('m'); }
 Key beacon() { return staking('b'); }
+Key solvers() { return staking('l'); }
+Key challenge_count() { return staking('n'); }
+Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }
 
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }

@@ -31,6 +31,9 @@ Key solver(const Address& party);
 Key verifier(const Address& party);
 Key verifiers();
 Key beacon();
+Key solvers();                               ///< Who may be challenged.
+Key challenge_count();
+Key challenge(std::uint64_t challenge);
 
 Key audit_count();
 Key audit(std::uint64_t audit);

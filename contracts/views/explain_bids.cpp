@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "market/auction.hpp"
+#include "contracts/views/offers.hpp"
 #include "market/odds.hpp"
 
 namespace retrace::contracts::views {
@@ -14,20 +14,20 @@ struct Revealed {
     std::vector<ExplainedBid> bids;  // the same order
 };
 
+/// How a solver came to its measured speed, or to none.
+std::string measured_how(const StateView& view, const Address& party) {
+    const auto info = solver(view, party);
+    const auto newest = info ? challenge(view, info->challenge) : std::nullopt;
+    if (!newest) return "never challenged";
+    if (market::is_open(newest->state) && info->capability_height != 0)
+        return info->capability != 0 ? "proved; a newer challenge is open" : "lost; a newer challenge is open";
+    return std::string(market::slug(newest->state));
+}
+
 Revealed revealed_bids(const StateView& view, const market::Task& task) {
     Revealed out;
-    std::vector<market::SolverInfo> infos;
-    std::uint64_t best_capability = 0;
-    for (const Address& bidder : task.bidders) {
-        const auto record = bid(view, task.id, bidder);
-        if (!record || !record->revealed) continue;
-        infos.push_back(solver(view, bidder).value_or(market::SolverInfo{}));
-        best_capability = std::max(best_capability, infos.back().capability);
-        out.offers.push_back({bidder, record->price, record->finish_height});
-    }
-    for (std::size_t i = 0; i < out.offers.size(); ++i) {
-        market::Offer& offer = out.offers[i];
-        offer.weight_bp = market::bid_weight(infos[i].reputation, infos[i].capability, best_capability);
+    out.offers = offers(view, task);
+    for (const market::Offer& offer : out.offers) {
         ExplainedBid& bid = out.bids.emplace_back();
         bid.bidder = offer.bidder;
         bid.revealed = true;
@@ -35,37 +35,66 @@ Revealed revealed_bids(const StateView& view, const market::Task& task) {
         bid.weight_bp = offer.weight_bp;
         bid.score = offer.price * U256(offer.weight_bp);
         bid.finish_height = offer.finish_height;
+        bid.capability = offer.capability;
+        bid.measured = measured_how(view, offer.bidder);
+        if (!offer.fit) bid.outcome = BidOutcome::unfit;
     }
     return out;
 }
 
-void tell(ExplainedBid& bid, std::size_t winners, std::size_t bids, bool closed) {
+/// What made a bid weigh more than a newcomer's on a chain where nobody is measured.
+std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
+    if (bid.weight_bp <= market::Offer::kNeutralWeight) return "";
+    if (bid.capability == 0 && best_capability != 0)
+        return "; the machine counts as the slowest: its capability is not measured (" + bid.measured + ")";
+    return "; faults, silences or slower hardware make this bid weigh more than a newcomer's";
+}
+
+void tell(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
+          bool closed) {
     const std::string place = "place " + std::to_string(bid.rank) + " of " + std::to_string(bids) +
-                              " by price times weight; the first " + std::to_string(winners) + " win";
-    if (closed && bids < winners) {
+                              " by price times weight; the first " + std::to_string(wanted) + " win";
+    if (bid.outcome == BidOutcome::unfit) {
+        bid.why = "set aside: the measured " + std::to_string(bid.capability) +
+                  " multiply-adds a block cannot do what is left of the task by height " +
+                  std::to_string(bid.finish_height);
+    } else if (closed && bids < wanted) {
         bid.outcome = BidOutcome::too_few;
-        bid.why =
-            std::to_string(bids) + " bids were revealed and the task asks for " + std::to_string(winners);
-    } else if (bid.rank <= winners) {
+        bid.why = std::to_string(bids) + " bids were revealed and the task asks for " + std::to_string(wanted);
+    } else if (wins) {
         bid.outcome = closed ? BidOutcome::won : BidOutcome::leading;
         bid.why = place;
+        if (bid.rank > wanted) bid.why += ", and cheaper ones run at another speed";
+    } else if (bid.rank <= wanted) {
+        bid.outcome = BidOutcome::apart;
+        bid.why = place + " if their measured speeds are alike, and this one is unlike the winners'";
     } else {
         bid.outcome = closed ? BidOutcome::outbid : BidOutcome::trailing;
-        bid.why = place;
-        if (bid.weight_bp > market::Offer::kNeutralWeight)
-            bid.why += "; faults, silences or slower hardware make this bid weigh more than a newcomer's";
+        bid.why = place + why_heavy(bid, best_capability);
     }
 }
 
+/// Bids that are set aside come last.
 void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
-    for (const market::Winner& winner : market::clear_auction(all.offers, wanted, ceiling))
+    std::size_t fit = 0;
+    std::uint64_t best_capability = 0;
+    for (const market::Offer& offer : all.offers) {
+        fit += offer.fit ? 1 : 0;
+        best_capability = std::max(best_capability, offer.capability);
+    }
+    // While bids still come in, whoever is there leads although they are too few.
+    const std::size_t winners = closed ? wanted : std::min(wanted, fit);
+    for (const market::Winner& winner : market::clear_auction(all.offers, winners, ceiling))
         all.bids[winner.offer].paid = winner.price;
     std::sort(all.bids.begin(), all.bids.end(), [](const ExplainedBid& a, const ExplainedBid& b) {
+        const bool a_out = a.outcome == BidOutcome::unfit, b_out = b.outcome == BidOutcome::unfit;
+        if (a_out != b_out) return b_out;
         return a.score != b.score ? a.score < b.score : a.bidder < b.bidder;
     });
     for (std::size_t i = 0; i < all.bids.size(); ++i) {
-        all.bids[i].rank = static_cast<std::uint32_t>(i + 1);
-        tell(all.bids[i], wanted, all.bids.size(), closed);
+        ExplainedBid& bid = all.bids[i];
+        bid.rank = static_cast<std::uint32_t>(i + 1);
+        tell(bid, !bid.paid.is_zero(), wanted, fit, best_capability, closed);
     }
 }
 
@@ -100,6 +129,10 @@ std::string_view slug(BidOutcome outcome) noexcept {
             return "outbid";
         case BidOutcome::too_few:
             return "too-few";
+        case BidOutcome::unfit:
+            return "unfit";
+        case BidOutcome::apart:
+            return "apart";
     }
     return "unknown";
 }

@@ -18,9 +18,11 @@ enum class BidOutcome : std::uint8_t {
     won = 5,
     outbid = 6,
     too_few = 7,  ///< Fewer bids were revealed than the task has replicas: nobody won.
+    unfit = 8,    ///< Set aside: the machine's measured speed cannot keep the promised height.
+    apart = 9,    ///< Its score would do, but its measured speed is unlike that of the other replicas.
 };
 constexpr BidOutcome last_of(BidOutcome) {
-    return BidOutcome::too_few;
+    return BidOutcome::apart;
 }
 std::string_view slug(BidOutcome outcome) noexcept;
 
@@ -31,17 +33,19 @@ struct ExplainedBid {
     U256 price;                   ///< What was asked for each segment; zero while sealed.
     U256 paid;                    ///< What a winner is paid for each segment; zero for others.
     std::uint64_t weight_bp = 0;  ///< From reputation and measured capability; 10,000 is neutral.
+    std::uint64_t capability = 0;  ///< Measured multiply-adds for each block; 0: not measured.
+    std::string measured;          ///< How that came about: "proved", "unproved", "never challenged" …
     U256 score;                   ///< price × weight; the lowest wins.
     std::uint32_t rank = 0;       ///< 1 is the best; 0 while not revealed.
     std::uint64_t finish_height = 0;
     std::string why;  ///< A sentence.
     static auto tie(auto& b) {
         return std::tie(b.bidder, b.outcome, b.revealed, b.price, b.paid, b.weight_bp, b.score, b.rank,
-                        b.finish_height, b.why);
+                        b.finish_height, b.capability, b.measured, b.why);
     }
     static market::Names names() {
         return {"bidder",   "outcome", "revealed", "price",        "paid",
-                "weightBp", "score",   "rank",     "finishHeight", "why"};
+                "weightBp", "score",   "rank",     "finishHeight", "capability", "measured", "why"};
     }
 };
 

@@ -14,6 +14,10 @@ std::optional<market::Stake> read(const ReadStake& call, const StateView& view) 
 }
 auto read(const ReadSolver& call, const StateView& view) { return views::solver(view, call.party); }
 auto read(const ReadVerifier& call, const StateView& view) { return views::verifier(view, call.party); }
+std::optional<market::Challenge> read(const ReadChallenge& call, const StateView& view) {
+    const auto info = views::solver(view, call.solver);
+    return info ? views::challenge(view, info->challenge) : std::nullopt;
+}
 auto read(const ReadBeacon&, const StateView& view) { return views::beacon(view); }
 auto read(const ReadParams&, const StateView& view) { return views::params(view); }
 std::optional<TaskIds> read(const ReadTaskIds&, const StateView& view) {
@@ -36,7 +40,8 @@ auto read(const ReadDispute& call, const StateView& view) { return views::disput
 
 template <class Read>
 Verdict unknown() {
-    if constexpr (Read::kContract == Contract::staking) return Verdict::not_registered;
+    if constexpr (std::same_as<Read, ReadChallenge>) return Verdict::unknown_challenge;
+    else if constexpr (Read::kContract == Contract::staking) return Verdict::not_registered;
     else if constexpr (std::same_as<Read, ReadBid>) return Verdict::not_bid;
     else if constexpr (std::same_as<Read, ReadRun>) return Verdict::unknown_run;
     else if constexpr (Read::kContract == Contract::market)

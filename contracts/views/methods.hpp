@@ -35,6 +35,14 @@ struct ReadVerifier {
     static auto tie(auto& c) { return std::tie(c.party); }
     Address party;
 };
+struct ReadChallenge {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "challengeOf";
+    using Answer = market::Challenge;
+    static Names names() { return {"solver"}; }
+    static auto tie(auto& c) { return std::tie(c.solver); }
+    Address solver;
+};
 struct ReadBeacon {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "beacon";
@@ -149,8 +157,8 @@ struct ReadDispute {
     std::uint64_t dispute = 0;
 };
 
-using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadBeacon, ReadParams, ReadTaskIds, ReadSpec,
-                             ReadTask, ReadBid, ReadRun,
+using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams,
+                             ReadTaskIds, ReadSpec, ReadTask, ReadBid, ReadRun,
                              ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention, ReadDispute>;
 
 inline constexpr std::uint64_t kViewGas = 30'000;

@@ -55,6 +55,10 @@ market::Stake stake(const StateView& view, const Address& party) {
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party) {
     return load<market::SolverInfo>(view, keys::solver(party));
 }
+std::vector<Address> solvers(const StateView& view) { return list<Address>(view, keys::solvers()); }
+std::optional<market::Challenge> challenge(const StateView& view, std::uint64_t challenge) {
+    return load<market::Challenge>(view, keys::challenge(challenge));
+}
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party) {
     return load<market::VerifierInfo>(view, keys::verifier(party));
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ledger/state/view.hpp"
+#include "market/capability.hpp"
 #include "market/params.hpp"
 #include "market/types.hpp"
 #include "verifier/game/game.hpp"
@@ -40,6 +41,11 @@ market::Stake stake(const StateView& view, const Address& party);
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
 std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
+
+/// Who may be challenged to show its capability, in order of address.
+std::vector<Address> solvers(const StateView& view);
+/// The newest challenge of each solver is there (SolverInfo::challenge); older ones are not.
+std::optional<market::Challenge> challenge(const StateView& view, std::uint64_t challenge);
 
 /// The newest mixed epoch and its value; epoch 0's value comes from genesis.
 struct Beacon {

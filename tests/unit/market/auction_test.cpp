@@ -16,7 +16,7 @@ Address bidder(std::uint8_t n) {
     return out;
 }
 Offer offer(std::uint8_t n, std::uint64_t price, std::uint64_t weight = Offer::kNeutralWeight) {
-    return {bidder(n), price, 100, weight};
+    return {bidder(n), price, 100, weight, 0, true};
 }
 
 TEST(Auction, TheLowestBidWinsAtTheSecondPrice) {
@@ -105,7 +105,8 @@ TEST(Reputation, FaultsWeighAndGoodWorkNeverHidesThem) {
 TEST(Reputation, SlowMachinesCountAsDearer) {
     EXPECT_EQ(bid_weight({}, 100, 100), 10'000u);
     EXPECT_EQ(bid_weight({}, 50, 100), 12'500u);
-    EXPECT_EQ(bid_weight({}, 0, 100), 10'000u) << "not measured is neutral";
+    EXPECT_EQ(bid_weight({}, 0, 100), 15'000u) << "not measured counts as the slowest";
+    EXPECT_EQ(bid_weight({}, 0, 0), 10'000u) << "neutral while nobody is measured";
 }
 
 }  // namespace

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// What a measured speed is worth in an auction, and how a measurement becomes one.
+#include "market/capability.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "market/auction.hpp"
+
+namespace retrace::market {
+namespace {
+
+Address bidder(std::uint8_t n) {
+    Address out;
+    out.bytes[19] = n;
+    return out;
+}
+Offer offer(std::uint8_t n, std::uint64_t price, std::uint64_t capability) {
+    return {bidder(n), price, 100, Offer::kNeutralWeight, capability, true};
+}
+std::vector<std::size_t> winners_of(const std::vector<Offer>& offers, std::size_t count) {
+    std::vector<std::size_t> out;
+    for (const Winner& winner : clear_auction(offers, count, 1'000)) out.push_back(winner.offer);
+    return out;
+}
+
+TEST(CapabilityScore, IsWorkForEachBlockFromTheSeedToTheAnswer) {
+    EXPECT_EQ(capability_score(1'000, 100, 120, 20), 50u);
+    EXPECT_EQ(capability_score(1'000, 100, 110, 20), 100u);
+    EXPECT_EQ(capability_score(1'000, 100, 101, 20), 100u) << "at least half the window counts";
+    EXPECT_EQ(capability_score(999, 100, 101, 1), 999u);
+    EXPECT_EQ(capability_score(1'000, 100, 90, 20), 100u);
+}
+
+TEST(CapabilityScore, EachBeaconChallengesTheShareThatGenesisNames) {
+    std::size_t drawn = 0;
+    for (std::uint8_t n = 0; n < 250; ++n) {
+        for (std::uint8_t b = 0; b < 20; ++b) {
+            Hash32 beacon;
+            beacon.bytes[0] = b;
+            drawn += is_challenged(beacon, bidder(n), 1'000) ? 1 : 0;
+            EXPECT_FALSE(is_challenged(beacon, bidder(n), 0));
+        }
+    }
+    EXPECT_NEAR(static_cast<double>(drawn), 500.0, 70.0);
+}
+
+TEST(Fitness, WeighsWhatTheMachineLacksAndSetsAsideWhatCannotBe) {
+    const Demand demand{U256(1'000'000), 100, 40'000};
+    EXPECT_EQ(fitness_bp(demand, 10'000, 200), 10'000u) << "just able";
+    EXPECT_EQ(fitness_bp(demand, 5'000, 200), 20'000u) << "half as fast as promised";
+    EXPECT_EQ(fitness_bp(demand, 2'500, 200), 40'000u) << "the last that counts";
+    EXPECT_FALSE(fitness_bp(demand, 2'499, 200).has_value());
+    EXPECT_FALSE(fitness_bp(demand, 10'000, 100).has_value()) << "no time at all";
+    EXPECT_EQ(fitness_bp(demand, 0, 200), 10'000u) << "not measured: judged by its rivals alone";
+    EXPECT_EQ(fitness_bp({U256(), 100, 40'000}, 1, 101), 10'000u) << "the task does not say what it costs";
+}
+
+TEST(Fitness, TheLargestNumbersDoNotOverflow) {
+    TaskSpec spec;
+    spec.steps = kStepsMax;
+    spec.interval = 1;
+    spec.step_cost = ~std::uint64_t{0};
+    const Demand demand = demand_of({}, spec, 0, 1);
+    EXPECT_FALSE(fitness_bp(demand, 1, 2).has_value());
+    EXPECT_TRUE(fitness_bp(demand, ~std::uint64_t{0}, kStepsMax + 1).has_value());
+    EXPECT_TRUE(demand_of({}, spec, kStepsMax, 1).work.is_zero()) << "everything is there already";
+}
+
+TEST(Fitness, IsPartOfAnOffersWeight) {
+    const std::vector<RevealedBid> bids = {
+        {bidder(1), 50, 200, {}, 10'000}, {bidder(2), 10, 200, {}, 5'000}, {bidder(3), 1, 200, {}, 100}};
+    const auto offers = weigh(bids, {U256(1'000'000), 100, 40'000});
+    EXPECT_EQ(offers[0].weight_bp, 10'000u);
+    EXPECT_EQ(offers[1].weight_bp, 25'000u) << "half as fast as the best, and as it promises";
+    EXPECT_TRUE(offers[1].fit);
+    EXPECT_FALSE(offers[2].fit);
+    const auto winners = clear_auction(offers, 1, 100);
+    ASSERT_EQ(winners.size(), 1u);
+    EXPECT_EQ(winners[0].offer, 1u) << "the cheapest of all is set aside";
+    EXPECT_EQ(winners[0].price, U256(20)) << "50 / 2.5";
+    EXPECT_TRUE(clear_auction(offers, 3, 100).empty()) << "who is set aside does not count as a bid";
+}
+
+TEST(Grouping, SpeedsWithinAFactorOfTwoAreAlike) {
+    EXPECT_TRUE(alike(100, 100));
+    EXPECT_TRUE(alike(100, 200));
+    EXPECT_FALSE(alike(100, 201));
+    EXPECT_TRUE(alike(0, 0));
+    EXPECT_FALSE(alike(0, 1)) << "who was not measured is alike to nobody who was";
+    EXPECT_FALSE(alike(1, ~std::uint64_t{0}));
+}
+
+TEST(Grouping, ReplicasRunAtOnePace) {
+    // The two cheapest are unlike; the fast pair costs 10 + 30, the slow one 20 + 25.
+    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900),
+                                       offer(4, 25, 120)};
+    EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{0, 2}));
+    EXPECT_EQ(winners_of(offers, 1), (std::vector<std::size_t>{0}));
+}
+
+TEST(Grouping, WithoutAnAlikeGroupTheBestBidsWin) {
+    const std::vector<Offer> offers = {offer(1, 30, 1'000), offer(2, 20, 100), offer(3, 10, 0)};
+    EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{2, 1}));
+}
+
+TEST(Grouping, AWinnerIsPaidWhatItCouldHaveAskedAndStillWon) {
+    const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900),
+                                       offer(4, 25, 120)};
+    const auto winners = clear_auction(offers, 2, 1'000);
+    ASSERT_EQ(winners.size(), 2u);
+    EXPECT_EQ(winners[0].price, U256(15)) << "the slow pair costs 45, the other winner asks 30";
+    EXPECT_EQ(winners[1].price, U256(35));
+}
+
+TEST(Grouping, BiddingOnesCostIsStillTheBestStrategy) {
+    std::mt19937 random(23);
+    constexpr std::uint64_t kSpeeds[] = {0, 100, 150, 220, 400, 900};
+    for (int round = 0; round < 600; ++round) {
+        std::vector<Offer> offers;
+        const std::size_t rivals = 1 + random() % 6, replicas = 1 + random() % 3;
+        for (std::size_t i = 0; i < rivals; ++i)
+            offers.push_back(
+                offer(static_cast<std::uint8_t>(2 + i), 1 + random() % 100, kSpeeds[random() % 6]));
+        const std::uint64_t cost = 1 + random() % 100, speed = kSpeeds[random() % 6];
+        const auto profit = [&](std::uint64_t price) -> long long {
+            auto all = offers;
+            all.push_back(offer(1, price, speed));
+            for (const Winner& winner : clear_auction(all, replicas, 100))
+                if (winner.offer == rivals)
+                    return static_cast<long long>(winner.price.low64()) - static_cast<long long>(cost);
+            return 0;
+        };
+        const long long truth = profit(cost);
+        EXPECT_GE(truth, 0) << "seed 23, round " << round;
+        for (std::uint64_t lie = 1; lie <= 100; lie += 3)
+            EXPECT_LE(profit(lie), truth) << "seed 23, round " << round << " cost " << cost << " lie " << lie;
+    }
+}
+
+}  // namespace
+}  // namespace retrace::market
