@@ -11,14 +11,11 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr std::uint64_t kPackedBytesMax =
-    2 << 20;  ///< Both operands: blocks packed ahead, while they stay in the cache.
+constexpr std::uint64_t kPackedBytesMax = 2
+                                          << 20;  ///< Blocks of B packed ahead, while they stay in the cache.
 constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
-constexpr std::uint64_t kChunkRows = 192;         ///< Rows of C that stay there with them.
-constexpr std::uint64_t kThinBytes =
-    3 << 19;  ///< All of B packed: below, rows of A are packed by who uses them.
-constexpr std::uint64_t kSerialWork = std::uint64_t{1}
-                                      << 18;  ///< Multiply-adds below which waking threads costs more.
+constexpr std::uint64_t kChunkRows = 192;         ///< Packed rows that stay there with them.
+constexpr std::uint64_t kSerialWork = 1 << 18;    ///< Multiply-adds below which waking threads costs more.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
     return (n + unit - 1) / unit * unit;
@@ -45,7 +42,29 @@ private:
     std::uint64_t size_ = 0;
 };
 
-/// One product: sizes, packed operands of the blocks at hand, and the two loops over them.
+/// Asks for the lines of some rows a few at a time, while the unit is busy with those before them.
+class Ahead {
+public:
+    Ahead() = default;
+    Ahead(const float* data, std::uint64_t stride, std::uint64_t rows, std::uint64_t n)
+        : data_(data), stride_(stride), lines_((n + kLine - 1) / kLine), left_(rows * lines_) {}
+
+    std::uint64_t left() const { return left_; }
+    void fetch(std::uint64_t count) {
+        for (count = std::min(count, left_), left_ -= count; count != 0; --count) {
+            __builtin_prefetch(data_ + at_ * kLine, 0, 3);
+            if (++at_ == lines_) at_ = 0, data_ += stride_;
+        }
+    }
+
+private:
+    static constexpr std::uint64_t kLine = 64 / sizeof(float);
+    const float* data_ = nullptr;
+    std::uint64_t stride_ = 0, lines_ = 0, left_ = 0, at_ = 0;
+};
+
+/// One product. B is packed by all threads, a few blocks at a time; then every thread takes rows of C, packs
+/// the rows of A tile by tile when it comes to them, and multiplies them with B's panels.
 class Product {
 public:
     Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
@@ -56,78 +75,31 @@ public:
           c_(c),
           c_stride_(c_stride),
           pool_(pool),
-          rows_(round_up(a.rows, kernel.lanes) + kTileRowsMax),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)),
-          plain_(reads_plain_rows() && a.source == nullptr) {}
+          plain_(kernel.plain_rows && a.col_stride == 1 && blocks_ == 1) {}
 
     void run(Workspace& workspace) {
-        if (thin()) return run_thin(workspace);
-        const std::uint64_t each = block_bytes();
-        at_hand_ = std::min(blocks_, std::max<std::uint64_t>(1, kPackedBytesMax / each));
-        place(workspace.at_least(at_hand_ * each));
-        for (begin_ = 0; begin_ < blocks_; begin_ += at_hand_) {
-            here_ = std::min(at_hand_, blocks_ - begin_);
-            pack(true);
+        const std::uint64_t each = panels_ * (kernel_.panel_words() + kernel_.cols) * 4;
+        const std::uint64_t room = std::max<std::uint64_t>(1, kPackedBytesMax / each);
+        const std::uint64_t batches = (blocks_ + room - 1) / room;
+        const std::uint64_t at_hand = (blocks_ + batches - 1) / batches;
+        packed_b_ = reinterpret_cast<std::uint32_t*>(workspace.at_least(at_hand * each));
+        scale_b_ = reinterpret_cast<float*>(packed_b_ + at_hand * panels_ * kernel_.panel_words());
+        for (begin_ = 0; begin_ < blocks_; begin_ += at_hand) {
+            here_ = std::min(at_hand, blocks_ - begin_);
+            pack_columns();
             multiply();
         }
     }
 
 private:
-    /// Longer rows are packed all the same: a tile's rows, far apart, would fight for the same sets of the cache.
-    bool reads_plain_rows() const { return kernel_.plain_rows && a_.col_stride == 1 && blocks_ == 1; }
-
-    // Every part is a multiple of 64 bytes, so that all of them are aligned like the first.
-    std::uint64_t a_bytes() const { return plain_ ? 0 : round_up(rows_ * kernel_.row_words() * 4, 64); }
-    std::uint64_t b_bytes() const { return panels_ * kernel_.panel_words() * 4; }
-    std::uint64_t scale_a_bytes() const { return round_up(rows_ * 4, 64); }
-    std::uint64_t scale_b_bytes() const { return round_up(panels_ * kernel_.cols * 4, 64); }
-    std::uint64_t start_bytes() const { return round_up(rows_ * kSlicesMax * 4, 64); }
-    std::uint64_t block_bytes() const {
-        return a_bytes() + b_bytes() + scale_a_bytes() + scale_b_bytes() + start_bytes();
-    }
-
-    void place(std::byte* memory) {
-        const auto take = [&memory](std::uint64_t bytes) {
-            std::byte* const part = memory;
-            memory += bytes;
-            return part;
-        };
-        packed_a_ = reinterpret_cast<std::uint32_t*>(take(at_hand_ * a_bytes()));
-        packed_b_ = reinterpret_cast<std::uint32_t*>(take(at_hand_ * b_bytes()));
-        scale_a_ = reinterpret_cast<float*>(take(at_hand_ * scale_a_bytes()));
-        scale_b_ = reinterpret_cast<float*>(take(at_hand_ * scale_b_bytes()));
-        start_ = reinterpret_cast<std::int32_t*>(take(at_hand_ * start_bytes()));
-    }
-
-    /// Where a row of A is packed to and read from, and the rows behind it.
-    struct Rows {
-        std::uint32_t* words = nullptr;
-        std::uint64_t stride = 0;  ///< In words.
-        float* scale = nullptr;    ///< Null for values as they are, like `start`.
-        std::int32_t* start = nullptr;
-
-        Rows from(std::uint64_t row) const {
-            if (scale == nullptr) return {words + row * stride, stride, nullptr, nullptr};
-            return {words + row * stride, stride, scale + row, start + row * kSlicesMax};
-        }
-    };
-
-    /// In memory that nobody writes to, where its rows are what the kernel reads.
-    Rows plain_rows(const float* data, std::uint64_t stride, std::uint64_t block) const {
-        float* const begin = const_cast<float*>(data) + (begin_ + block) * kBlockK;
-        return {reinterpret_cast<std::uint32_t*>(begin), stride, nullptr, nullptr};
-    }
-    Rows rows_at(std::uint64_t block, std::uint64_t row) const {
-        if (plain_) return plain_rows(a_.data, a_.row_stride, block).from(row);
-        const Rows all{packed_a_ + block * (a_bytes() / 4), kernel_.row_words(),
-                       scale_a_ + block * (scale_a_bytes() / 4), start_ + block * (start_bytes() / 4)};
-        return all.from(row);
-    }
     std::uint32_t* panel_of(std::uint64_t block, std::uint64_t panel) const {
-        return packed_b_ + block * (b_bytes() / 4) + panel * kernel_.panel_words();
+        return packed_b_ + (block * panels_ + panel) * kernel_.panel_words();
     }
-    float* scale_b_of(std::uint64_t block) const { return scale_b_ + block * (scale_b_bytes() / 4); }
+    float* scale_b_of(std::uint64_t block, std::uint64_t panel) const {
+        return scale_b_ + (block * panels_ + panel) * kernel_.cols;
+    }
     std::uint32_t terms(std::uint64_t block) const {
         return static_cast<std::uint32_t>(
             std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
@@ -136,47 +108,18 @@ private:
         return a_.rows * b_.cols * a_.cols < kSerialWork ? tasks : 1;
     }
 
-    void pack(bool rows_too) {
-        const std::uint64_t units_a = rows_too && !plain_ ? round_up(a_.rows, kPackRows) / kPackRows : 0;
-        const std::uint64_t units_b = round_up(b_.cols, kPackColumns) / kPackColumns;
-        const std::uint64_t units = (units_a + units_b) * here_;
-        pool_.parallel_for(units, grain(units), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t i = begin; i < end; ++i) {
-                const std::uint64_t block = i / (units_a + units_b), unit = i % (units_a + units_b);
-                if (unit < units_a)
-                    pack_rows(block, unit * kPackRows, a_.rows, rows_at(block, unit * kPackRows));
-                else
-                    pack_columns(block, (unit - units_a) * kPackColumns);
-            }
-        });
-    }
-
-    /// At most kPackRows rows from `row` on, none from `end` on.
-    void pack_rows(std::uint64_t block, std::uint64_t row, std::uint64_t end, const Rows& to) {
-        const std::uint64_t rows = std::min<std::uint64_t>(kPackRows, end - row);
-        if (a_.source == nullptr) {
-            return pack_rows_of(a_.data + row * a_.row_stride, a_.row_stride, block, rows, to);
-        }
-        static thread_local Workspace fetched;
-        pack_rows_of(fetch(*a_.source, row, rows, a_.cols, fetched), a_.cols, block, rows, to);
-    }
-
-    void pack_rows_of(const float* data, std::uint64_t stride, std::uint64_t block, std::uint64_t rows,
-                      const Rows& to) {
-        PackSource source;
-        source.data = data + (begin_ + block) * kBlockK * a_.col_stride;
-        source.vector_stride = stride;
-        source.k_stride = a_.col_stride;
-        source.vectors = static_cast<std::uint32_t>(rows);
-        source.n = terms(block);
-        kernel_.pack_a(source, to.words, to.scale, to.start);
-    }
-
     static const float* fetch(const RowSource& source, std::uint64_t first, std::uint64_t rows,
                               std::uint64_t cols, Workspace& memory) {
         auto* const out = reinterpret_cast<float*>(memory.at_least(rows * cols * sizeof(float)));
         source.fetch(source.context, first, rows, out);
         return out;
+    }
+
+    void pack_columns() {
+        const std::uint64_t units = round_up(b_.cols, kPackColumns) / kPackColumns, tasks = units * here_;
+        pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
+            for (std::uint64_t i = begin; i < end; ++i) pack_columns(i / units, i % units * kPackColumns);
+        });
     }
 
     void pack_columns(std::uint64_t block, std::uint64_t column) {
@@ -191,120 +134,142 @@ private:
         source.k_stride = b_.row_stride;
         source.vectors = static_cast<std::uint32_t>(std::min<std::uint64_t>(kPackColumns, b_.cols - column));
         source.n = terms(block);
-        kernel_.pack_b(source, panel_of(block, column / kernel_.cols), scale_b_of(block) + column);
+        const std::uint64_t panel = column / kernel_.cols;
+        kernel_.pack_b(source, panel_of(block, panel), scale_b_of(block, panel));
     }
 
-    /// Panels of one task: as many as keep the packed columns in the second-level cache.
-    std::uint64_t chunk_panels() const {
+    /// As many panels as keep the packed columns in the second-level cache.
+    std::uint64_t chunk_panels(std::uint64_t panels) const {
         const std::uint64_t cached = std::max<std::uint64_t>(1, kChunkBytes / (kernel_.panel_words() * 4));
-        const std::uint64_t chunks = (panels_ + cached - 1) / cached;
-        return (panels_ + chunks - 1) / chunks;
+        const std::uint64_t chunks = (panels + cached - 1) / cached;
+        return (panels + chunks - 1) / chunks;
     }
 
-    /// Rows of one task: fewer where threads would have too little to do.
-    std::uint64_t chunk_rows(std::uint64_t column_chunks) const {
-        std::uint64_t chunks = (a_.rows + kChunkRows - 1) / kChunkRows;
-        const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
-        chunks = std::max(chunks, (wanted + column_chunks - 1) / column_chunks);
-        return std::max<std::uint64_t>(kernel_.rows, round_up((a_.rows + chunks - 1) / chunks, kernel_.rows));
-    }
-
+    /// Tasks are rows of C; where threads would have too little to do, columns are divided and then rows
+    /// again.
     void multiply() {
-        const std::uint64_t panels = chunk_panels();
-        const std::uint64_t column_chunks = (panels_ + panels - 1) / panels;
-        const std::uint64_t rows = chunk_rows(column_chunks);
-        const std::uint64_t tasks = (a_.rows + rows - 1) / rows * column_chunks;
+        const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
+        std::uint64_t row_tasks = (a_.rows + kChunkRows - 1) / kChunkRows;
+        const std::uint64_t chunks = panels_ / chunk_panels(panels_);
+        const std::uint64_t column_tasks = std::min(chunks, (wanted + row_tasks - 1) / row_tasks);
+        const std::uint64_t panels = (panels_ + column_tasks - 1) / column_tasks;
+        row_tasks = std::max(row_tasks, (wanted + column_tasks - 1) / column_tasks);
+        const std::uint64_t rows = round_up((a_.rows + row_tasks - 1) / row_tasks, kernel_.rows);
+        const std::uint64_t across = (panels_ + panels - 1) / panels;
+        const std::uint64_t tasks = (a_.rows + rows - 1) / rows * across;
         pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
             for (std::uint64_t task = begin; task < end; ++task) {
-                const std::uint64_t row = task / column_chunks * rows, panel = task % column_chunks * panels;
-                chunk(row, std::min(rows, a_.rows - row), panel, std::min(panels, panels_ - panel));
+                const std::uint64_t row = task / across * rows, panel = task % across * panels;
+                chunk({row, std::min(rows, a_.rows - row)}, {panel, std::min(panels, panels_ - panel)});
             }
         });
     }
 
-    void chunk(std::uint64_t first_row, std::uint64_t rows, std::uint64_t first_panel, std::uint64_t panels) {
-        for (std::uint64_t block = 0; block < here_; ++block) {
-            tiles(block, rows_at(block, first_row), first_row, rows, first_panel, panels);
-        }
-    }
+    struct Range {
+        std::uint64_t first = 0, count = 0;
+    };
+    /// The rows of A of one task: where they are in memory, and where they are packed to, block after block.
+    struct Rows {
+        const float* data = nullptr;
+        std::uint64_t stride = 0;
+        std::uint32_t* words = nullptr;
+        float* scale = nullptr;
+        std::int32_t* start = nullptr;
+        std::uint64_t packed = 0;  ///< So many of this block.
+    };
 
-    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream
-    /// from the second, and C is walked along its rows.
-    void tiles(std::uint64_t block, const Rows& a, std::uint64_t first_row, std::uint64_t rows,
-               std::uint64_t first_panel, std::uint64_t panels) {
-        // Tiles of nearly equal height are faster than full ones and a small rest.
-        const std::uint64_t count = (rows + kernel_.rows - 1) / kernel_.rows;
+    void chunk(Range rows, Range panels) {
+        static thread_local Workspace workspace, fetched;
+        const std::uint64_t room = round_up(rows.count, kPackRows) + kTileRowsMax;
+        const std::uint64_t words = round_up(room * kernel_.row_words(), 16), scales = round_up(room, 16);
+        Rows a;
+        a.words = reinterpret_cast<std::uint32_t*>(
+            workspace.at_least(plain_ ? 64 : 4 * (words + scales + room * kSlicesMax)));
+        a.scale = reinterpret_cast<float*>(a.words + words);
+        a.start = reinterpret_cast<std::int32_t*>(a.words + words + scales);
+        a.data = a_.data + rows.first * a_.row_stride;
+        a.stride = a_.row_stride;
+        if (a_.source != nullptr) {
+            a.data = fetch(*a_.source, rows.first, rows.count, a_.cols, fetched);
+            a.stride = a_.cols;
+        }
+        const std::uint64_t width = chunk_panels(panels.count);
         if (kernel_.enter != nullptr) kernel_.enter();
-        for (std::uint64_t t = 0; t < count; ++t) {
-            const std::uint64_t row = rows * t / count, end = rows * (t + 1) / count;
-            for (std::uint64_t p = 0; p < panels; ++p) {
-                tile(block, a.from(row), first_row + row, end - row, first_panel + p);
+        for (std::uint64_t block = 0; block < here_; ++block) {
+            a.packed = 0;
+            for (std::uint64_t p = 0; p < panels.count; p += width) {
+                tiles(block, a, rows, {panels.first + p, std::min(width, panels.count - p)});
             }
         }
         if (kernel_.leave != nullptr) kernel_.leave();
     }
 
-    void tile(std::uint64_t block, const Rows& a, std::uint64_t row, std::uint64_t rows,
-              std::uint64_t panel) {
-        const std::uint64_t column = panel * kernel_.cols;
+    /// Packs what is missing of the first `end` rows.
+    void pack_rows(std::uint64_t block, Rows& a, std::uint64_t end, std::uint64_t count) const {
+        // Rows whose neighbours are adjacent in memory are packed as they lie there, many at a time.
+        const std::uint64_t unit = a_.row_stride == 1 && a_.col_stride != 1 ? kPackRows : kTileRowsMax;
+        while (a.packed < end) {
+            const std::uint64_t stop = unit == kPackRows ? std::min(a.packed + unit, count) : end;
+            PackSource source;
+            source.data = a.data + a.packed * a.stride + (begin_ + block) * kBlockK * a_.col_stride;
+            source.vector_stride = a.stride;
+            source.k_stride = a_.col_stride;
+            source.vectors = static_cast<std::uint32_t>(stop - a.packed);
+            source.n = terms(block);
+            kernel_.pack_a(source, a.words + a.packed * kernel_.row_words(), a.scale + a.packed,
+                           a.start + a.packed * kSlicesMax);
+            a.packed = stop;
+        }
+    }
+
+    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream
+    /// from the second, and C is walked along its rows.
+    void tiles(std::uint64_t block, Rows& a, Range rows, Range panels) const {
+        // Tiles of nearly equal height are faster than full ones and a small rest.
+        const std::uint64_t count = (rows.count + kernel_.rows - 1) / kernel_.rows;
+        const auto edge = [&](std::uint64_t tile) { return rows.count * tile / count; };
+        const float* const data = a.data + (begin_ + block) * kBlockK * a_.col_stride;
         Tile t;
-        t.a = a.words;
-        t.a_stride = a.stride;
-        t.b = panel_of(block, panel);
-        t.scale_a = a.scale;
-        t.scale_b = scale_b_of(block) + column;
-        t.start = a.start;
-        t.c = c_ + row * c_stride_ + column;
         t.c_stride = c_stride_;
-        t.rows = static_cast<std::uint32_t>(rows);
         t.groups = (terms(block) + kernel_.group - 1) / kernel_.group;
-        t.columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(kernel_.cols, b_.cols - column));
-        t.narrow = t.columns <= kernel_.lanes;
         t.first = begin_ + block == 0;
         t.last = begin_ + block + 1 == blocks_;
-        kernel_.multiply(t);
-    }
-
-    /// B is small beside A: it is packed whole, and every thread packs the rows of A that it multiplies,
-    /// block after block, so that they never leave its cache.
-    bool thin() const {
-        return blocks_ * b_bytes() <= kThinBytes && a_.rows >= std::uint64_t{pool_.threads()} * kChunkRows;
-    }
-
-    void run_thin(Workspace& workspace) {
-        begin_ = 0;
-        here_ = at_hand_ = blocks_;
-        std::byte* const memory = workspace.at_least(blocks_ * (b_bytes() + scale_b_bytes()));
-        packed_b_ = reinterpret_cast<std::uint32_t*>(memory);
-        scale_b_ = reinterpret_cast<float*>(memory + blocks_ * b_bytes());
-        pack(false);
-        const std::uint64_t rows = chunk_rows(1), tasks = (a_.rows + rows - 1) / rows;
-        pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
-            for (std::uint64_t task = begin; task < end; ++task) {
-                thin_chunk(task * rows, std::min(rows, a_.rows - task * rows));
+        for (std::uint64_t i = 0; i < count; ++i) {
+            const std::uint64_t row = edge(i), end = edge(i + 1);
+            t.rows = static_cast<std::uint32_t>(end - row);
+            t.a = reinterpret_cast<const std::uint32_t*>(data + row * a.stride);
+            t.a_stride = a.stride;
+            Ahead ahead;
+            if (!plain_) {
+                if (a.packed < rows.count && a_.col_stride == 1) {
+                    if (i + 1 < count)
+                        ahead = Ahead(data + end * a.stride, a.stride, edge(i + 2) - end, terms(block));
+                    else if (block + 1 < here_)
+                        ahead = Ahead(data + kBlockK, a.stride, edge(1), terms(block + 1));
+                }
+                pack_rows(block, a, end, rows.count);
+                t.a = a.words + row * kernel_.row_words();
+                t.a_stride = kernel_.row_words();
+                t.scale_a = a.scale + row;
+                t.start = a.start + row * kSlicesMax;
             }
-        });
+            row_of_tiles(block, t, c_ + (rows.first + row) * c_stride_, panels, ahead);
+        }
     }
 
-    void thin_chunk(std::uint64_t first_row, std::uint64_t rows) {
-        static thread_local Workspace workspace;
-        const std::uint64_t room = round_up(rows, kernel_.lanes) + kTileRowsMax;
-        const std::uint64_t words = round_up(room * kernel_.row_words(), 16), scales = round_up(room, 16);
-        auto* const memory = reinterpret_cast<std::uint32_t*>(
-            workspace.at_least(plain_ ? 64 : 4 * (words + scales + room * kSlicesMax)));
-        const Rows packed{memory, kernel_.row_words(), reinterpret_cast<float*>(memory + words),
-                          reinterpret_cast<std::int32_t*>(memory + words + scales)};
-        static thread_local Workspace fetched;
-        const float* data = a_.data + first_row * a_.row_stride;
-        if (a_.source != nullptr) data = fetch(*a_.source, first_row, rows, a_.cols, fetched);
-        const bool plain = reads_plain_rows();
-        for (std::uint64_t block = 0; block < blocks_; ++block) {
-            for (std::uint64_t row = 0; row < rows && !plain; row += kPackRows) {
-                pack_rows_of(data + row * a_.row_stride, a_.row_stride, block,
-                             std::min<std::uint64_t>(kPackRows, rows - row), packed.from(row));
-            }
-            tiles(block, plain ? plain_rows(data, a_.row_stride, block) : packed, first_row, rows, 0,
-                  panels_);
+    void row_of_tiles(std::uint64_t block, Tile& t, float* c, Range panels, Ahead& ahead) const {
+        const std::uint64_t share = (ahead.left() + panels.count - 1) / panels.count;
+        t.b = panel_of(block, panels.first);
+        t.scale_b = scale_b_of(block, panels.first);
+        for (std::uint64_t panel = panels.first; panel < panels.first + panels.count; ++panel) {
+            const std::uint64_t column = panel * kernel_.cols;
+            t.c = c + column;
+            t.columns = static_cast<std::uint32_t>(std::min<std::uint64_t>(kernel_.cols, b_.cols - column));
+            t.narrow = t.columns <= kernel_.lanes;
+            ahead.fetch(share);
+            kernel_.multiply(t);
+            t.b += kernel_.panel_words();
+            t.scale_b += kernel_.cols;
         }
     }
 
@@ -314,14 +279,13 @@ private:
     float* const c_;
     const std::uint64_t c_stride_;
     ThreadPool& pool_;
-    const std::uint64_t rows_, panels_, blocks_;  ///< rows_: of packed A, where a whole tile may be read.
-    const bool plain_;                            ///< A is read where it is.
-    std::uint64_t at_hand_ = 0, begin_ = 0, here_ = 0;
-    std::uint32_t* packed_a_ = nullptr;
+    const std::uint64_t panels_, blocks_;
+    /// A is read where it is. Longer rows are packed all the same: a tile's rows, far apart, would fight for
+    /// the same sets of the cache.
+    const bool plain_;
+    std::uint64_t begin_ = 0, here_ = 0;  ///< Blocks of B packed now.
     std::uint32_t* packed_b_ = nullptr;
-    float* scale_a_ = nullptr;
     float* scale_b_ = nullptr;
-    std::int32_t* start_ = nullptr;
 };
 
 }  // namespace
