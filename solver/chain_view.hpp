@@ -12,6 +12,7 @@
 
 #include "merkle/base/bytes.hpp"
 #include "solver/artifacts/report_kind.hpp"
+#include "solver/capability/draw.hpp"
 #include "solver/train/schedule.hpp"
 
 namespace retrace::solver {
@@ -67,10 +68,22 @@ struct RunView {
     std::optional<std::uint64_t> unkept;
 };
 
+/// A challenge of this solver that waits for one of its moves.
+struct ChallengeView {
+    std::uint64_t id = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t stop_height = 0;      ///< The benchmark runs until this block is seen.
+    bool may_answer = false;            ///< answerCapability is due.
+    bool may_prove = false;             ///< proveCapability is due:
+    std::uint64_t rounds = 0;           ///< of a run that was claimed to be so long,
+    std::vector<CapabilityDraw> draws;  ///< at these elements.
+};
+
 struct SolverView {
     std::uint64_t height = 0;
     std::vector<AuctionView> auctions;
     std::vector<RunView> runs;
+    std::optional<ChallengeView> challenge;
 };
 
 struct CommitBid {
@@ -137,7 +150,17 @@ struct RequestRetention {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
 };
+struct AnswerCapability {
+    std::uint64_t challenge = 0;
+    std::uint64_t rounds = 0;
+    Hash32 root;
+};
+struct ProveCapability {
+    std::uint64_t challenge = 0;
+    Bytes proof;  ///< An encoded CapabilityProof (solver/capability/evidence.hpp).
+};
 using SolverMove = std::variant<CommitBid, RevealBid, AcceptData, Decline, CommitCheckpoint, OpenSegment,
-                                RevealSegment, OpenRoots, AnswerReport, ReportKept, RequestRetention>;
+                                RevealSegment, OpenRoots, AnswerReport, ReportKept, RequestRetention, AnswerCapability,
+                                ProveCapability>;
 
 }  // namespace retrace::solver

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "market/odds.hpp"
 #include "node/service/views.hpp"
+#include "solver/capability/program.hpp"
 
 namespace retrace::node {
 namespace {
@@ -104,6 +105,29 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     return out;
 }
 
+/// The challenge that waits for a move of this solver.
+std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& view, std::uint64_t next,
+                                                    const ledger::Address& self, const market::Params& params) {
+    const auto info = views::solver(view, self);
+    const auto challenge =
+        info && info->challenge != 0 ? views::challenge(view, info->challenge) : std::nullopt;
+    if (!challenge || challenge->deadline == 0 || next > challenge->deadline) return std::nullopt;
+    solver::ChallengeView out;
+    out.id = challenge->id;
+    out.seed = challenge->seed;
+    // The other half of the window is for the answer's way to the chain.
+    out.stop_height = challenge->seed_height + (params.capability_blocks + 1) / 2;
+    out.may_answer = challenge->state == market::ChallengeState::running;
+    out.may_prove = challenge->state == market::ChallengeState::proving;
+    if (!out.may_answer && !out.may_prove) return std::nullopt;
+    if (out.may_prove) {
+        out.rounds = challenge->rounds;
+        out.draws = solver::capability_draws(challenge->draw_beacon, challenge->id, challenge->rounds,
+                                             static_cast<std::uint32_t>(params.capability_draws));
+    }
+    return out;
+}
+
 }  // namespace
 
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
@@ -118,6 +142,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
         if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
     }
     const auto params = immutable.params(view);
+    if (params) out.challenge = challenge_view(view, height + 1, self, *params);
     for (const views::RunId& id : views::open_runs(view, self)) {
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);

@@ -22,6 +22,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     Output out;
     for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
     for (const RunView& run : view.runs) play(run, view.height, out);
+    measure(view, out);
     if (!busy_) {
         clean_up(view);
         out.work = next_work(view);
@@ -31,6 +32,16 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
 }
 
 void SolverAgent::on_done(const SolverResult& result) {
+    if (const auto* measured = std::get_if<Measured>(&result)) {
+        benching_ = false;
+        claim_ = *measured;
+        return;
+    }
+    if (const auto* proved = std::get_if<Proved>(&result)) {
+        benching_ = false;
+        proof_ = *proved;
+        return;
+    }
     busy_ = false;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
         prepared_[{prepared->task, prepared->run}] = *prepared;

@@ -4,8 +4,10 @@
 // in its secret and in its checkpoint store, so a new agent after kill -9 goes on where the old one was.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <variant>
@@ -13,6 +15,7 @@
 
 #include "solver/agent/work.hpp"
 #include "solver/agent/workshop.hpp"
+#include "solver/capability/bench.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/train/trainer.hpp"
@@ -39,7 +42,16 @@ struct Answered {
     Bytes answer;  ///< Empty: could not be made.
     std::string problem;
 };
-using SolverResult = std::variant<Prepared, Reached, Answered>;
+/// A benchmark run ended.
+struct Measured {
+    std::uint64_t challenge = 0;
+    CapabilityClaim claim;
+};
+struct Proved {
+    std::uint64_t challenge = 0;
+    Bytes proof;
+};
+using SolverResult = std::variant<Prepared, Reached, Answered, Measured, Proved>;
 using SolverWork = WorkOrder<SolverResult>;
 
 struct SolverConfig {
@@ -51,6 +63,8 @@ struct SolverConfig {
     std::uint64_t afterlife_blocks = 5'000;
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
+    Benchmarker* bench = nullptr;  ///< Outlives the agent. Null: challenges are not answered.
+    std::uint64_t bench_rounds_max = 1 << 20;
 };
 
 class SolverAgent {
@@ -62,6 +76,8 @@ public:
     struct Output {
         std::vector<SolverMove> moves;
         std::optional<SolverWork> work;  ///< None while an order is out.
+        /// A benchmark: uses neither workshop nor store, and is to start at once, beside `work` if there is one.
+        std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
     /// What the work order came to; the next view brings what follows from it.
@@ -86,6 +102,9 @@ private:
     void play(const RunView& run, std::uint64_t height, Output& out);
     void open(const RunView& run, std::uint64_t height, Output& out);
     void answer(const RunView& run, std::uint64_t height, Output& out);
+    void measure(const SolverView& view, Output& out);
+    void answer_challenge(const ChallengeView& challenge, Output& out);
+    void prove_challenge(const ChallengeView& challenge, Output& out);
     std::optional<SolverWork> next_work(const SolverView& view);
     std::optional<SolverWork> work_for(const RunView& run);
     /// The opening of a state if its root is known here.
@@ -112,6 +131,11 @@ private:
     std::vector<std::string> problems_;
     std::map<RunKey, std::uint64_t> retry_height_;  // After a failure.
     std::uint64_t height_ = 0;
+    bool benching_ = false;
+    std::uint64_t benched_ = 0;                       // Challenge of the newest benchmark order.
+    std::shared_ptr<std::atomic<bool>> stop_;         // Ends the run that is under way.
+    std::optional<Measured> claim_;
+    std::optional<Proved> proof_;
 };
 
 }  // namespace retrace::solver

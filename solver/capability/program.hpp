@@ -11,6 +11,7 @@
 #include "kernels/exec/thread_pool.hpp"
 #include "kernels/random/philox.hpp"
 #include "merkle/base/bytes.hpp"
+#include "solver/capability/draw.hpp"
 
 namespace retrace::solver {
 
@@ -28,13 +29,6 @@ using CapabilityRow = std::array<float, kCapabilityExtent>;
 /// challenge u64).
 std::uint64_t capability_seed(const Hash32& beacon, std::uint64_t challenge);
 
-/// One element that the ledger asks for: of the state after `round` (which is round + 1 products from the
-/// first).
-struct CapabilityDraw {
-    std::uint64_t round = 0;
-    std::uint32_t row = 0, column = 0;
-    bool operator==(const CapabilityDraw&) const = default;
-};
 /// Draw d is SHA-256("retrace/capability-draw/1" ‖ beacon 32 ‖ challenge u64 ‖ d u32): round = first u64
 /// modulo `rounds`, row and column = the next two bytes. 1 ≤ rounds ≤ kCapabilityRoundsMax, count ≤
 /// kCapabilityDrawsMax (asserted).

@@ -98,7 +98,7 @@ TEST_F(Capability, ANewProcessProvesAnEarlierClaim) {
 }
 
 TEST_F(Capability, ALongRunKeepsFewStatesAndStillProves) {
-    const CapabilityClaim longer = bench.run(kChallenge, seed, 300, never);
+    const CapabilityClaim longer = bench.run(kChallenge, seed, 140, never);
     const auto drawn = capability_draws(beacon("draws"), kChallenge, longer.rounds, 4);
     const auto opened = decode_capability_proof(bench.prove(kChallenge, seed, longer.rounds, drawn)).value();
     EXPECT_TRUE(verify_capability(opened, seed, longer.rounds, longer.root, drawn));
