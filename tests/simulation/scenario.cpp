@@ -83,6 +83,10 @@ market::Params simulated_params() {
     p.answer_blocks = 24;
     p.unbond_blocks = 2'000;
     p.move_blocks = 8;
+    p.capability_blocks = 48;
+    p.capability_rest_blocks = 150;
+    p.capability_bp = 1'500;
+    p.capability_draws = 2;
     p.moves = 30;
     return p;
 }
@@ -163,6 +167,7 @@ Scenario calm_scenario() {
 
 Scenario random_scenario(std::uint64_t seed) {
     Random random(seed ^ 0x5ce7a210u);
+    Random bench(seed ^ 0x0ca9ab11u);  // Of its own, so that older seeds still mean the same.
     Scenario out;
     out.solvers.push_back(honest_solver());
     for (std::uint64_t more = random.between(1, 3); more > 0; --more) {
@@ -170,6 +175,8 @@ Scenario random_scenario(std::uint64_t seed) {
         if (random.chance(700)) role = *solver_named(random.pick(solver_names()));
         if (random.chance(500)) role.segment = random.below(5);
         role.pays_for_retention = random.chance(300);
+        role.boasts = bench.chance(100);
+        role.mute = !role.boasts && bench.chance(100);
         if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two at once.
         role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
         out.solvers.push_back(role);

@@ -202,6 +202,7 @@ Outcome Play::outcome() const {
         balance.coins = ledger::balance_of(*view, member.address);
         const market::Stake stake = views::stake(*view, member.address);
         balance.bonded = stake.bonded;
+        if (const auto info = views::solver(*view, member.address)) out.solvers[member.name] = *info;
         const auto fees = fees_.find(member.address);
         if (fees != fees_.end()) balance.fees = fees->second;
     }

@@ -19,6 +19,7 @@ struct Outcome {
         ledger::U256 fees;                    ///< Paid for gas, over the whole run.
     };
     std::map<std::string, Balance> balances;
+    std::map<std::string, market::SolverInfo> solvers;
     struct TaskEnd {
         market::TaskState state{};
         std::vector<market::Run> runs;

@@ -11,6 +11,7 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kResendBlocks = 5;
+constexpr std::uint64_t kBenchRounds = 2;  // A boaster claims eight times as many.
 
 }  // namespace
 
@@ -23,6 +24,8 @@ std::string SolverRole::describe() const {
     if (fraud) add(solver::slug(*fraud));
     if (trick) add(solver::slug(*trick));
     if (lie) add(verifier::slug(*lie));
+    if (boasts) add("boasts");
+    if (mute) add("mute");
     return out.empty() ? "honest" : out;
 }
 
@@ -52,6 +55,12 @@ void SolverParty::boot() {
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
     config.pay_for_retention = role_.pays_for_retention;
+    if (role_.boasts)
+        memory->bench = std::make_unique<solver::BoastfulBench>(world().pool);
+    else if (!role_.mute)
+        memory->bench = std::make_unique<solver::HonestBench>(world().pool);
+    config.bench = memory->bench.get();
+    config.bench_rounds_max = role_.boasts ? 8 * kBenchRounds : kBenchRounds;
     memory->agent =
         std::make_unique<solver::SolverAgent>(std::move(config), *memory->workshop, *memory->store);
     memory->desk = std::make_unique<verifier::Desk>(
@@ -113,6 +122,11 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
             memory_->agent->on_done(result);
             for (const std::string& problem : memory_->agent->take_problems()) say(problem);
         });
+    }
+    if (out.benchmark) {
+        work<solver::SolverResult>(
+            std::move(*out.benchmark),
+            [this](const solver::SolverResult& result) { memory_->agent->on_done(result); }, true);
     }
     play(view, height);
 }
@@ -189,6 +203,12 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
             call("reports a state that is not kept",
                  contracts::ReportUnavailable{kKept, m->task, m->run, m->index, m->tensor, m->tile},
                  world().params.report_fee);
+        } else if (const auto* m = std::get_if<solver::AnswerCapability>(&move)) {
+            call("answers challenge " + std::to_string(m->challenge),
+                 contracts::AnswerCapability{m->challenge, m->rounds, m->root});
+        } else if (const auto* m = std::get_if<solver::ProveCapability>(&move)) {
+            call("proves challenge " + std::to_string(m->challenge),
+                 contracts::ProveCapability{m->challenge, m->proof}, {}, role_.boasts);
         } else if (const auto* m = std::get_if<solver::RequestRetention>(&move)) {
             call("pays for keeping state " + std::to_string(m->index),
                  contracts::RequestRetention{m->task, m->run, m->index}, world().params.audit_fee);

@@ -2,6 +2,7 @@
 // A solver: the product's agents on a simulated machine, and what an adversary changes about them.
 #pragma once
 
+#include "solver/adversary/boast.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/adversary/tricks.hpp"
 #include "solver/agent/agent.hpp"
@@ -20,8 +21,10 @@ struct SolverRole {
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< Of a task's ceiling.
     bool pays_for_retention = false;
+    bool boasts = false;  ///< Claims rounds of its benchmarks that it did not compute.
+    bool mute = false;    ///< Answers no challenge.
 
-    bool honest() const { return !fraud && !trick && !lie; }
+    bool honest() const { return !fraud && !trick && !lie && !boasts && !mute; }
     std::string describe() const;
 };
 
@@ -52,6 +55,7 @@ private:
         std::unique_ptr<solver::ArtifactSource> tricky_shelf;
         std::unique_ptr<NetworkSource> source;
         std::unique_ptr<solver::Workshop> workshop;
+        std::unique_ptr<solver::Benchmarker> bench;
         std::unique_ptr<solver::SolverAgent> agent;
         std::unique_ptr<verifier::Desk> desk;
         std::unique_ptr<verifier::DisputeAgent> disputes;
