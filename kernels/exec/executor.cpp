@@ -175,6 +175,7 @@ Executor::Executor(const Program& program, ThreadPool& pool, std::unique_ptr<Ext
     impl_->external = std::move(external);
 }
 Executor::~Executor() = default;
+Executor::Executor(Executor&&) noexcept = default;
 
 std::uint64_t Executor::planned_bytes() const noexcept {
     return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes;

@@ -50,6 +50,7 @@ public:
     /// On `external`, made for this very program.
     Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();
+    Executor(Executor&&) noexcept;
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).
     std::uint64_t planned_bytes() const noexcept;

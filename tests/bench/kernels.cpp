@@ -4,7 +4,8 @@
 // the design; tile-tree hashing against plain SHA-256.
 //
 // The peers choose their instruction set when they are loaded, so every set is measured by a child process
-// (`bench_kernels --group NAME`) with its environment. The rows of bench_train, where it is built, come last.
+// (`bench_kernels --group NAME`) with its environment. The rows of bench_fused and bench_train, where
+// they are built, come last.
 #include <time.h>
 
 #include <algorithm>
@@ -220,10 +221,11 @@ int measure_all(bool json, int rounds) {
             child_rows("'" + own_path() + "' --group " + group + " --rounds " + std::to_string(rounds));
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
-    const std::string training = program_beside("bench_train");
-    if (!training.empty()) {
-        const std::vector<Row> trained = child_rows("'" + training + "' --rows");
-        rows.insert(rows.end(), trained.begin(), trained.end());
+    for (const char* name : {"bench_fused", "bench_train"}) {
+        const std::string program = program_beside(name);
+        if (program.empty()) continue;
+        const std::vector<Row> more = child_rows("'" + program + "' --rows");
+        rows.insert(rows.end(), more.begin(), more.end());
     }
     report("products and hashing on one core, training on all", rows, json);
     return rows.empty() ? 1 : 0;
