@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+
 #include "kernels/builder/compose.hpp"
 #include "solver/import/rules.hpp"
 
@@ -82,6 +84,18 @@ std::size_t Call::axis(std::size_t i, std::int64_t otherwise, std::size_t rank) 
 
 std::uint32_t Call::value_number(std::size_t i) const {
     return op_.arguments.at(i).values.at(0);
+}
+
+bool Call::is_used(std::size_t result) const {
+    const std::uint32_t number = op_.results.at(result);
+    if (number == recording_.output) return true;
+    for (const RecordedOp& op : recording_.ops) {
+        for (const Argument& argument : op.arguments) {
+            if (std::find(argument.values.begin(), argument.values.end(), number) != argument.values.end())
+                return true;
+        }
+    }
+    return false;
 }
 
 Call::Values Call::refuse(std::string why) {

@@ -235,15 +235,17 @@ Status<> check_alike(const Plan& plan) {
 
 }  // namespace
 
-bool is_mapped(const std::string& name) {
-    return find_rule(name) != nullptr;
+bool is_known(const std::string& name) {
+    return find_rule(name) != nullptr || is_refused_by_name(name);
 }
 
 Rule find_rule(const std::string& name) {
     static const RuleTable table = [] {
-        RuleTable all = arithmetic_rules();
-        all.merge(shape_rules());
-        all.merge(layer_rules());
+        RuleTable all;
+        for (const auto family : {arithmetic_rules, activation_rules, reduction_rules, shape_rules,
+                                  index_rules, convolution_rules, layer_rules, recurrent_rules}) {
+            all.merge(family());
+        }
         return all;
     }();
     const auto found = table.find(name);

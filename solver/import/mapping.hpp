@@ -28,7 +28,8 @@ struct MappedModel {
 /// use instead.
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options);
 
-/// Whether ops of this name are mapped as they are (the others are taken apart where PyTorch can).
-bool is_mapped(const std::string& name);
+/// Whether calls of this name are recorded whole, because they are mapped or refused under their own name
+/// (the others are taken apart where PyTorch can).
+bool is_known(const std::string& name);
 
 }  // namespace retrace::solver

@@ -49,6 +49,7 @@ public:
     /// Counted from the end where negative.
     std::size_t axis(std::size_t i, std::int64_t otherwise, std::size_t rank);
     std::uint32_t value_number(std::size_t i) const;  ///< In the recording.
+    bool is_used(std::size_t result) const;           ///< By an op, or as the model's output.
 
     const kernels::Dims& dims(kernels::Value value) { return graph().dims(value); }
     kernels::DType dtype(kernels::Value value) { return graph().shape(value).dtype; }
@@ -61,11 +62,17 @@ public:
     Values refuse(std::string why);
     const std::string& refusal() const { return refusal_; }
 
+    /// A value in the place of a result that nobody uses.
+    kernels::Value nothing(std::size_t result) { return stand_in(result_dims(result), dtype_of(result)); }
+
     /// Running statistics: the next value of buffer argument `i`.
     void update(std::size_t i, kernels::Value next) { updates_.emplace_back(value_number(i), next); }
     const std::vector<std::pair<std::uint32_t, kernels::Value>>& updates() const { return updates_; }
 
 private:
+    kernels::DType dtype_of(std::size_t result) const {
+        return recording_.values[op_.results.at(result)].dtype;
+    }
     kernels::Value stand_in(const kernels::Dims& dims, kernels::DType dtype);
     kernels::Value missing(std::size_t i, const char* what);
 
@@ -82,12 +89,19 @@ private:
 using Rule = Call::Values (*)(Call& call);
 using RuleTable = std::map<std::string_view, Rule>;
 
-RuleTable arithmetic_rules();  ///< Elementwise, comparisons, reductions.
-RuleTable shape_rules();       ///< Views, slices, joins, conversions.
-RuleTable layer_rules();       ///< Products, convolutions, pooling, norms, embedding, attention.
+RuleTable arithmetic_rules();   ///< Elementwise, comparisons, softmax.
+RuleTable activation_rules();   ///< Functions of one number.
+RuleTable reduction_rules();    ///< Sums, spreads, extremes over axes.
+RuleTable shape_rules();        ///< Views, slices, joins, conversions.
+RuleTable index_rules();        ///< Copies and choices along axes.
+RuleTable convolution_rules();  ///< Convolutions, pooling, resizing of images.
+RuleTable layer_rules();        ///< Products, norms, embedding, dropout, attention.
+RuleTable recurrent_rules();    ///< Recurrent layers, step by step.
 
 /// nullptr where no rule has this name.
 Rule find_rule(const std::string& name);
+/// Whether `advice` has a line of its own for it.
+bool is_refused_by_name(const std::string& name);
 /// What to use in place of an op that has no rule.
 std::string advice(const std::string& name);
 

@@ -46,47 +46,46 @@ Call::Values apply_unary(Call& call) {
     return {unary(call.tape(), code, x)};
 }
 
-Call::Values apply_relu(Call& call) {
-    return {relu(call.tape(), call.tensor(0))};
-}
-Call::Values apply_silu(Call& call) {
-    return {silu(call.tape(), call.tensor(0))};
-}
-
-Call::Values leaky_relu(Call& call) {
-    const Value x = call.tensor(0), slope = call.graph().scalar(static_cast<float>(call.number(1, 0.01)));
-    const Value positive = elementwise(call.graph(), OpCode::greater, {x, call.graph().scalar(0.0f)});
-    return {choose(call.tape(), positive, x, binary(call.tape(), OpCode::mul, x, slope))};
-}
-
-/// x/2 · (1 + tanh(√(2/π)·(x + 0.044715·x³))).
-Value gelu_by_tanh(Call& call, Value x) {
-    kernels::Tape& tape = call.tape();
-    const auto scaled = [&](Value v, float factor) {
-        return binary(tape, OpCode::mul, v, call.graph().scalar(factor));
-    };
-    const Value cube = binary(tape, OpCode::mul, binary(tape, OpCode::mul, x, x), x);
-    const Value inner = scaled(binary(tape, OpCode::add, x, scaled(cube, 0.044715f)), 0.79788456f);
-    const Value gate = binary(tape, OpCode::add, unary(tape, OpCode::tanh, inner), call.graph().scalar(1.0f));
-    return binary(tape, OpCode::mul, scaled(x, 0.5f), gate);
-}
-
-Call::Values apply_gelu(Call& call) {
-    if (call.text(1) == "tanh") return {gelu_by_tanh(call, call.tensor(0))};
-    return {gelu(call.tape(), call.tensor(0))};
-}
-
 Call::Values apply_clamp(Call& call) {
     constexpr double kInfinity = std::numeric_limits<double>::infinity();
     const Value x = call.tensor(0);
     if (!is_float(call, x)) return call.refuse(kIntegers);
+    for (const std::size_t bound : {1, 2}) {
+        if (call.kind(bound) == Argument::Kind::value)
+            return call.refuse("bounds that are tensors; use torch.maximum and torch.minimum");
+    }
     const double low = call.number(1, -kInfinity), high = call.number(2, kInfinity);
     return {clamp(call.tape(), x, static_cast<float>(low), static_cast<float>(high))};
 }
 
-Call::Values apply_hardtanh(Call& call) {
-    const double low = call.number(1, -1), high = call.number(2, 1);
-    return {clamp(call.tape(), call.tensor(0), static_cast<float>(low), static_cast<float>(high))};
+Call::Values clamp_min(Call& call) {
+    if (call.kind(1) == Argument::Kind::value)
+        return call.refuse("a bound that is a tensor; use torch.maximum");
+    return {clamp(call.tape(), call.tensor(0), static_cast<float>(call.number(1, 0)),
+                  std::numeric_limits<float>::infinity())};
+}
+Call::Values clamp_max(Call& call) {
+    if (call.kind(1) == Argument::Kind::value)
+        return call.refuse("a bound that is a tensor; use torch.minimum");
+    return {clamp(call.tape(), call.tensor(0), -std::numeric_limits<float>::infinity(),
+                  static_cast<float>(call.number(1, 0)))};
+}
+
+/// (self, a, b, value): self + value · a·b, or self + value · a/b.
+template <OpCode code>
+Call::Values add_scaled(Call& call) {
+    kernels::Tape& tape = call.tape();
+    Value part = binary(tape, code, call.tensor(1), call.tensor(2));
+    if (call.number(3, 1) != 1)
+        part = binary(tape, OpCode::mul, part, call.graph().scalar(static_cast<float>(call.number(3, 1))));
+    return {binary(tape, OpCode::add, call.tensor(0), part)};
+}
+
+/// a + weight · (b - a).
+Call::Values lerp(Call& call) {
+    kernels::Tape& tape = call.tape();
+    const Value a = call.tensor(0), way = binary(tape, OpCode::sub, call.tensor(1), a);
+    return {binary(tape, OpCode::add, a, binary(tape, OpCode::mul, call.operand(2), way))};
 }
 
 Call::Values apply_power(Call& call) {
@@ -135,28 +134,6 @@ Call::Values where(Call& call) {
     return {choose(call.tape(), call.tensor(0), a, b)};
 }
 
-/// Axes of a reduction in ascending order; all where none are named.
-std::vector<std::size_t> axes_of(Call& call, std::size_t rank) {
-    std::vector<bool> chosen(rank, false);
-    const std::vector<std::int64_t> named = call.count() > 2 ? call.integers(1) : std::vector<std::int64_t>{};
-    for (const std::int64_t axis : named) {
-        const std::int64_t at = axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis;
-        if (at >= 0 && at < static_cast<std::int64_t>(rank)) chosen[static_cast<std::size_t>(at)] = true;
-    }
-    std::vector<std::size_t> out;
-    for (std::size_t i = 0; i < rank; ++i) {
-        if (named.empty() || chosen[i]) out.push_back(i);
-    }
-    return out;
-}
-
-template <auto reduce>
-Call::Values reduction(Call& call) {
-    const Value x = call.tensor(0);
-    if (!is_float(call, x)) return call.refuse(kIntegers);
-    return {reduce(call.tape(), x, axes_of(call, call.dims(x).size()), call.count() > 2 && call.flag(2))};
-}
-
 template <auto function>
 Call::Values along_axis(Call& call) {
     const Value x = call.tensor(0);
@@ -184,12 +161,12 @@ RuleTable arithmetic_rules() {
         {"aten::rsqrt", apply_unary<OpCode::rsqrt>},
         {"aten::reciprocal", reciprocal},
         {"aten::pow", apply_power},
-        {"aten::relu", apply_relu},
-        {"aten::leaky_relu", leaky_relu},
-        {"aten::silu", apply_silu},
-        {"aten::gelu", apply_gelu},
         {"aten::clamp", apply_clamp},
-        {"aten::hardtanh", apply_hardtanh},
+        {"aten::clamp_min", clamp_min},
+        {"aten::clamp_max", clamp_max},
+        {"aten::addcmul", add_scaled<OpCode::mul>},
+        {"aten::addcdiv", add_scaled<OpCode::div>},
+        {"aten::lerp", lerp},
         {"aten::eq", compare<OpCode::equal>},
         {"aten::ne", compare<OpCode::equal, true>},
         {"aten::lt", compare<OpCode::less>},
@@ -200,10 +177,10 @@ RuleTable arithmetic_rules() {
         {"aten::logical_or", logic<OpCode::logical_or>},
         {"aten::logical_not", logic<OpCode::logical_not>},
         {"aten::bitwise_not", logic<OpCode::logical_not>},
+        {"aten::bitwise_and", logic<OpCode::logical_and>},
+        {"aten::bitwise_or", logic<OpCode::logical_or>},
         {"aten::masked_fill", masked_fill},
         {"aten::where", where},
-        {"aten::sum", reduction<kernels::sum_axes>},
-        {"aten::mean", reduction<kernels::mean_axes>},
         {"aten::softmax", along_axis<kernels::softmax>},
         {"aten::_softmax", along_axis<kernels::softmax>},
         {"aten::log_softmax", along_axis<kernels::log_softmax>},

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -33,128 +32,26 @@ Call::Values apply_linear(Call& call) {
     return {view_as(call.tape(), y, call.result_dims())};
 }
 
+/// A vector on the left is a row, on the right a column.
 Call::Values apply_matmul(Call& call) {
-    const Value a = call.tensor(0), b = call.tensor(1);
+    Value a = call.tensor(0), b = call.tensor(1);
     if (call.dtype(a) != DType::f32 || call.dtype(b) != DType::f32)
         return call.refuse("a product of whole numbers");
-    if (call.dims(a).size() < 2 || call.dims(b).size() < 2)
-        return call.refuse("a product of vectors; use (x * y).sum()");
-    return {matrix_product(call.tape(), a, b, precision_of(call))};
+    if (call.dims(a).empty() || call.dims(b).empty()) return call.refuse("a product with a single number");
+    if (call.dims(a).size() == 1) a = view_as(call.tape(), a, {1, call.dims(a)[0]});
+    if (call.dims(b).size() == 1) b = view_as(call.tape(), b, {call.dims(b)[0], 1});
+    return {view_as(call.tape(), matrix_product(call.tape(), a, b, precision_of(call)), call.result_dims())};
 }
 
 /// beta · self + alpha · a·b.
 Call::Values apply_addmm(Call& call) {
-    if (call.number(3, 1) != 1 || call.number(4, 1) != 1) return call.refuse("beta or alpha other than 1");
+    const auto times = [&](Value x, std::size_t factor) {
+        if (call.number(factor, 1) == 1) return x;
+        return binary(call.tape(), OpCode::mul, x,
+                      call.graph().scalar(static_cast<float>(call.number(factor, 1))));
+    };
     const Value product = matrix_product(call.tape(), call.tensor(1), call.tensor(2), precision_of(call));
-    return {binary(call.tape(), OpCode::add, product, call.tensor(0))};
-}
-
-// ---- convolution and pooling
-// ----------------------------------------------------------------------------------------
-
-/// One number for both ways, or one each.
-std::array<std::uint64_t, 2> pair_of(const std::vector<std::int64_t>& list, std::uint64_t otherwise) {
-    if (list.empty()) return {otherwise, otherwise};
-    return {static_cast<std::uint64_t>(list.front()), static_cast<std::uint64_t>(list.back())};
-}
-
-struct Convolution {
-    std::vector<std::int64_t> stride, padding, dilation;
-    std::uint64_t groups = 1;
-};
-
-Call::Values convolve(Call& call, Convolution how) {
-    Value x = call.tensor(0), weight = call.tensor(1);
-    const std::optional<Value> bias = call.maybe(2);
-    const bool flat = call.dims(x).size() == 3;  // One-dimensional: an image of one row.
-    if (flat) {
-        const Dims dx = call.dims(x), dw = call.dims(weight);
-        x = view_as(call.tape(), x, {dx[0], dx[1], 1, dx[2]});
-        weight = view_as(call.tape(), weight, {dw[0], dw[1], 1, dw[2]});
-        how.padding.insert(how.padding.begin(), 0);
-    }
-    const Dims in = call.dims(x), w = call.dims(weight);
-    if (in.size() != 4) return call.refuse("a convolution of volumes; use Conv1d or Conv2d");
-    for (const std::int64_t dilation : how.dilation) {
-        if (dilation != 1) return call.refuse("dilation; use dilation=1");
-    }
-    const auto stride = pair_of(how.stride, 1), padding = pair_of(how.padding, 0);
-    const kernels::Window window{w[2], w[3], stride[0], padding[0], stride[1], padding[1]};
-    if (how.groups == 1) {
-        return {view_as(call.tape(), conv2d(call.tape(), x, weight, bias, window, call.precision()),
-                        call.result_dims())};
-    }
-    if (how.groups > 64) return call.refuse("more than 64 groups; use fewer");
-    const std::uint64_t channels = in[1] / how.groups, outputs = w[0] / how.groups;
-    std::vector<Value> parts;
-    for (std::uint64_t i = 0; i < how.groups; ++i) {
-        std::optional<Value> shift;
-        if (bias) shift = part_of(call.tape(), *bias, 0, i * outputs, outputs);
-        parts.push_back(conv2d(call.tape(), part_of(call.tape(), x, 1, i * channels, channels),
-                               part_of(call.tape(), weight, 0, i * outputs, outputs), shift, window,
-                               call.precision()));
-    }
-    return {view_as(call.tape(), joined(call.tape(), parts, 1), call.result_dims())};
-}
-
-Call::Values apply_conv(Call& call) {
-    Convolution how{call.integers(3), call.integers(4), call.integers(5),
-                    static_cast<std::uint64_t>(call.integer(6, 1))};
-    if (call.text(4) == "same") {
-        const Dims w = call.dims(call.tensor(1));
-        for (std::size_t i = 2; i < w.size(); ++i) {
-            if (w[i] % 2 == 0) return call.refuse("padding \"same\" of an even kernel; give the padding");
-            how.padding.push_back(static_cast<std::int64_t>(w[i] / 2));
-        }
-    }
-    return convolve(call, how);
-}
-
-Call::Values apply_convolution(Call& call) {
-    if (call.flag(6))
-        return call.refuse("a transposed convolution; use Upsample by slices and a convolution");
-    return convolve(call, {call.integers(3), call.integers(4), call.integers(5),
-                           static_cast<std::uint64_t>(call.integer(8, 1))});
-}
-
-/// Arguments from 1: kernel, stride (that of the kernel where empty), padding.
-kernels::Window window_of(Call& call) {
-    const auto kernel = pair_of(call.integers(1), 1), padding = pair_of(call.integers(3), 0);
-    const std::vector<std::int64_t> named = call.integers(2);
-    const auto stride = named.empty() ? kernel : pair_of(named, 1);
-    return {kernel[0], kernel[1], stride[0], padding[0], stride[1], padding[1]};
-}
-
-Call::Values apply_max_pool(Call& call) {
-    const Value x = call.tensor(0);
-    for (const std::int64_t dilation : call.integers(4)) {
-        if (dilation != 1) return call.refuse("dilation; use dilation=1");
-    }
-    if (call.flag(5)) return call.refuse("ceil_mode; use padding");
-    if (call.dims(x).size() != 4) return call.refuse("pooling of samples without batch");
-    return {max_pool2d(call.tape(), x, window_of(call))};
-}
-
-Call::Values apply_average_pool(Call& call) {
-    const Value x = call.tensor(0);
-    const kernels::Window window = window_of(call);
-    if (call.flag(4)) return call.refuse("ceil_mode; use padding");
-    const bool is_padded = window.padding != 0 || window.padding_across.value_or(0) != 0;
-    if (is_padded && !call.flag(5)) return call.refuse("count_include_pad=False; use True");
-    if (call.kind(6) == Argument::Kind::integer) return call.refuse("divisor_override");
-    if (call.dims(x).size() != 4) return call.refuse("pooling of samples without batch");
-    return {average_pool2d(call.tape(), x, window)};
-}
-
-Call::Values apply_adaptive_pool(Call& call) {
-    const Value x = call.tensor(0);
-    const Dims in = call.dims(x), out = call.result_dims();
-    if (in.size() != 4) return call.refuse("pooling of samples without batch");
-    if (out[2] == 1 && out[3] == 1) return {mean_axes(call.tape(), x, {2, 3}, true)};
-    if (in[2] % out[2] != 0 || in[3] % out[3] != 0)
-        return call.refuse("windows of several sizes; use AvgPool2d");
-    const std::uint64_t height = in[2] / out[2], width = in[3] / out[3];
-    return {average_pool2d(call.tape(), x, {height, width, height, 0, width, 0})};
+    return {binary(call.tape(), OpCode::add, times(product, 4), times(call.tensor(0), 3))};
 }
 
 // ---- norms
@@ -267,6 +164,21 @@ Call::Values apply_dropout(Call& call) {
     return {dropout(call.tape(), x, rate, "dropout." + std::to_string(call.op().results.at(0)))};
 }
 
+/// Dropout of whole channels: one draw for each sample and channel.
+Call::Values apply_channel_dropout(Call& call) {
+    const Value x = call.tensor(0);
+    const auto rate = static_cast<float>(call.number(1, 0.5));
+    if (!call.flag(2) || rate == 0.0f) return {x};
+    if (rate >= 1.0f || call.dims(x).size() < 3)
+        return call.refuse("a dropout of everything, or of no channels");
+    Dims dims(call.dims(x).size(), 1);
+    dims[0] = call.dims(x)[0];
+    dims[1] = call.dims(x)[1];
+    const Value kept = dropout(call.tape(), kernels::fill(call.graph(), 1.0f, dims), rate,
+                               "dropout." + std::to_string(call.op().results.at(0)));
+    return {binary(call.tape(), OpCode::mul, x, kept)};
+}
+
 /// (query, key, value, mask, dropout, is_causal, scale, …): [batch, heads, tokens, depth] each.
 Call::Values apply_attention(Call& call) {
     kernels::Tape& tape = call.tape();
@@ -306,20 +218,16 @@ RuleTable layer_rules() {
         {"aten::matmul", apply_matmul},
         {"aten::mm", apply_matmul},
         {"aten::bmm", apply_matmul},
+        {"aten::mv", apply_matmul},
+        {"aten::dot", apply_matmul},
         {"aten::addmm", apply_addmm},
         {"aten::baddbmm", apply_addmm},
-        {"aten::conv1d", apply_conv},
-        {"aten::conv2d", apply_conv},
-        {"aten::convolution", apply_convolution},
-        {"aten::_convolution", apply_convolution},
-        {"aten::max_pool2d", apply_max_pool},
-        {"aten::avg_pool2d", apply_average_pool},
-        {"aten::adaptive_avg_pool2d", apply_adaptive_pool},
         {"aten::batch_norm", apply_batch_norm},
         {"aten::layer_norm", apply_layer_norm},
         {"aten::group_norm", apply_group_norm},
         {"aten::embedding", apply_embedding},
         {"aten::dropout", apply_dropout},
+        {"aten::feature_dropout", apply_channel_dropout},
         {"aten::scaled_dot_product_attention", apply_attention},
     };
 }

@@ -4,7 +4,7 @@
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"
-#include "solver/import/rules.hpp"
+#include "solver/import/rule_tools.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -103,10 +103,15 @@ Call::Values apply_slice(Call& call) {
     const Value x = call.tensor(0);
     const std::size_t axis = call.axis(1, 0, call.dims(x).size());
     const auto extent = static_cast<std::int64_t>(call.dims(x)[axis]);
-    if (call.integer(4, 1) != 1) return call.refuse("a slice with a step; take whole ranges");
     std::int64_t start = call.integer(2, 0);
     if (start < 0) start += extent;
     start = std::clamp<std::int64_t>(start, 0, extent);
+    if (const std::int64_t step = call.integer(4, 1); step != 1) {
+        std::vector<std::int64_t> places(call.result_dims().at(axis));
+        for (std::size_t i = 0; i < places.size(); ++i)
+            places[i] = start + static_cast<std::int64_t>(i) * step;
+        return {picked(call.tape(), x, axis, places)};
+    }
     return {part_of(call.tape(), x, axis, static_cast<std::uint64_t>(start), call.result_dims().at(axis))};
 }
 
@@ -119,22 +124,6 @@ Call::Values apply_select(Call& call) {
     return {view_as(call.tape(), part, call.result_dims())};
 }
 
-/// More than 64 inputs are joined in rounds.
-Value join(kernels::Tape& tape, std::vector<Value> values, std::size_t axis) {
-    constexpr std::size_t kInputsMax = 64;
-    while (values.size() > 1) {
-        std::vector<Value> next;
-        for (std::size_t i = 0; i < values.size(); i += kInputsMax) {
-            const auto first = values.begin() + static_cast<std::ptrdiff_t>(i);
-            const auto last =
-                values.begin() + static_cast<std::ptrdiff_t>(std::min(i + kInputsMax, values.size()));
-            next.push_back(joined(tape, std::vector<Value>(first, last), axis));
-        }
-        values = std::move(next);
-    }
-    return values.front();
-}
-
 Call::Values cat(Call& call) {
     const Call::Values values = call.tensors(0);
     for (const Value value : values) {
@@ -142,7 +131,7 @@ Call::Values cat(Call& call) {
         if (call.dims(value).size() != call.result_dims().size())
             return call.refuse("a join with an empty list");
     }
-    return {join(call.tape(), values, call.axis(1, 0, call.result_dims().size()))};
+    return {joined_all(call.tape(), values, call.axis(1, 0, call.result_dims().size()))};
 }
 
 Call::Values stack(Call& call) {
@@ -151,7 +140,7 @@ Call::Values stack(Call& call) {
     piece[axis] = 1;
     Call::Values values;
     for (const Value value : call.tensors(0)) values.push_back(view_as(call.tape(), value, piece));
-    return {join(call.tape(), values, axis)};
+    return {joined_all(call.tape(), values, axis)};
 }
 
 /// The list counts from the last axis: before, after, before, after, …
@@ -171,21 +160,15 @@ Call::Values constant_pad(Call& call) {
 
 RuleTable shape_rules() {
     RuleTable table{
-        {"aten::detach", detach},
-        {"aten::_to_copy", converted},
-        {"aten::permute", apply_permute},
-        {"aten::transpose", transpose},
-        {"aten::t", transpose},
-        {"aten::expand", expand},
-        {"aten::split", split},
-        {"aten::split_with_sizes", split},
-        {"aten::chunk", split},
-        {"aten::unbind", unbind},
-        {"aten::slice", apply_slice},
-        {"aten::select", apply_select},
-        {"aten::cat", cat},
-        {"aten::stack", stack},
-        {"aten::constant_pad_nd", constant_pad},
+        {"aten::detach", detach},         {"aten::_to_copy", converted},
+        {"aten::permute", apply_permute}, {"aten::transpose", transpose},
+        {"aten::t", transpose},           {"aten::expand", expand},
+        {"aten::split", split},           {"aten::split_with_sizes", split},
+        {"aten::chunk", split},           {"aten::unsafe_chunk", split},
+        {"aten::unsafe_split", split},    {"aten::unsafe_split_with_sizes", split},
+        {"aten::unbind", unbind},         {"aten::slice", apply_slice},
+        {"aten::select", apply_select},   {"aten::cat", cat},
+        {"aten::stack", stack},           {"aten::constant_pad_nd", constant_pad},
     };
     for (const char* name :
          {"aten::view", "aten::reshape", "aten::flatten", "aten::unsqueeze", "aten::squeeze",

@@ -297,9 +297,9 @@ inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet ke
         if (op.schema().is_mutable()) forget_written(op, arguments);
         return;
     }
-    // A composite op that no rule knows is taken apart: its parts come back here.
+    // A composite op that is not known by its name is taken apart: its parts come back here.
     const bool composite = op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd);
-    if (dynamic && !is_mapped(name) && composite) {
+    if (dynamic && !is_known(name) && composite) {
         op.redispatchBoxed(keys & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, DispatchKey::Fake),
                            stack);
         return;

@@ -5,6 +5,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace retrace::testing {
 namespace {
@@ -324,6 +325,12 @@ at::Tensor logits_of(Module& module, const at::Tensor& x) {
     return out.reshape({-1, out.size(-1)});
 }
 
+double rate_at(const PeerTraining& training, std::uint64_t step) {
+    if (!training.cosine) return training.lr;
+    const double progress = static_cast<double>(step) / static_cast<double>(training.steps);
+    return training.lr / 2 * (1 + std::cos(3.14159265358979323846 * progress));
+}
+
 }  // namespace
 
 void make_model(const std::string& name, const std::filesystem::path& path) {
@@ -354,6 +361,7 @@ std::vector<double> train_model(const std::filesystem::path& path, const PeerDat
     const std::uint64_t batches = data.samples / training.batch;
     for (std::uint64_t step = 0; step < training.steps; ++step) {
         const Batch batch = batch_of(data, step % batches * training.batch, training.batch);
+        for (auto& group : optimizer->param_groups()) group.options().set_lr(rate_at(training, step));
         optimizer->zero_grad();
         const at::Tensor loss =
             torch::nn::functional::cross_entropy(logits_of(module, batch.x), batch.labels);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct PeerTraining {
     bool adamw = true;
     double lr = 1e-3, momentum = 0.9, weight_decay = 0;
     std::uint64_t batch = 32, steps = 50;
+    bool cosine = false;  ///< The rate falls to 0 over the steps: lr/2 · (1 + cos(π·step/steps)).
 };
 /// Cross entropy of each step, batches in file order; `trained` is what becomes of the model (empty: not
 /// kept).
@@ -37,5 +39,23 @@ struct PeerResult {
 };
 /// In evaluation mode, by `batch` samples.
 PeerResult evaluate_model(const std::filesystem::path& path, const PeerData& data, std::uint64_t batch);
+
+/// A model around one op: y = x · scale + shift, `body` (lines of TorchScript that change y; weights are
+/// self.NAME), then a linear head with five classes.
+struct OpModel {
+    std::string name, body;
+    std::vector<std::int64_t> sample;
+    std::vector<std::pair<std::string, std::vector<std::int64_t>>> weights;
+};
+void make_op_model(const OpModel& model, std::uint64_t batch, const std::filesystem::path& path);
+/// Numbers in (-1, 1) that no two elements of a sample share.
+std::vector<float> op_samples(std::uint64_t count);
+
+struct PeerStep {
+    double loss = 0, eval_loss = 0;  ///< Cross entropy of one batch in both modes, before training.
+    std::map<std::string, std::vector<float>> gradients;
+};
+PeerStep step_of(const std::filesystem::path& path, const std::vector<std::int64_t>& sizes,
+                 const std::vector<float>& x, const std::vector<std::int64_t>& labels);
 
 }  // namespace retrace::testing
