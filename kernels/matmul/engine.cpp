@@ -11,11 +11,10 @@ namespace retrace::kernels {
 
 namespace {
 
-constexpr std::uint64_t kPackedBytesMax = 2
-                                          << 20;  ///< Blocks of B packed ahead, while they stay in the cache.
-constexpr std::uint64_t kChunkBytes = 384 << 10;  ///< Packed columns that stay in the second-level cache.
-constexpr std::uint64_t kChunkRows = 192;         ///< Packed rows that stay there with them.
-constexpr std::uint64_t kSerialWork = 1 << 18;    ///< Multiply-adds below which waking threads costs more.
+constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Blocks of B packed ahead.
+constexpr std::uint64_t kChunkBytes = 384 << 10;    ///< Packed columns that stay in the second-level cache.
+constexpr std::uint64_t kChunkRows = 192;           ///< Packed rows that stay there with them.
+constexpr std::uint64_t kSerialWork = 1 << 18;      ///< Multiply-adds below which waking threads costs more.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
     return (n + unit - 1) / unit * unit;

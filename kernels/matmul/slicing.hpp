@@ -50,6 +50,10 @@ typename L::F factor_along(const float* x, std::uint32_t count, float* scale) {
     return L::broadcast(power_of_two(8 * S - 1 - (most < kInfinityBits ? slice_exponent(most) : 0)));
 }
 
+/// Rows of memory, one for each k, that are asked for ahead of the one that is read: every row is on another
+/// page, where the processor does not look by itself.
+constexpr std::uint64_t kAheadRows = 16;
+
 /// Line 3 for adjacent vectors, a lane each: `lanes` of them, a multiple of the width.
 template <class L>
 void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
@@ -61,6 +65,7 @@ void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std
         for (std::uint32_t v = 0; v < lanes; v += L::width) {
             typename L::I most = L::load(out + v);
             for (std::uint32_t i = 0; i < rows; ++i) {
+                __builtin_prefetch(x + (k + i + kAheadRows) * k_stride + v);
                 most = L::max(most, L::bit_and(L::bits(L::load(x + (k + i) * k_stride + v)), magnitude));
             }
             L::store(out + v, most);

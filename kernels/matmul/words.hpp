@@ -69,6 +69,7 @@ struct Words {
         for (std::uint32_t k = 0; k < n; ++k) {
             for (std::uint32_t v = 0; v < lanes; v += L::width) {
                 const float* const from = x + k * k_stride + v;
+                if constexpr (S == 0) __builtin_prefetch(from + kAheadRows * k_stride);
                 I w[2];
                 if constexpr (S == 0)
                     words(L::bits(L::load(from)), w);
