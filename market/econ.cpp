@@ -33,7 +33,7 @@ Ratio chance(const Setting& s, std::uint64_t audit_bp) {
 }
 /// What a convicted solver loses when its own verifier takes the challenger's share and costs.
 U256 net_loss(const Setting& s) {
-    const Conviction paid = conviction(s.stake, s.params);
+    const Conviction paid = conviction(s.stake, audit_fee(s.params, s.spec), s.params);
     return s.stake - paid.share - paid.costs;
 }
 U256 replay_cost(const Setting& s) {
@@ -43,6 +43,12 @@ U256 replay_cost(const Setting& s) {
 /// SPEC 8.2.1: one bad segment, drawn with probability p.
 Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
     return {fraud, times_up(s.spec.price_ceiling, other(p)), times(net_loss(s), p)};
+}
+
+/// SPEC 8.2.10: caught when nobody of all who are drawn colludes; then the whole stake is burned.
+Prospect starve(const Setting& s) {
+    const Ratio p = starved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors);
+    return {Fraud::starve_auditors, times_up(s.spec.price_ceiling, other(p)), times(s.stake, p)};
 }
 
 /// SPEC 8.2.2: k bad segments are worth (1 - (1-p)^k) / p times as much as one.
@@ -89,7 +95,7 @@ std::vector<Prospect> prospects(const Setting& s) {
     ensure(s.cost_bp <= kBasisPoints && s.verifiers > 0, "a setting that can be");
     const Ratio p = chance(s, s.spec.audit_bp), always = chance(s, kBasisPoints);
     const std::uint64_t n = s.spec.segments();
-    const U256 cost = replay_cost(s), fee = s.params.audit_fee;
+    const U256 cost = replay_cost(s), fee = audit_fee(s.params, s.spec);
     const U256 silence = share_of(s.params.audit_bond, s.params.silence_penalty_bp);
     return {
         skip(Fraud::skip_segment, s, p),
@@ -103,6 +109,7 @@ std::vector<Prospect> prospects(const Setting& s) {
         {Fraud::false_accusation, {}, s.params.challenge_bond},
         grind(s, p),
         bribe(s),
+        starve(s),
     };
 }
 
@@ -120,21 +127,27 @@ std::optional<Limits> limits(const Setting& s) {
     if (!least) return std::nullopt;
     Limits out;
     out.least_stake = *least;
-    const auto bears = [&](std::uint64_t share) {
-        Setting colluding = s;
-        colluding.params.collusion_bp = share;
-        return !skip(Fraud::skip_segment, colluding, chance(colluding, s.spec.audit_bp)).pays();
+    const auto most = [&](bool starving) {
+        const auto bears = [&](std::uint64_t share) {
+            Setting colluding = s;
+            colluding.params.collusion_bp = share;
+            const bool served = skip(Fraud::skip_segment, colluding, chance(colluding, s.spec.audit_bp)).pays();
+            return !served && !(starving && starve(colluding).pays());
+        };
+        std::uint64_t found = 0;
+        for (std::uint64_t step = 8'192; step != 0; step >>= 1)
+            if (found + step < kBasisPoints && bears(found + step)) found += step;
+        return found;
     };
-    for (std::uint64_t step = 8'192; step != 0; step >>= 1)
-        if (out.collusion_bp + step < kBasisPoints && bears(out.collusion_bp + step))
-            out.collusion_bp += step;
+    out.collusion_bp = most(true);
+    out.served_collusion_bp = most(false);
     const Ratio odds{other(p).numerator, p.numerator};  // (1-p) / p
     out.least_beacon_penalty = times_up(s.spec.price_ceiling, odds);
     out.price_for_beacon = odds.numerator.is_zero()
                                ? U256::max()
                                : times(s.params.beacon_penalty, {odds.denominator, odds.numerator});
     out.price_for_auditors =
-        s.cost_bp == 0 ? U256::max() : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
+        s.cost_bp <= s.params.audit_fee_bp ? U256::max() : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
     return out;
 }
 
@@ -147,7 +160,7 @@ AuditBooks audit_books(const Setting& s) {
     const U256 seats = s.spec.auditors;
     out.audits_milli = (audits_bp / U256(10)).low64();
     out.replays_bp = (audits_bp * seats / U256(n)).low64();
-    out.fees = mul_div(audits_bp * seats, s.params.audit_fee, kBasisPoints);
+    out.fees = mul_div(audits_bp * seats, audit_fee(s.params, s.spec), kBasisPoints);
     out.income = out.fees / U256(s.verifiers);
     out.expense = mul_div(audits_bp * seats, replay_cost(s), kBasisPoints) / U256(s.verifiers);
     return out;
@@ -177,6 +190,8 @@ std::string_view slug(Fraud fraud) noexcept {
             return "grind_beacon";
         case Fraud::bribe_auditors:
             return "bribe_auditors";
+        case Fraud::starve_auditors:
+            return "starve_auditors";
     }
     return "invalid";
 }
@@ -205,6 +220,8 @@ std::string_view sentence(Fraud fraud) noexcept {
             return "a solver's own beacon members withhold what would draw it";
         case Fraud::bribe_auditors:
             return "a solver outbids the reward of every drawn auditor";
+        case Fraud::starve_auditors:
+            return "a solver makes up a segment and serves it to colluding auditors only";
     }
     return "";
 }

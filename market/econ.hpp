@@ -33,6 +33,7 @@ enum class Fraud : std::uint8_t {
     false_accusation = 9,  ///< A right segment is challenged.
     grind_beacon = 10,     ///< Reveals are withheld when the beacon would draw the bad segment.
     bribe_auditors = 11,   ///< All drawn auditors are paid what betraying the solver would bring them.
+    starve_auditors = 12,  ///< A bad segment that is drawn is served to nobody but who colludes.
 };
 std::string_view slug(Fraud fraud) noexcept;
 /// One sentence for people.
@@ -54,7 +55,8 @@ std::vector<Prospect> faults(const Setting& setting);
 /// Limits of a set of parameters.
 struct Limits {
     U256 least_stake;                ///< Without the safety factor.
-    std::uint64_t collusion_bp = 0;  ///< The largest share of colluding stake that `stake` still bears.
+    std::uint64_t collusion_bp = 0;  ///< The largest share of colluding stake that `stake` still bears,
+    std::uint64_t served_collusion_bp = 0;  ///< and when the solver serves everybody.
     U256 least_beacon_penalty;       ///< So that no number of withheld reveals pays.
     U256 price_for_beacon;           ///< The dearest segment for which the penalty is enough.
     U256 price_for_auditors;         ///< The dearest segment whose replay the audit fee covers.

@@ -22,13 +22,15 @@ struct SolverStrategy {
     std::uint64_t bid_bp;   ///< Of its honest cost.
     bool stops = false;     ///< Leaves in the middle of every second run.
     bool colludes = false;  ///< Tells colluding verifiers its roots.
+    bool starves = false;   ///< Serves nobody what would convict it.
 };
-constexpr std::array<SolverStrategy, 6> kSolvers = {{{"honest", 0, 10'000},
+constexpr std::array<SolverStrategy, 7> kSolvers = {{{"honest", 0, 10'000},
                                                      {"cheats_seldom", 500, 9'600},
                                                      {"cheats_often", 3'000, 7'600},
                                                      {"cheats_always", 10'000, 2'000},
                                                      {"colludes", 1'000, 9'200, false, true},
-                                                     {"stops", 0, 9'900, true}}};
+                                                     {"stops", 0, 9'900, true},
+                                                     {"starves", 1'000, 9'200, false, false, true}}};
 constexpr std::size_t kColludingSolvers = 4;
 static_assert(kSolvers[kColludingSolvers].colludes);
 struct VerifierStrategy {
@@ -166,7 +168,8 @@ private:
     }
 
     void convict(Agent& solver, Agent& winner) {
-        const Conviction paid = conviction(lock_, setting_.params);
+        if (kSolvers[solver.strategy].starves) return burn(solver, lock_);  // Nobody proved anything.
+        const Conviction paid = conviction(lock_, audit_fee(setting_.params, spec_), setting_.params);
         solver.spent += lock_;
         winner.earned += paid.share + paid.costs;
         burned_ += lock_ - paid.share - paid.costs;
@@ -279,7 +282,7 @@ private:
             slash(auditor, solver, params.challenge_bond, params.solver_cost_bp);
         }
         if (bad && !told) return true;
-        pay(auditor, params.audit_fee);
+        pay(auditor, audit_fee(params, spec_));
         return false;
     }
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "market/escrow.hpp"
 
+#include <algorithm>
+
 namespace retrace::market {
+
+U256 audit_fee(const Params& params, const TaskSpec& spec) {
+    return std::max(params.audit_fee, ledger::mul_div(spec.price_ceiling, params.audit_fee_bp, kBasisPoints));
+}
 
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params) {
     const U256 units = U256(spec.segments()) * U256(spec.replicas);
     const auto work = checked_mul(spec.price_ceiling, units);
-    const auto audits = checked_mul(params.audit_fee * U256(spec.auditors), units);
+    const auto audits = checked_mul(audit_fee(params, spec), U256(spec.auditors) * units);
     if (!work || !audits || !checked_add(*work, *audits)) return std::nullopt;
     return Escrow{*work, *audits};
 }
@@ -16,17 +22,17 @@ Split split(const U256& amount, std::uint64_t share_bp) {
     return {share, amount - share};
 }
 
-Conviction conviction(const U256& lock, const Params& params) {
+Conviction conviction(const U256& lock, const U256& audit_fee, const Params& params) {
     const Split parts = split(lock, params.challenger_share_bp);
     const U256 spare = ledger::mul_div(parts.burned, params.safety_bp - kBasisPoints, params.safety_bp);
-    return {parts.share, ledger::min(params.audit_fee, spare)};
+    return {parts.share, ledger::min(audit_fee, spare)};
 }
 
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas) {
     const U256 units = U256(spec.segments() - first) * U256(replicas);
     // No overflow: postTask has seen that the whole escrow is a number, and five times that is below 2^256 (the
     // ceiling and the fee are below 2^128, the units below 2^23).
-    return {spec.price_ceiling * units, params.audit_fee * U256(spec.auditors) * units};
+    return {spec.price_ceiling * units, audit_fee(params, spec) * U256(spec.auditors) * units};
 }
 
 }  // namespace retrace::market

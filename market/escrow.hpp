@@ -9,6 +9,10 @@
 
 namespace retrace::market {
 
+/// What each auditor of a segment gets: a share of the segment's price ceiling, for a replay costs what the segment
+/// costs its solver; at least the chain's own fee.
+U256 audit_fee(const Params& params, const TaskSpec& spec);
+
 /// What postTask must bring. Overflow: nullopt (the ceiling is refused before).
 struct Escrow {
     U256 work;      ///< ceiling · n · r
@@ -23,12 +27,12 @@ struct Split {
 };
 Split split(const U256& amount, std::uint64_t share_bp);
 
-/// Of a convicted solver's lock. `costs` are what one audit is worth, but never so much that less is burned than
+/// Of a convicted solver's lock. `costs` are one audit fee of the task, but never so much that less is burned than
 /// honesty needs: (1-a) · S - costs ≥ (1-a) · S / safety, so accusing oneself stays a loss (SPEC 5.2 and 6.3).
 struct Conviction {
     U256 share, costs;
 };
-Conviction conviction(const U256& lock, const Params& params);
+Conviction conviction(const U256& lock, const U256& audit_fee, const Params& params);
 
 /// What another `replicas` of a task need when they run the segments from `first` on.
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "market/odds.hpp"
 
+#include <algorithm>
+
+#include "market/escrow.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::market {
@@ -21,16 +24,27 @@ Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusio
     return {U256(audit_bp) * (all - colluding), U256(kWhole) * all};
 }
 
+Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors) {
+    ensure(audit_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
+    U256 honest = kFixedOne;
+    for (std::uint64_t i = 0; i < auditors * (1 + params.redraws); ++i)
+        honest = ledger::mul_div(honest, kWhole - params.collusion_bp, kWhole);
+    return {U256(audit_bp) * honest, U256(kWhole) * U256(kFixedOne)};
+}
+
 std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
                                 const U256& gain) {
     ensure(gain.limbs()[2] == 0 && gain.limbs()[3] == 0, "a gain is below 2^128");
     const Ratio p = effective_audit_probability(audit_bp, params.collusion_bp, auditors);
-    if (p.numerator.is_zero()) return std::nullopt;
+    const Ratio starved = starved_audit_probability(audit_bp, params, auditors);
+    if (p.numerator.is_zero() || starved.numerator.is_zero()) return std::nullopt;
     const U256 missed = p.denominator - p.numerator;
     // gain < 2^128, missed ≤ 10^24 < 2^80, so the product with 10^4 stays below 2^222.
     const U256 top = missed * U256(kWhole) * gain;
     const U256 bottom = p.numerator * U256(kWhole - params.challenger_share_bp);
-    const U256 least = top / bottom + U256(1);  // strictly more
+    const U256 against_starving =
+        ledger::mul_div(gain, starved.denominator - starved.numerator, starved.numerator) + U256(1);
+    const U256 least = std::max(top / bottom + U256(1), against_starving);  // strictly more
     return ledger::mul_div(least, params.safety_bp, kBasisPoints);
 }
 
@@ -55,7 +69,7 @@ std::uint64_t audit_cost_bp(const Params& params, const TaskSpec& spec) {
     const std::uint64_t always = std::min<std::uint64_t>(n, 2);
     // Audits times 10,000, so that the share of a segment stays whole.
     const U256 audits_bp = U256(always * kWhole) + U256(n - always) * U256(spec.audit_bp);
-    const U256 fees = params.audit_fee * U256(spec.auditors);
+    const U256 fees = audit_fee(params, spec) * U256(spec.auditors);
     const U256 share = ledger::mul_div(audits_bp, fees, spec.price_ceiling) / U256(n);
     return share.fits_u64() ? share.low64() : ~std::uint64_t{0};
 }

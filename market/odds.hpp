@@ -15,8 +15,12 @@ struct Ratio {
 /// p · (1 - f^v): probability that a bad segment is drawn and at least one auditor is honest.
 Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors);
 
-/// The least S with p_eff · (1-a) · S > (1-p_eff) · gain, times the safety factor. Zero p_eff: nullopt, no stake
-/// is enough. `gain` is below 2^128 (asserted).
+/// p · (1-f)^(v · (1 + redraws)): probability that a bad segment is drawn and nobody drawn for it colludes,
+/// when the solver serves nobody else. Rounded down to 10^-18.
+Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors);
+
+/// The least S with p_eff · (1-a) · S > (1-p_eff) · gain and p_starved · S > (1-p_starved) · gain, times the
+/// safety factor. A probability of zero: nullopt, no stake is enough. `gain` is below 2^128 (asserted).
 std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
                                 const U256& gain);
 /// What a bid on `spec` must lock.
@@ -25,7 +29,8 @@ std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec);
 /// 1 - (1-p_eff)^bad in parts per million, rounded down. For people; no rule reads it.
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments);
 
-/// Expected audit fees as a share of the price of all segments, in basis points: p·(n-2) + 2 audits of v fees.
+/// Expected audit fees as a share of the price of all segments, in basis points: p·(n-2) + 2 audits of v
+/// fees.
 std::uint64_t audit_cost_bp(const Params& params, const TaskSpec& spec);
 
 }  // namespace retrace::market

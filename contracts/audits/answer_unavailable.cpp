@@ -58,6 +58,7 @@ Verdict admit(const AnswerUnavailable& call, const TxContext& context, const Sta
 
 void apply(const AnswerUnavailable& call, const TxContext& context, Effects& fx) {
     close_report(fx, call.report, context.sender);
+    resume_audit(fx, must_load<market::Report>(fx.state, keys::report(call.report)));
 }
 
 }  // namespace retrace::contracts

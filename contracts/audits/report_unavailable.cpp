@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SPEC 16.1. Whoever needs a tile that is not served makes who has it answer on the ledger.
 #include "contracts/audits/reports.hpp"
+#include "contracts/audits/rounds.hpp"
 #include "contracts/audits/rules.hpp"
 #include "contracts/audits/seats.hpp"
 #include "contracts/disputes/cases.hpp"
@@ -98,10 +99,20 @@ void wait_for_answer(const ReportUnavailable& call, const Address& reporter, Eff
     if (!audit) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id);
     for (market::Seat& seat : audit->seats)
         if (seat.auditor == reporter) ++seat.reports;
-    set_phase(fx, *audit, audit->phase, audit->deadline + fx.params.answer_blocks);
+    enter_collecting(fx, *audit);
 }
 
 }  // namespace
+
+void resume_audit(Effects& fx, const market::Report& report) {
+    if (report.kind == ReportKind::model || report.kind == ReportKind::kept) return;
+    const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
+                                 report.tensor, report.tile};
+    auto audit = owed_audit(fx.state, call, report.reporter);
+    if (!audit) return;  // It was a challenger's, or the auditor has committed.
+    for (const market::Seat& seat : audit->seats)
+        if (seat.auditor == report.reporter && seat.reports != 0) return enter_collecting(fx, *audit);
+}
 
 Verdict check(const ReportUnavailable& call) {
     if (call.kind == 0 || call.kind > static_cast<std::uint8_t>(last_of(ReportKind{})))

@@ -15,4 +15,7 @@ void close_report(Effects& fx, std::uint64_t report, const std::optional<Address
 /// The run is over: its reports fail.
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
 
+/// 16.1.13: the audit waited for this answer; its auditors have the usual time from now on.
+void resume_audit(Effects& fx, const market::Report& report);
+
 }  // namespace retrace::contracts

@@ -28,6 +28,15 @@ std::size_t count(const market::Audit& audit, SeatState state) {
                                                   [&](const market::Seat& seat) { return seat.state == state; }));
 }
 
+/// 16.1.13: said by an auditor that sits in the audit, of something that it needs there.
+bool holds_up(const market::Report& report, const market::Audit& audit) {
+    const bool needed = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data ||
+                        (report.kind == market::ReportKind::state && report.index == audit.segment);
+    return needed && report.run == audit.run &&
+           std::any_of(audit.seats.begin(), audit.seats.end(),
+                       [&](const market::Seat& seat) { return seat.auditor == report.reporter; });
+}
+
 /// Nobody came to a verdict: the segment stays open to challenges only.
 void close_without_verdict(Effects& fx, market::Audit& audit) {
     close(fx, audit);
@@ -41,22 +50,16 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
 
 /// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
-    bool all_starved = true;
     for (market::Seat& seat : audit.seats) {
-        if (seat.state == SeatState::released || seat.state == SeatState::missed) continue;
-        const bool starved = seat.state == SeatState::drawn && seat.reports >= fx.params.reports;
-        all_starved = all_starved && starved;
         if (seat.state != SeatState::drawn) continue;
-        if (starved) {
+        if (seat.reports >= fx.params.reports) {
             free_seat(fx, audit, seat);
             seat.state = SeatState::released;
         } else {
             miss_seat(fx, audit, seat, SlashReason::verdict_missed);
         }
     }
-    if (!all_starved) return go_on_without_silent(fx, audit);
-    store(fx.state, keys::audit(audit.id), audit);
-    forfeit_unaudited_run(fx, audit.task, audit.run);
+    go_on_without_silent(fx, audit);
 }
 
 }  // namespace
@@ -76,6 +79,10 @@ void go_on_without_silent(Effects& fx, market::Audit& audit) {
         schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
+    } else if (count(audit, SeatState::released) != 0) {
+        // 14.10: of all who were drawn, one beacon after the other, nobody was served enough for a verdict.
+        store(fx.state, keys::audit(audit.id), audit);
+        forfeit_unaudited_run(fx, audit.task, audit.run);
     } else {
         close_without_verdict(fx, audit);
     }
@@ -86,8 +93,13 @@ void enter_opening(Effects& fx, market::Audit& audit) {
 }
 
 void enter_collecting(Effects& fx, market::Audit& audit) {
+    std::uint64_t from = fx.height;
+    for (const std::uint64_t id : views::open_reports(fx.state, audit.task)) {
+        const auto report = must_load<market::Report>(fx.state, keys::report(id));
+        if (holds_up(report, audit)) from = std::max(from, report.deadline);
+    }
     set_phase(fx, audit, AuditPhase::collecting,
-              fx.height + fx.params.verdict_blocks + spec_of(fx, audit).replay_blocks);
+              from + fx.params.verdict_blocks + spec_of(fx, audit).replay_blocks);
 }
 
 void enter_revealing(Effects& fx, market::Audit& audit) {

@@ -14,7 +14,7 @@ void redraw(Effects& fx, std::uint64_t audit);
 void audit_deadline(Effects& fx, std::uint64_t audit, std::uint64_t deadline);
 
 void enter_opening(Effects& fx, market::Audit& audit);
-void enter_collecting(Effects& fx, market::Audit& audit);
+void enter_collecting(Effects& fx, market::Audit& audit);  ///< Or goes on with it: verdicts are due anew (16.1.13).
 /// From collecting; goes on to verdicts when the end is open already.
 void enter_revealing(Effects& fx, market::Audit& audit);
 /// The reveal has become legal: its deadline starts.

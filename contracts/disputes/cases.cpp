@@ -92,11 +92,16 @@ Address beneficiary(const Effects& fx, const market::Dispute& won) {
     return won.challenger;
 }
 
+market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    return market::conviction(run.locked, market::audit_fee(fx.params, spec), fx.params);
+}
+
 void convict_solver(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::solver_lost);
     return_bond(fx, dispute);
     const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
-    const market::Conviction parts = market::conviction(run.locked, fx.params);
+    const market::Conviction parts = conviction_of(fx, run);
     const std::vector<Share> shares{{dispute.challenger, parts.costs}, {beneficiary(fx, dispute), parts.share}};
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result);
 }
@@ -106,7 +111,7 @@ void convict_replica(Effects& fx, const market::Dispute& dispute) {
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger)) {
         if (id.task != dispute.task) continue;
         const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
-        const market::Conviction parts = market::conviction(run.locked, fx.params);
+        const market::Conviction parts = conviction_of(fx, run);
         const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
         return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result);
     }

@@ -107,7 +107,7 @@ void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashRe
 }
 
 void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
-    lose_run(fx, id, index, U256(), {}, SlashReason::not_audited);
+    lose_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 
 void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {

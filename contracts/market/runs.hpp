@@ -31,7 +31,7 @@ void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& am
               const std::vector<Share>& shares, SlashReason reason);
 /// As above with a silent solver's penalty: all of the lock when an audit waits for it, else a share (13.5).
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
-/// 14.10: nobody could audit a segment. The run is forfeited unpaid; nothing is slashed, for nothing was proved.
+/// 14.10: nobody of all who were drawn for a segment was served. The whole lock is burned, and nobody gets a share.
 void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Other runs may open states from `index` on that waited for a run which is gone; a bounded number at each height.
 void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);

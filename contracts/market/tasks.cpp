@@ -144,7 +144,8 @@ void settle_task(Effects& fx, std::uint64_t id) {
 
 U256 pay_audit_fee(Effects& fx, std::uint64_t id, const Address& auditor) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
-    const U256 fee = ledger::min(fx.params.audit_fee, task.audit_budget);
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    const U256 fee = ledger::min(market::audit_fee(fx.params, spec), task.audit_budget);
     task.audit_budget -= fee;
     store(fx.state, keys::task(id), task);
     pay(fx, Contract::market, auditor, fee);

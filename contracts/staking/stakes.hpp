@@ -23,7 +23,7 @@ enum class SlashReason : std::uint8_t {
     false_accusation = 8,   ///< A dispute was lost by the challenger.
     beacon_missed = 9,
     not_kept = 10,          ///< An attested state was not there when it was needed.
-    not_audited = 11,       ///< Nobody could audit a segment; nothing is taken.
+    not_audited = 11,       ///< None of all who were drawn for a segment was served.
     capability_unproved = 12,   ///< A benchmark run was claimed and not proved.
 };
 std::string_view slug(SlashReason reason) noexcept;

@@ -130,6 +130,7 @@ json::object report_json(const market::Setting& s) {
             {"stake_floor", market::stake_floor(s.params, s.spec).value().to_decimal()},
             {"stake", s.stake.to_decimal()},
             {"collusion_borne", static_cast<double>(bounds.collusion_bp) / 1e4},
+            {"collusion_borne_if_served", static_cast<double>(bounds.served_collusion_bp) / 1e4},
             {"detection", odds_json(s)},
             {"frauds", std::move(frauds)},
             {"beacon_penalty", s.params.beacon_penalty.to_decimal()},
@@ -151,7 +152,8 @@ void print_report(const market::Setting& s) {
               << format_coins(s.spec.price_ceiling) << ", each audited with " << percent(s.spec.audit_bp)
               << " by " << int{s.spec.auditors} << "; the first and the last always\nstake          locked "
               << format_coins(s.stake, 6) << ", least without safety " << format_coins(bounds.least_stake, 6)
-              << ", bears " << percent(bounds.collusion_bp) << " of colluding verifier stake\ndetection     ";
+              << ", bears " << percent(bounds.collusion_bp) << " of colluding verifier stake ("
+              << percent(bounds.served_collusion_bp) << " if everybody is served)\ndetection     ";
     for (const auto& [bad, chance] : odds_json(s))
         std::cout << " " << std::string(bad) << " bad " << std::fixed << std::setprecision(2)
                   << 100 * chance.as_double() << " %;";
@@ -160,8 +162,11 @@ void print_report(const market::Setting& s) {
               << percent(market::audit_cost_bp(s.params, s.spec)) << " of the price\nverifier       earns "
               << format_coins(books.income, 6) << " a task, its replays cost "
               << format_coins(books.expense, 6) << " (one of " << s.verifiers
-              << ")\nlimits         the audit fee covers segments up to "
-              << format_coins(bounds.price_for_auditors, 6) << ", the beacon penalty up to "
+              << ")\nlimits         the audit fee covers segments "
+              << (bounds.price_for_auditors == U256::max()
+                      ? std::string("of any price")
+                      : "up to " + format_coins(bounds.price_for_auditors, 6))
+              << ", the beacon penalty up to "
               << format_coins(bounds.price_for_beacon, 6) << "\n\nexpected gain over honest play, in coins\n";
     for (const Prospect& p : market::prospects(s)) {
         std::cout << std::setw(14) << coins(p.win, p.lose) << "  " << std::left << std::setw(17)

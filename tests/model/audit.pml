@@ -8,11 +8,13 @@
  * whoever is wrong loses, after any time.
  *
  * Checked: no honest party is slashed, no auditor can copy, a wrong segment that an honest auditor checked is never
- * paid (assertions), and every run ends (ltl ends).
+ * paid and always costs the stake (assertions), and every run ends (ltl ends). One thing is assumed where the ledger
+ * cannot know: when nobody of all who were drawn for a segment says to have been served, one of them was honest.
  *
  * Mutations, each of which must be found:
  *   -DMUT_EARLY_DEADLINE   the deadline of an opening runs before the opening is legal
  *   -DMUT_OPEN_EARLY       a state may be opened while the audit that ends there collects commitments
+ *   -DMUT_FORFEIT_STARVED  a run that nobody could audit ends without a slash, and with it its open disputes
  *   -DMUT_PENALISE_STARVED an auditor that used up its reports is penalised like a silent one
  *   -DMUT_PAY_DISPUTED     a segment is paid while a dispute about it is open
  *   -DMUT_NO_REVEAL_DUE    a solver that does not reveal has no deadline
@@ -44,6 +46,8 @@ bool says_wrong[4];   /* the verdict differs from the solver's root */
 byte reports[4];
 bool asked[4];        /* a report waits for its answer */
 bool checked[2];              /* an honest auditor committed to a verdict */
+bool honest_drawn[2];         /* an honest auditor was drawn at some time */
+bool starved[2];              /* an auditor used up its reports */
 
 #define BLIND(s) (phase[s] == uncommitted || phase[s] == undrawn || phase[s] == waiting || phase[s] == opening || \
                   phase[s] == collecting || phase[s] == redrawing)
@@ -54,8 +58,6 @@ bool checked[2];              /* an honest auditor committed to a verdict */
 #endif
 #define DRAWN(s, k) (phase[s] == collecting && seat[SEAT(s, k)] == drawn)
 #define STARVED(s, k) (seat[SEAT(s, k)] == drawn && reports[SEAT(s, k)] == REPORTS && !asked[SEAT(s, k)])
-#define GONE(s, k) (STARVED(s, k) || seat[SEAT(s, k)] == missed || seat[SEAT(s, k)] == released || \
-                    seat[SEAT(s, k)] == vacant)
 /* An honest auditor in its seat has a move to make. */
 #define BUSY(s, k) (DRAWN(s, k) && honest[SEAT(s, k)] && \
                     (serves || (reports[SEAT(s, k)] < REPORTS && !asked[SEAT(s, k)])))
@@ -68,6 +70,7 @@ bool checked[2];              /* an honest auditor committed to a verdict */
 #define UNREVEALED(s, k) (phase[s] == verdicts && seat[SEAT(s, k)] == committed)
 
 inline end_run() {
+    assert(slashed_solver || !((wrong[0] && checked[0]) || (wrong[1] && checked[1])));
     over = true                  /* bonds return, open disputes are withdrawn */
 }
 inline slash_solver() {
@@ -83,7 +86,7 @@ inline draw_seat(s, k) {
     seat[SEAT(s, k)] = drawn;
     reports[SEAT(s, k)] = 0;
     if
-    :: honest[SEAT(s, k)] = true
+    :: honest[SEAT(s, k)] = true; honest_drawn[s] = true
     :: honest[SEAT(s, k)] = false
     fi
 }
@@ -180,7 +183,7 @@ inline miss(s, k) {
     :: seat[SEAT(s, k)] == drawn ->
 #ifndef MUT_PENALISE_STARVED
         if
-        :: STARVED(s, k) -> seat[SEAT(s, k)] = released
+        :: STARVED(s, k) -> seat[SEAT(s, k)] = released; starved[s] = true
         :: else -> slash_seat(s, k)
         fi
 #else
@@ -191,16 +194,22 @@ inline miss(s, k) {
 }
 
 inline starve_or_go_on(s) {
-    all_starved = GONE(s, 0) && GONE(s, 1);
     miss(s, 0);
     miss(s, 1);
     if
-    :: all_starved -> end_run()                                        /* unpaid, and nobody is penalised */
-    :: !all_starved && redraws[s] < 1 -> redraws[s]++; phase[s] = redrawing
-    :: !all_starved && redraws[s] == 1 ->
+    :: redraws[s] < 1 -> redraws[s]++; phase[s] = redrawing
+    :: redraws[s] == 1 ->
         if
         :: seat[SEAT(s, 0)] == committed || seat[SEAT(s, 1)] == committed -> enter_revealing(s)
-        :: else -> phase[s] = closed
+        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && !starved[s] -> phase[s] = closed
+        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && starved[s] ->
+#ifdef MUT_FORFEIT_STARVED
+            end_run()
+#else
+            assert(!honest_solver || !honest_drawn[s]);                /* the assumption */
+            slashed_solver = true;
+            end_run()
+#endif
         fi
     fi
 }
@@ -212,7 +221,6 @@ inline redraw(s, k) {
 }
 /* What happens to segment s by itself: its draw, deadlines, payment. */
 proctype chain(byte s) {
-    bool all_starved;
     do
     :: atomic { !over && phase[s] == undrawn ->                        /* the beacon decides */
         if

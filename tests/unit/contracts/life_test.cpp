@@ -45,7 +45,8 @@ TEST_F(Life, ASolverThatLosesItsClockIsConvictedAndReplacedFromTheLastPaidSegmen
     const auto slashed = all<Slashed>();
     ASSERT_EQ(slashed.size(), 1u);
     EXPECT_EQ(slashed[0].party, party("alice"));
-    const market::Conviction parts = market::conviction(slashed[0].amount, params);
+    const market::Conviction parts =
+        market::conviction(slashed[0].amount, market::audit_fee(params, small_spec()), params);
     EXPECT_EQ(slashed[0].to_others, parts.share + parts.costs);
     EXPECT_EQ(parts.share, slashed[0].amount / U256(5));
     EXPECT_EQ(task().state, TaskState::bidding);

@@ -168,7 +168,8 @@ TEST_F(RealStates, OneUlpIsProvedBeforeTheLedgerAndPaidFor) {
     const auto slashed = all<Slashed>();
     ASSERT_EQ(slashed.size(), 1u);
     EXPECT_EQ(slashed[0].amount, locked);
-    const market::Conviction parts = market::conviction(locked, params);
+    const market::TaskSpec spec = views::spec(state, 1).value();
+    const market::Conviction parts = market::conviction(locked, market::audit_fee(params, spec), params);
     EXPECT_EQ(slashed[0].to_others, parts.share + parts.costs);
     EXPECT_EQ(task().state, market::TaskState::bidding);
 }

@@ -56,12 +56,21 @@ protected:
     void use_up_reports(const std::string& name) {
         for (std::uint64_t i = 0; i < params.reports; ++i) {
             ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, i}, params.report_fee), Verdict::ok);
-            market::Report report = views::report(state, views::report_count(state)).value();
-            ledger::State next{static_cast<const ledger::StateView&>(state)};
-            Effects fx{next, params, height, {}};
-            close_report(fx, report.id, party("alice"));
-            state.apply(next.diff());
+            answer(views::report_count(state));
         }
+    }
+    void answer(std::uint64_t report) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        close_report(fx, report, party("alice"));
+        resume_audit(fx, views::report(state, report).value());
+        state.apply(next.diff());
+    }
+    std::uint64_t time_for_verdicts() const { return params.verdict_blocks + small_spec().replay_blocks; }
+    /// Whoever holds a seat without a verdict says that nothing is served.
+    void starve_seats() {
+        for (const market::Seat& seat : audit().seats)
+            if (seat.state == SeatState::drawn && seat.reports == 0) use_up_reports(name_of(seat.auditor));
     }
 };
 
@@ -130,20 +139,66 @@ TEST_F(Retention, KeepersThatDoNotServeAreMadeToAnswerOrLoseABond) {
     EXPECT_EQ(send("bob", report, params.report_fee), Verdict::wrong_run_state) << "bob has it";
 }
 
-TEST_F(Retention, ASegmentThatNobodyCouldAuditIsForfeitedUnpaid) {
+TEST_F(Retention, WhoServesNoneOfAllWhoAreDrawnLosesItsLock) {
     collect();
-    const std::string first = auditor(0), second = auditor(1);
+    const std::string first = auditor(0);
     use_up_reports(first);
     EXPECT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), Verdict::too_many_open);
-    use_up_reports(second);
-    const U256 locked = views::stake(state, party("alice")).bonded;
-    advance_until([&] { return run().state != RunState::running; });
+    const U256 locked = run().locked, bonded = views::stake(state, party("alice")).bonded;
+    ASSERT_GT(locked, U256());
+    advance_until([&] {
+        if (audit().phase == market::AuditPhase::collecting) starve_seats();
+        return run().state != RunState::running;
+    });
+    EXPECT_EQ(audit().seats.size(), 3u) << "every verifier of the chain was asked before";
     EXPECT_EQ(run().state, RunState::forfeited);
     EXPECT_EQ(all<RunEnded>().at(0).reason, "not_audited");
     EXPECT_EQ(run().paid, 0u);
-    EXPECT_TRUE(all<Slashed>().empty()) << "nothing was proved against anybody";
-    EXPECT_EQ(views::stake(state, party("alice")).bonded, locked);
+    ASSERT_EQ(all<Slashed>().size(), 1u) << "the auditors did what they could";
+    EXPECT_EQ(all<Slashed>()[0].amount, locked);
+    EXPECT_EQ(all<Slashed>()[0].burned, locked) << "nobody gains by saying that nothing is served";
+    EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded - locked);
+    for (const char* name : {"v1", "v2", "v3"})
+        EXPECT_EQ(views::stake(state, party(name)).locked, U256()) << name;
     EXPECT_EQ(task().state, TaskState::bidding);
+}
+
+/// Two of three say falsely that nothing is served: the third is drawn in the end, and nobody honest loses.
+TEST_F(Retention, OneHonestAuditorOfAllWhoAreDrawnSavesAnHonestSolver) {
+    collect();
+    const U256 bonded = views::stake(state, party("alice")).bonded;
+    lazy = {auditor(0), auditor(1)};
+    ASSERT_TRUE(advance_until([&] {
+        if (audit().phase == market::AuditPhase::collecting) {
+            for (const market::Seat& seat : audit().seats)
+                if (seat.state == SeatState::drawn && seat.reports == 0 && lazy.contains(name_of(seat.auditor)))
+                    use_up_reports(name_of(seat.auditor));
+            check_audits();
+        }
+        return audit().phase != market::AuditPhase::collecting && audit().phase != market::AuditPhase::redrawing;
+    }));
+    lazy.clear();
+    play("alice");
+    EXPECT_EQ(run().state, RunState::delivering);
+    EXPECT_EQ(segment(0).state, market::SegmentState::verified);
+    EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded);
+}
+
+TEST_F(Retention, AReportHoldsAnAuditUpForAsLongAsItsAnswerTakes) {
+    collect();
+    EXPECT_EQ(audit().deadline, height + time_for_verdicts());
+    const std::string first = auditor(0), second = auditor(1);
+    ASSERT_EQ(send(first, ReportUnavailable{1, 1, 0, 0, 0, 0}, params.report_fee), Verdict::ok);
+    const std::uint64_t due = height + params.answer_blocks;
+    EXPECT_EQ(audit().deadline, due + time_for_verdicts()) << "an answer in the last block leaves the whole time";
+    next_block();
+    ASSERT_EQ(send(second, ReportUnavailable{1, 1, 0, 0, 0, 1}, params.report_fee), Verdict::ok);
+    EXPECT_EQ(audit().deadline, due + 1 + time_for_verdicts()) << "they wait together, not one after the other";
+    next_block();
+    answer(2);
+    EXPECT_EQ(audit().deadline, due + time_for_verdicts()) << "the other one is still open";
+    answer(1);
+    EXPECT_EQ(audit().deadline, height + time_for_verdicts()) << "as if it had begun now";
 }
 
 TEST_F(Retention, AnAuditorWithoutReportsLeavesFreeWhileTheOthersGoOn) {

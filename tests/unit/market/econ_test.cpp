@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 
 #include "market/econ_simulation.hpp"
 
@@ -50,6 +51,17 @@ TEST(Econ, NoFraudPaysWithTheParametersOfGenesis) {
     EXPECT_EQ(names(faults(setting_of())), "");
 }
 
+struct SweptTask {
+    std::uint64_t segments;
+    U256 price;
+    std::uint64_t cost_bp;
+};
+/// From a thousandth of the audit fee's floor to a million times it; computing costs up to the whole price.
+const SweptTask kTasks[] = {{1, 5 * kMilli, 8'000},          {2, 5 * kMilli, 10'000},
+                            {3, U256(5'000'000'000), 8'000}, {100, 5 * kMilli, 8'000},
+                            {100, 1'000 * kMilli, 10'000},   {100, U256(5'000) * U256(1'000 * kMilli), 8'000},
+                            {10'000, 20 * kMilli, 8'000}};
+
 /// Whatever a task asks for and whatever genesis assumes, the stake floor that a bid must lock is enough.
 TEST(Econ, NoFraudPaysOverTheSweep) {
     std::size_t settings = 0;
@@ -57,19 +69,21 @@ TEST(Econ, NoFraudPaysOverTheSweep) {
         for (std::uint8_t v = 1; v <= 5; ++v)
             for (const std::uint64_t f : {0u, 1'000u, 3'300u, 6'600u})
                 for (const std::uint64_t a : {0u, 500u, 2'000u, 5'000u, 9'000u})
-                    for (const std::uint64_t n : {1u, 2u, 3u, 100u, 10'000u}) {
+                    for (const auto& [n, price, cost] : kTasks) {
                         Setting setting = setting_of(p, v);
                         setting.params.collusion_bp = f;
                         setting.params.challenger_share_bp = a;
                         setting.spec.steps = n;
+                        setting.spec.price_ceiling = price;
+                        setting.cost_bp = cost;
                         // A genesis for this audit rate: the penalty that 8.2.8 asks for.
                         setting.stake = stake_floor(setting.params, setting.spec).value();
                         setting.params.beacon_penalty = limits(setting)->least_beacon_penalty + kRounding;
                         EXPECT_EQ(names(faults(setting)), "")
-                            << p << " " << int{v} << " " << f << " " << a << " " << n;
+                            << p << " " << int{v} << " " << f << " " << a << " " << n << " " << price.to_decimal();
                         ++settings;
                     }
-    EXPECT_EQ(settings, 8u * 5 * 4 * 5 * 5);
+    EXPECT_EQ(settings, 8u * 5 * 4 * 5 * std::size(kTasks));
 }
 
 TEST(Econ, AStakeThatIsTooLowIsFound) {
@@ -90,10 +104,13 @@ TEST(Econ, OtherParametersThatInviteCheatingAreFound) {
     EXPECT_EQ(names(faults(setting)), "grind_beacon ");
     setting = setting_of();
     setting.params.audit_bond = setting.params.audit_fee = 1;
+    setting.params.audit_fee_bp = 0;
     EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict ");
     setting = setting_of();
-    setting.spec.price_ceiling = 1'000 * kMilli;  // far over what the audit fee pays for
+    setting.spec.price_ceiling = 1'000 * kMilli;
     setting.stake = stake_floor(setting.params, setting.spec).value();
+    EXPECT_EQ(names(faults(setting)), "grind_beacon ") << "the beacon's penalty does not follow the price";
+    setting.params.audit_fee_bp = 0;  // and a fee that does not is far under what a replay costs
     EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict grind_beacon ");
 }
 
@@ -110,14 +127,24 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     for (int i = 0; i < 8; ++i) ground = (1 - p) * g + p * (ground - 0.1);
     EXPECT_NEAR(gain(setting, Fraud::grind_beacon), ground, 1e-9);
     EXPECT_NEAR(coins(limits(setting)->least_beacon_penalty), 19 * g, 1e-9);
-    EXPECT_NEAR(coins(limits(setting)->price_for_auditors), 0.00625, 1e-9);
+    EXPECT_EQ(limits(setting)->price_for_auditors, U256::max()) << "a replay costs less than the segment";
+    Setting flat = setting;
+    flat.params.audit_fee_bp = 0;
+    EXPECT_NEAR(coins(limits(flat)->price_for_auditors), 0.00625, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::starve_auditors), (1 - p) * g - p * stake, 1e-9);
+    Setting colluding = setting;
+    colluding.params.collusion_bp = 1'000;
+    const double starved = p * std::pow(0.9, 2 * 4);
+    EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - starved) * g - starved * stake, 1e-9);
 }
 
 TEST(Econ, TheStakeBearsTheCollusionItIsSaidToBear) {
     Setting setting = setting_of();
     setting.params.beacon_penalty = 1'000 * kMilli;
+    EXPECT_NEAR(static_cast<double>(limits(setting)->served_collusion_bp), 6'882, 2)
+        << "p (1-f^2) ((1-a) S - costs) = (1-p (1-f^2)) g";
     const std::uint64_t share = limits(setting)->collusion_bp;
-    EXPECT_NEAR(static_cast<double>(share), 6'882, 2) << "p (1-f^2) ((1-a) S - costs) = (1-p (1-f^2)) g";
+    EXPECT_NEAR(static_cast<double>(share), 1'050, 10) << "p (1-f)^8 S = (1-p (1-f)^8) g";
     setting.params.collusion_bp = share;
     EXPECT_EQ(names(faults(setting)), "");
     setting.params.collusion_bp = share + 1;

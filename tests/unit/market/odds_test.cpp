@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "market/escrow.hpp"
@@ -29,6 +30,7 @@ TEST(Odds, FivePercentAsksForTwentyThreePointSevenFiveTimesTheGain) {
 TEST(Odds, TheFloorIsTheLeastStakeThatMakesHonestyBest) {
     Params params;
     params.safety_bp = 10'000;
+    params.redraws = 0;
     for (const std::uint64_t p : {1u, 100u, 500u, 2'500u, 9'999u, 10'000u})
         for (const std::uint64_t f : {0u, 1'000u, 5'000u, 9'000u})
             for (std::uint8_t v = 1; v <= 5; ++v) {
@@ -36,10 +38,29 @@ TEST(Odds, TheFloorIsTheLeastStakeThatMakesHonestyBest) {
                 const double p_eff = p / 1e4 * (1 - std::pow(f / 1e4, v));
                 EXPECT_NEAR(as_double(effective_audit_probability(p, f, v)), p_eff, 1e-12);
                 const double gain = 1e9;
-                const double closed = (1 - p_eff) * gain / (p_eff * 0.8);
+                const double p_starved = p / 1e4 * std::pow(1 - f / 1e4, v);
+                const double closed =
+                    std::max((1 - p_eff) * gain / (p_eff * 0.8), (1 - p_starved) * gain / p_starved);
                 const double floor = static_cast<double>(stake_floor(params, p, v, 1'000'000'000).value().low64());
                 EXPECT_NEAR(floor, closed + 1, 2 + closed * 1e-9) << p << " " << f << " " << int{v};
             }
+}
+
+/// Who serves colluding auditors only is caught when none of all who are drawn colludes.
+TEST(Odds, TheFloorCountsOnAuditorsThatAreNotServed) {
+    Params params;
+    for (const std::uint64_t redraws : {0u, 1u, 3u})
+        for (const std::uint64_t f : {0u, 1'000u, 3'300u})
+            for (std::uint8_t v = 1; v <= 3; ++v) {
+                params.redraws = redraws;
+                params.collusion_bp = f;
+                const Ratio starved = starved_audit_probability(500, params, v);
+                const double odds = 0.05 * std::pow(1 - f / 1e4, v * (1 + redraws));
+                EXPECT_NEAR(static_cast<double>(detection_ppm(starved, 1)), 1e6 * odds, 1) << f << " " << int{v};
+            }
+    params.collusion_bp = 9'999;
+    params.redraws = 3;
+    EXPECT_FALSE(stake_floor(params, 500, 5, 100).has_value()) << "so many colluders that nobody honest is left";
 }
 
 TEST(Odds, WithoutAuditsNoStakeIsEnough) { EXPECT_FALSE(stake_floor(Params{}, 0, 2, 100).has_value()); }
@@ -48,7 +69,8 @@ TEST(Odds, TheLargestGainDoesNotOverflow) {
     Params params;
     params.collusion_bp = 9'999;
     const U256 gain = U256::max() / (U256(1) + U256(~std::uint64_t{0})) / (U256(1) + U256(~std::uint64_t{0}));
-    EXPECT_GT(stake_floor(params, 1, 5, gain).value(), gain);
+    params.redraws = 0;
+    EXPECT_GT(stake_floor(params, 1, 1, gain).value(), gain);
 }
 
 TEST(Odds, DetectionIsTheClosedForm) {
@@ -61,6 +83,7 @@ TEST(Odds, DetectionIsTheClosedForm) {
 TEST(Odds, AuditCostIsAShareOfThePrice) {
     Params params;
     params.audit_fee = 10;
+    params.audit_fee_bp = 500;  // the floor is more
     TaskSpec spec;
     spec.steps = 100;
     spec.interval = 1;
@@ -69,11 +92,14 @@ TEST(Odds, AuditCostIsAShareOfThePrice) {
     spec.auditors = 2;
     // (2 + 98 · 5 %) audits of 20 over 100 segments of 100.
     EXPECT_EQ(audit_cost_bp(params, spec), 138u);
+    params.audit_fee_bp = 5'000;
+    EXPECT_EQ(audit_cost_bp(params, spec), 690u) << "half of the price for each replay";
 }
 
 TEST(Escrow, IsTheCeilingOfAllSegmentsAndTheAuditFees) {
     Params params;
     params.audit_fee = 5;
+    params.audit_fee_bp = 0;
     TaskSpec spec;
     spec.steps = 25;
     spec.interval = 10;
@@ -84,6 +110,10 @@ TEST(Escrow, IsTheCeilingOfAllSegmentsAndTheAuditFees) {
     EXPECT_EQ(escrow.work, U256(900));
     EXPECT_EQ(escrow.audits, U256(90));
     EXPECT_EQ(escrow.total(), U256(990));
+    params.audit_fee_bp = 7'000;
+    EXPECT_EQ(audit_fee(params, spec), U256(70)) << "the share of the price, where it is more than the floor";
+    EXPECT_EQ(escrow_of(spec, params)->audits, U256(70 * 2 * 9));
+    EXPECT_EQ(escrow_of_more(spec, params, 1, 2).audits, U256(70 * 2 * 4));
     spec.price_ceiling = U256::max();
     EXPECT_FALSE(escrow_of(spec, params).has_value());
 }

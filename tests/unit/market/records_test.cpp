@@ -73,6 +73,8 @@ TEST(Params, BadOnesAreNamed) {
     EXPECT_TRUE(refused([](Params& p) { p.moves = 2'000'000'000; }));
     EXPECT_TRUE(refused([](Params& p) { p.audit_fee = U256::max(); }));
     EXPECT_TRUE(refused([](Params& p) { p.challenger_share_bp = 10'000; }));
+    EXPECT_TRUE(refused([](Params& p) { p.audit_fee_bp = 10'001; }));
+    EXPECT_FALSE(refused([](Params& p) { p.audit_fee_bp = 10'000; }));
     EXPECT_TRUE(refused([](Params& p) { p.safety_bp = 9'999; }));
     EXPECT_TRUE(refused([](Params& p) { p.audit_bond = p.min_verifier_stake + U256(1); }));
     EXPECT_TRUE(refused([](Params& p) { p.rounds = 0; }));

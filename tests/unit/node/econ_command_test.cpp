@@ -39,7 +39,7 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
     EXPECT_EQ(said.code, 0) << said.out << said.err;
     const json::object report = said.json();
     EXPECT_FALSE(report.at("cheating_pays").as_bool());
-    EXPECT_EQ(report.at("frauds").as_array().size(), 11u);
+    EXPECT_EQ(report.at("frauds").as_array().size(), 12u);
     for (const json::value& fraud : report.at("frauds").as_array()) {
         const json::object& row = fraud.as_object();
         const bool asserted = row.at("asserted").as_bool(), pays = row.at("pays").as_bool();
@@ -52,7 +52,16 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
 }
 
 TEST(EconCommand, FailsWhereCheatingPays) {
-    EXPECT_EQ(econ({"--json", "--price", "1"}).code, 1) << "the audit fee is too low for such segments";
+    const Said dear = econ({"--json", "--price", "1"});
+    EXPECT_EQ(dear.code, 1);
+    for (const json::value& fraud : dear.json().at("frauds").as_array()) {
+        const json::object& row = fraud.as_object();
+        const bool fails = row.at("asserted").as_bool() && row.at("pays").as_bool();
+        EXPECT_EQ(fails, row.at("fraud") == "grind_beacon") << row.at("fraud");
+    }
+    EXPECT_EQ(econ({"--json", "--price", "1", "--set", "beacon_penalty=20"}).code, 0);
+    EXPECT_EQ(econ({"--json", "--price", "1", "--set", "beacon_penalty=20", "--set", "audit_fee_bp=0"}).code, 1)
+        << "then the audit fee is too low for such segments";
     EXPECT_EQ(econ({"--json", "--stake", "0.01"}).code, 1);
     const Said low = econ({"--json", "--set", "beacon_penalty=0.001"});
     EXPECT_EQ(low.code, 1);
