@@ -2,6 +2,8 @@
 // Tensor roots, state roots and trace roots (NUMERICS 2; the trace tree: kernels/ops/SPEC.md).
 #pragma once
 
+#include <span>
+
 #include "kernels/exec/tensor.hpp"
 #include "kernels/exec/thread_pool.hpp"
 #include "merkle/tree/tile_tree.hpp"
@@ -35,6 +37,9 @@ Hash32 tensor_root(const Tensor& tensor, ThreadPool& pool);
 /// The same for elements in memory, row-major and little-endian.
 std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool);
 Hash32 tensor_root(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool);
+/// The leaves of the tiles `which`, into their places among all.
+void hash_tiles(const std::uint8_t* data, DType dtype, const Dims& dims, std::span<const std::uint64_t> which,
+                std::vector<Hash32>& leaves, ThreadPool& pool);
 /// H(04 ‖ index u32 LE ‖ tensor root)
 Hash32 state_leaf(std::uint32_t index, const Hash32& tensor_root);
 /// H(06 ‖ op u32 LE ‖ output root)
