@@ -98,7 +98,9 @@ struct HttpConnection::Impl {
             code != http::error::end_of_stream && code != http::error::partial_message) {
             return failure(Fault::malformed, peer + " does not speak HTTP: " + code.message());
         }
-        return failure(Fault::unreachable, peer + ": " + what + ": " + code.message());
+        // Another certificate than the trusted one does not become it by waiting.
+        const bool tls = code.category() == asio::error::get_ssl_category();
+        return failure(tls ? Fault::refused : Fault::unreachable, peer + ": " + what + ": " + code.message());
     }
 
     Status<Failure> connect(Clock::time_point until) {

@@ -140,7 +140,9 @@ HttpReply ArtifactServer::handle(const HttpRequest& request) {
     auto reply = request.method == "GET"   ? get(target->root, target->what, target->query)
                  : request.method == "PUT" ? put(target->root, target->what, target->query, request.body)
                                            : failure(Fault::malformed, "only GET and PUT are understood");
-    return reply ? std::move(*reply) : refusal(reply.error());
+    HttpReply out = reply ? std::move(*reply) : refusal(reply.error());
+    if (tamper_) tamper_(request, out);
+    return out;
 }
 
 Result<wire::Info, Failure> ArtifactServer::info(const Hash32& root) {

@@ -50,6 +50,10 @@ public:
     /// A second place to serve from, asked for what the store does not have. Before the first request;
     /// outlives this.
     void add_shelf(CheckpointShelf& shelf) { shelf_ = &shelf; }
+    /// What frauds on developer chains do to answers before they go out. Before the first request; called from the
+    /// serving threads.
+    using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
+    void tamper_with_answers(Tamper tamper) { tamper_ = std::move(tamper); }
 
     /// The target is one of ours.
     static bool owns(std::string_view target) noexcept { return target.starts_with("/artifact/"); }
@@ -71,6 +75,7 @@ private:
     Store& store_;
     Wanted wanted_;
     CheckpointShelf* shelf_ = nullptr;
+    Tamper tamper_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
 };

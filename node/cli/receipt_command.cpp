@@ -17,7 +17,8 @@ namespace {
 namespace json = boost::json;
 
 struct Flags {
-    std::string file, node_url = "http://127.0.0.1:8545", data_dir;
+    NodeOptions node;
+    std::string file, data_dir;
     std::uint64_t replay = 0;
 };
 
@@ -35,7 +36,7 @@ std::vector<std::size_t> choose_segments(const Receipt& receipt, std::uint64_t c
 Result<std::uint64_t> replay(const Receipt& receipt, const Flags& flags, const ProvenState& state) {
     RETRACE_TRY(store, open_store(flags.data_dir));
     std::vector<std::string> peers = endpoints_of(state, receipt.task);
-    peers.push_back(flags.node_url);
+    peers.push_back(flags.node.url);
     ArtifactClient fetcher(*store);
     fetcher.set_progress(show_transfer);
     std::uint64_t replayed = 0;
@@ -49,7 +50,7 @@ Result<std::uint64_t> replay(const Receipt& receipt, const Flags& flags, const P
 int verify(const Program& program, const Flags& flags) {
     const auto receipt = load_receipt(flags.file);
     if (!receipt) return fail(program, receipt.error().message);
-    auto client = RpcClient::connect(flags.node_url);
+    auto client = flags.node.connect();
     if (!client) return fail(program, client.error().message);
     const auto chain_id = client->chain_id();
     const auto height = client->height();
@@ -94,7 +95,7 @@ void add_receipt(CLI::App& app, Program& program) {
     CLI::App* command = receipt->add_subcommand("verify", "Check a receipt against the ledger, with proofs");
     auto flags = std::make_shared<Flags>();
     command->add_option("FILE", flags->file, "receipt.json")->required();
-    command->add_option("--node", flags->node_url, "JSON-RPC address of a node");
+    flags->node.add_to(*command);
     command->add_option("--replay", flags->replay, "Replay so many random segments as well");
     command->add_option("--data-dir", flags->data_dir,
                         "Where fetched states are kept (~/.retrace/requester)");

@@ -7,8 +7,10 @@
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
+#include "contracts/views/views.hpp"
 #include "ledger/crypto/eip55.hpp"
-#include "node/cli/party_options.hpp"
+#include "node/cli/cli.hpp"
+#include "node/cli/options.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -18,23 +20,50 @@ namespace {
 namespace json = boost::json;
 
 struct Flags {
-    SignerOptions key;
-    std::string amount, address, node_url = "http://127.0.0.1:8545";
+    SignerOptions signer;
+    std::string amount, address;
 };
+
+json::object capability_json(const market::SolverInfo& solver,
+                             const std::optional<market::Challenge>& challenge) {
+    json::object out{{"score", solver.capability}, {"measured_height", solver.capability_height}};
+    if (!challenge) return out;
+    out["challenge"] = challenge->id;
+    out["state"] = std::string(market::slug(challenge->state));
+    out["rounds"] = challenge->rounds;
+    out["deadline"] = challenge->deadline;
+    return out;
+}
+
+void print_capability(const market::SolverInfo& solver, const std::optional<market::Challenge>& challenge) {
+    if (solver.capability != 0) {
+        std::cout << "capability " << solver.capability << " multiply-adds a block, proved at block "
+                  << solver.capability_height << '\n';
+    } else {
+        std::cout << "capability not measured\n";
+    }
+    if (!challenge) return;
+    std::cout << "challenge " << challenge->id << ": " << market::slug(challenge->state);
+    if (challenge->deadline != 0) std::cout << ", until block " << challenge->deadline;
+    std::cout << '\n';
+}
 
 int print_stake(const Program& program, RpcClient& client, const ledger::Address& party) {
     const auto height = client.height();
     if (!height) return fail(program, height.error().message);
     const RemoteState state(client, *height);
     const market::Stake stake = contracts::views::stake(state, party);
+    const auto solver = contracts::views::solver(state, party);
+    const auto challenge = solver ? contracts::views::challenge(state, solver->challenge) : std::nullopt;
     if (state.failure()) return fail(program, state.failure()->message);
     if (program.json) {
-        std::cout << json::serialize(json::object{{"address", ledger::to_checksum(party)},
-                                                  {"bonded", stake.bonded.to_decimal()},
-                                                  {"locked", stake.locked.to_decimal()},
-                                                  {"unbonding", stake.unbonding.to_decimal()},
-                                                  {"unbond_height", stake.unbond_height}})
-                  << '\n';
+        json::object out{{"address", ledger::to_checksum(party)},
+                         {"bonded", stake.bonded.to_decimal()},
+                         {"locked", stake.locked.to_decimal()},
+                         {"unbonding", stake.unbonding.to_decimal()},
+                         {"unbond_height", stake.unbond_height}};
+        if (solver) out["capability"] = capability_json(*solver, challenge);
+        std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked)
@@ -43,6 +72,7 @@ int print_stake(const Program& program, RpcClient& client, const ledger::Address
         std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block "
                   << stake.unbond_height << '\n';
     }
+    if (solver) print_capability(*solver, challenge);
     return kDone;
 }
 
@@ -52,7 +82,7 @@ int show(const Program& program, const Flags& flags) {
         fail(program, "ADDRESS is \"0x\" and 40 hex digits");
         return kWrongUsage;
     }
-    auto client = RpcClient::connect(flags.node_url);
+    auto client = flags.signer.node.connect();
     if (!client) return fail(program, client.error().message);
     return print_stake(program, *client, *party);
 }
@@ -65,25 +95,21 @@ int change(const Program& program, const Flags& flags, Verb verb) {
         fail(program, "AMOUNT must be coins, like 10 or 0.5");
         return kWrongUsage;
     }
-    auto key = unlock(flags.key);
-    if (!key) return fail(program, key.error().message);
-    auto client = RpcClient::connect(flags.key.node_url);
-    if (!client) return fail(program, client.error().message);
-    const auto chain_id = client->chain_id();
-    if (!chain_id) return fail(program, chain_id.error().message);
-    Submitter submitter(*client, *key, *chain_id);
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    Submitter& submitter = (*session)->submitter;
     const auto done = verb == Verb::deposit  ? submitter.execute("deposit", contracts::Deposit{}, *amount)
                       : verb == Verb::unbond ? submitter.execute("unbond", contracts::BeginUnbond{*amount})
                                              : submitter.execute("withdraw", contracts::Withdraw{});
     if (!done) return fail(program, done.error().message);
-    return print_stake(program, *client, submitter.address());
+    return print_stake(program, (*session)->client, submitter.address());
 }
 
 void add_change(CLI::App& parent, Program& program, const char* name, const char* what, Verb verb) {
     CLI::App* command = parent.add_subcommand(name, what);
     auto flags = std::make_shared<Flags>();
     if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
-    add_signer_options(*command, flags->key);
+    flags->signer.add_to(*command);
     add_json(*command, program);
     command->callback([&program, flags, verb] {
         program.run = [&program, flags, verb] { return change(program, *flags, verb); };
@@ -98,7 +124,7 @@ void add_stake(CLI::App& app, Program& program) {
     CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
     auto flags = std::make_shared<Flags>();
     command->add_option("ADDRESS", flags->address, "The party")->required();
-    add_node_option(*command, flags->node_url);
+    flags->signer.node.add_to(*command);
     add_json(*command, program);
     command->callback(
         [&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });

@@ -19,6 +19,10 @@ std::filesystem::path requester_folder(const std::string& data_dir) {
     return std::filesystem::path(home != nullptr ? home : ".") / ".retrace" / "requester";
 }
 
+std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
+    return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
+}
+
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
     const auto folder = requester_folder(data_dir);
     std::error_code code;

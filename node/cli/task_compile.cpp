@@ -176,6 +176,8 @@ void add_task_compile(CLI::App& parent, Program& program) {
         ->add_option("MODEL", flags->model, "A TorchScript file, or mlp, lenet, resnet-s, gpt, llama, vit-s")
         ->required();
     command->add_option("-o,--out", flags->request.out, "Folder to write")->required();
+    command->add_option("--start", flags->request.start,
+                        "model.safetensors to begin with, e.g. of `retrace task fetch` (the seed's or the file's own)");
     add_data_options(*command, flags->data);
     add_model_options(*command, *flags);
     add_training_options(*command, *flags);

@@ -2,24 +2,22 @@
 // Shared by the subcommands of `retrace task`.
 #pragma once
 
-#include "node/cli/party_options.hpp"
+#include "node/cli/cli.hpp"
+#include "node/cli/options.hpp"
 #include "node/service/requester.hpp"
 
 namespace retrace::node::cli {
 
-/// A node, a key, and the folder in which the requester keeps programs, data and models.
-struct RequesterFlags {
-    SignerOptions key;
-    std::string data_dir;
-};
 /// ~/.retrace/requester unless --data-dir says otherwise.
 std::filesystem::path requester_folder(const std::string& data_dir);
+/// Where the requester notes which folder a task was submitted from.
+std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task);
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir);
 /// A line that is drawn over while standard error is a terminal, and nothing otherwise.
 void show_transfer(const ArtifactClient::Progress& progress);
 
 void add_task_compile(CLI::App& task, Program& program);
-void add_task_submit(CLI::App& task, Program& program);
+void add_task_submit(CLI::App& task, Program& program);  ///< submit, upload, follow
 void add_task_fetch(CLI::App& task, Program& program);
 void add_task_run(CLI::App& task, Program& program);
 void add_task_raise(CLI::App& task, Program& program);

@@ -98,16 +98,16 @@ market::TaskSpec terms_of(const TaskFile& task) {
     return spec;
 }
 
-/// Parameters of the chain behind `node_url`, or those that a new chain has.
-Result<market::Params> params_of(const std::string& node_url) {
-    if (node_url.empty()) return market::Params{};
-    auto client = RpcClient::connect(node_url);
+/// Parameters of the chain behind `node`, or those that a new chain has.
+Result<market::Params> params_of(const NodeOptions& node) {
+    if (node.url.empty()) return market::Params{};
+    auto client = node.connect();
     if (!client) return error(client.error().message);
     const auto height = client->height();
     if (!height) return error(height.error().message);
     const RemoteState state(*client, *height);
     const auto params = contracts::views::params(state);
-    if (!params) return error("the node at " + node_url + " has no Retrace contracts");
+    if (!params) return error("the node at " + node.url + " has no Retrace contracts");
     return *params;
 }
 
@@ -122,12 +122,12 @@ std::string amount(std::uint64_t bytes) {
     return out.str();
 }
 
-int show(const Program& program, const std::string& folder, const std::string& node_url) {
+int show(const Program& program, const std::string& folder, const NodeOptions& node) {
     const auto task = load_task_file(folder);
     if (!task) return fail(program, task.error().message);
     const auto plan = make_plan(*task);
     if (!plan) return fail(program, plan.error().message);
-    const auto params = params_of(node_url);
+    const auto params = params_of(node);
     if (!params) return fail(program, params.error().message);
     const market::TaskSpec spec = terms_of(*task);
     const auto escrow = market::escrow_of(spec, *params);
@@ -179,12 +179,14 @@ void add_task_plan(CLI::App& parent, Program& program) {
     CLI::App* command =
         parent.add_subcommand("plan", "What a compiled task needs: memory, time here, price, audits");
     auto folder = std::make_shared<std::string>();
-    auto node_url = std::make_shared<std::string>();
+    auto node = std::make_shared<NodeOptions>();
+    node->url.clear();
     command->add_option("FOLDER", *folder, "task.toml or its folder")->required();
-    command->add_option("--node", *node_url, "Take fees and odds from this chain, not from a new one");
+    node->add_to(*command);
+    command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
     add_json(*command, program);
-    command->callback([&program, folder, node_url] {
-        program.run = [&program, folder, node_url] { return show(program, *folder, *node_url); };
+    command->callback([&program, folder, node] {
+        program.run = [&program, folder, node] { return show(program, *folder, *node); };
     });
 }
 

@@ -47,8 +47,8 @@ json::object to_json(const TaskStatus& status) {
             {"runs", std::move(runs)}};
 }
 
-int list(const Program& program, const std::string& node_url) {
-    auto client = RpcClient::connect(node_url);
+int list(const Program& program, const NodeOptions& node) {
+    auto client = node.connect();
     if (!client) return fail(program, client.error().message);
     const auto height = client->height();
     if (!height) return fail(program, height.error().message);
@@ -71,8 +71,8 @@ int list(const Program& program, const std::string& node_url) {
     return kDone;
 }
 
-int show(const Program& program, const std::string& node_url, std::uint64_t id) {
-    auto client = RpcClient::connect(node_url);
+int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
+    auto client = node.connect();
     if (!client) return fail(program, client.error().message);
     const auto status = task_status(*client, id);
     if (!status) return fail(program, status.error().message);
@@ -95,14 +95,9 @@ int show(const Program& program, const std::string& node_url, std::uint64_t id) 
 
 template <class Call>
 int send_call(const Program& program, const SignerOptions& options, const Call& call) {
-    auto key = unlock(options);
-    if (!key) return fail(program, key.error().message);
-    auto client = RpcClient::connect(options.node_url);
-    if (!client) return fail(program, client.error().message);
-    const auto chain_id = client->chain_id();
-    if (!chain_id) return fail(program, chain_id.error().message);
-    Submitter submitter(*client, *key, *chain_id);
-    const auto outcome = submitter.execute(std::string(Call::kName), call);
+    const auto session = Session::open(options);
+    if (!session) return fail(program, session.error().message);
+    const auto outcome = (*session)->submitter.execute(std::string(Call::kName), call);
     if (!outcome) return fail(program, outcome.error().message);
     if (program.json) {
         std::cout << json::serialize(
@@ -114,16 +109,16 @@ int send_call(const Program& program, const SignerOptions& options, const Call& 
     return kDone;
 }
 
-int odds(const Program& program, const std::string& node_url, const std::string& file) {
+int odds(const Program& program, const NodeOptions& node, const std::string& file) {
     const auto task = load_task_file(file);
     if (!task) return fail(program, task.error().message);
-    auto client = RpcClient::connect(node_url);
+    auto client = node.connect();
     if (!client) return fail(program, client.error().message);
     const auto height = client->height();
     if (!height) return fail(program, height.error().message);
     const RemoteState state(*client, *height);
     const auto params = contracts::views::params(state);
-    if (!params) return fail(program, "the node at " + node_url + " has no Retrace contracts");
+    if (!params) return fail(program, "the node at " + node.url + " has no Retrace contracts");
     market::TaskSpec spec;
     spec.steps = task->steps;
     spec.interval = task->interval;
@@ -164,7 +159,7 @@ int odds(const Program& program, const std::string& node_url, const std::string&
 
 void add_task_show(CLI::App& parent, Program& program) {
     struct Flags {
-        SignerOptions key;
+        SignerOptions signer;
         std::string file;
         std::uint64_t task = 0;
     };
@@ -175,37 +170,37 @@ void add_task_show(CLI::App& parent, Program& program) {
     };
     auto flags = std::make_shared<Flags>();
     CLI::App* list_command = add("list", "The newest tasks");
-    add_node_option(*list_command, flags->key.node_url);
+    flags->signer.node.add_to(*list_command);
     list_command->callback([&program, flags] {
-        program.run = [&program, flags] { return list(program, flags->key.node_url); };
+        program.run = [&program, flags] { return list(program, flags->signer.node); };
     });
     CLI::App* show_command = add("show", "One task");
     show_command->add_option("ID", flags->task, "Task")->required();
-    add_node_option(*show_command, flags->key.node_url);
+    flags->signer.node.add_to(*show_command);
     show_command->callback([&program, flags] {
-        program.run = [&program, flags] { return show(program, flags->key.node_url, flags->task); };
+        program.run = [&program, flags] { return show(program, flags->signer.node, flags->task); };
     });
     CLI::App* cancel = add("cancel", "Take back a task that nobody has won; the escrow returns");
     cancel->add_option("ID", flags->task, "Task")->required();
-    add_signer_options(*cancel, flags->key);
+    flags->signer.add_to(*cancel);
     cancel->callback([&program, flags] {
         program.run = [&program, flags] {
-            return send_call(program, flags->key, contracts::CancelTask{flags->task});
+            return send_call(program, flags->signer, contracts::CancelTask{flags->task});
         };
     });
     CLI::App* accept = add("accept", "Confirm that the model arrived; the stakes are freed at once");
     accept->add_option("ID", flags->task, "Task")->required();
-    add_signer_options(*accept, flags->key);
+    flags->signer.add_to(*accept);
     accept->callback([&program, flags] {
         program.run = [&program, flags] {
-            return send_call(program, flags->key, contracts::AcceptModel{flags->task});
+            return send_call(program, flags->signer, contracts::AcceptModel{flags->task});
         };
     });
     CLI::App* odds_command = add("odds", "How likely cheating is found, what audits cost, what a bid locks");
     odds_command->add_option("FILE", flags->file, "task.toml or its folder")->required();
-    add_node_option(*odds_command, flags->key.node_url);
+    flags->signer.node.add_to(*odds_command);
     odds_command->callback([&program, flags] {
-        program.run = [&program, flags] { return odds(program, flags->key.node_url, flags->file); };
+        program.run = [&program, flags] { return odds(program, flags->signer.node, flags->file); };
     });
 }
 

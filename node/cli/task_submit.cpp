@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
-// retrace task submit, retrace task fetch
+// retrace task submit, upload, follow
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <fstream>
 #include <iostream>
 
 #include "node/cli/task_options.hpp"
-#include "node/task/model_files.hpp"
 #include "node/units.hpp"
 
 namespace retrace::node::cli {
@@ -19,162 +17,131 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
+struct Flags {
+    SignerOptions signer;
+    std::string data_dir, file;
+    std::uint64_t task = 0;
+    bool wait = false;
+};
+
 std::string progress_line(const TaskStatus& status) {
     return std::string(market::slug(status.task.state)) + ", segments committed " +
            std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
            std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
 }
 
-struct SubmitFlags {
-    RequesterFlags requester;
-    std::string file;
-    bool wait = false;
-};
-
-/// Where the requester noted which folder a task was submitted from.
-fs::path note_of(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
-    return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
-}
-
 /// For people's convenience alone: `task fetch` finds test data and the TorchScript file by it.
-void note_folder(const SubmitFlags& flags, std::uint64_t chain_id, std::uint64_t task) {
-    const fs::path note = note_of(flags.requester.data_dir, chain_id, task);
+void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task) {
+    const fs::path note = task_note(flags.data_dir, chain_id, task);
     std::error_code ignored;
     fs::create_directories(note.parent_path(), ignored);
     std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
 }
 
-int submit(const Program& program, const SubmitFlags& flags) {
-    const auto task = load_task_file(flags.file);
-    if (!task) return fail(program, task.error().message);
-    auto key = unlock(flags.requester.key);
-    if (!key) return fail(program, key.error().message);
-    auto store = open_store(flags.requester.data_dir);
-    if (!store) return fail(program, store.error().message);
-    auto client = RpcClient::connect(flags.requester.key.node_url);
-    if (!client) return fail(program, client.error().message);
-    const auto chain_id = client->chain_id();
-    if (!chain_id) return fail(program, chain_id.error().message);
-    Submitter submitter(*client, *key, *chain_id);
-    const auto posted = post_task(*task, **store, submitter, *client, show_transfer);
-    if (!posted) return fail(program, posted.error().message);
-    note_folder(flags, *chain_id, posted->id);
-    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow\n";
-    json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
-    if (flags.wait) {
-        const auto status = wait_for_delivery(
-            *client, posted->id, [](const TaskStatus& now) { std::cerr << progress_line(now) << '\n'; });
-        if (!status) return fail(program, status.error().message);
-        out["state"] = std::string(market::slug(status->task.state));
-        const bool delivered = status->task.state == market::TaskState::delivering ||
-                               status->task.state == market::TaskState::settled;
-        if (!delivered)
-            return fail(program, "the task ended as " + std::string(market::slug(status->task.state)));
-    }
+/// Until the model is ready, however often the node is restarted meanwhile; an error when the task ends without one.
+Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
+    flags.signer.node.be_patient(client);
+    RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
+        std::cerr << progress_line(now) << std::endl;
+    }));
+    const market::TaskState state = status.task.state;
+    out["state"] = std::string(market::slug(state));
+    if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
+    return error("the task ended as " + std::string(market::slug(state)));
+}
+
+int print(const Program& program, const json::object& out, std::uint64_t task) {
     if (program.json)
         std::cout << json::serialize(out) << '\n';
     else
-        std::cout << posted->id << '\n';
+        std::cout << task << '\n';
     return kDone;
 }
 
-struct FetchFlags {
-    std::string node_url = "http://127.0.0.1:8545", data_dir, task_folder;
-    std::uint64_t task = 0;
-    fs::path out;
-};
-
-/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is still there.
-std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
-    std::string folder = flags.task_folder;
-    if (folder.empty()) {
-        std::ifstream note(note_of(flags.data_dir, chain_id, flags.task));
-        std::getline(note, folder);
-    }
-    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
-    return task ? std::optional(std::move(*task)) : std::nullopt;
-}
-
-/// model.safetensors, model.pt, receipt.json, and metrics.csv where there are test data; adds what it says to `out`.
-Status<> write_files(const Delivered& model, const std::optional<TaskFile>& task, const fs::path& folder,
-                     json::object& out) {
-    const std::map<std::string, std::string> metadata{{"format", "pt"},
-                                                      {"retrace.task", std::to_string(model.receipt.task)}};
-    RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
-    RETRACE_CHECK(store_receipt(model.receipt, folder / "receipt.json"));
-    names.push_back("receipt.json");
-    if (task && task->evaluation) {
-        kernels::ThreadPool pool;
-        RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
-        MetricTable table{{"test_loss"}, {{model.state.step, {static_cast<float>(result.loss)}}}};
-        out["loss"] = result.loss;
-        if (result.counts_correct) {
-            out["accuracy"] = result.accuracy();
-            table.names.push_back("accuracy");
-            table.rows[0].values.push_back(static_cast<float>(result.accuracy()));
-        }
-        RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
-        names.push_back("metrics.csv");
-    }
-    json::array files;
-    for (const std::string& name : names) files.emplace_back((folder / name).string());
-    out["files"] = std::move(files);
-    return Unit{};
-}
-
-int fetch(const Program& program, const FetchFlags& flags) {
+int submit(const Program& program, const Flags& flags) {
+    const auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
-    auto client = RpcClient::connect(flags.node_url);
-    if (!client) return fail(program, client.error().message);
-    const auto model = fetch_model(*client, flags.task, **store, show_transfer);
-    if (!model) return fail(program, model.error().message);
-    json::object out{{"task", flags.task},
-                     {"model", (flags.out / "model.safetensors").string()},
-                     {"receipt", (flags.out / "receipt.json").string()},
-                     {"state_root", to_hex(view(model->receipt.states.back().root))}};
-    const auto task = task_of(flags, model->receipt.chain_id);
-    if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
-    if (const auto written = write_files(*model, task, flags.out, out); !written)
-        return fail(program, written.error().message);
-    if (program.json) {
-        std::cout << json::serialize(out) << '\n';
-    } else {
-        for (const json::value& file : out["files"].as_array())
-            std::cout << "wrote " << file.as_string().c_str() << '\n';
-        if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    RpcClient& client = (*session)->client;
+    const auto posted = post_task(*task, **store, (*session)->submitter, client, show_transfer);
+    if (!posted) return fail(program, posted.error().message);
+    note_folder(flags, (*session)->chain_id, posted->id);
+    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow" << std::endl;
+    json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
+    if (flags.wait) {
+        if (const auto ready = wait_for_model(flags, client, posted->id, out); !ready)
+            return fail(program, ready.error().message);
     }
-    return kDone;
+    return print(program, out, posted->id);
+}
+
+/// What `submit` does after the posting; pieces that have arrived do not travel again.
+int upload(const Program& program, const Flags& flags) {
+    const auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    auto client = flags.signer.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto chain_id = client->chain_id();
+    if (!chain_id) return fail(program, chain_id.error().message);
+    const auto status = task_status(*client, flags.task);
+    if (!status) return fail(program, status.error().message);
+    const auto spec = spec_of(*task, **store);
+    if (!spec) return fail(program, spec.error().message);
+    if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
+        spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
+        return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
+    if (const auto done = upload_task(*spec, **store, *client, show_transfer); !done)
+        return fail(program, done.error().message);
+    note_folder(flags, *chain_id, flags.task);
+    return print(program, {{"task", flags.task}}, flags.task);
+}
+
+int follow(const Program& program, const Flags& flags) {
+    auto client = flags.signer.node.connect();
+    if (!client) return fail(program, client.error().message);
+    if (const auto there = client->height(); !there) return fail(program, there.error().message);
+    json::object out{{"task", flags.task}};
+    if (const auto ready = wait_for_model(flags, *client, flags.task, out); !ready)
+        return fail(program, ready.error().message);
+    return print(program, out, flags.task);
+}
+
+void add_store_option(CLI::App& command, Flags& flags) {
+    command.add_option("--data-dir", flags.data_dir, "The requester's store (~/.retrace/requester)");
 }
 
 }  // namespace
 
 void add_task_submit(CLI::App& parent, Program& program) {
-    CLI::App* command =
-        parent.add_subcommand("submit", "Post a compiled task with its price in escrow, upload its data");
-    auto flags = std::make_shared<SubmitFlags>();
-    command->add_option("FILE", flags->file, "task.toml or its folder")->required();
-    add_signer_options(*command, flags->requester.key);
-    command->add_option("--data-dir", flags->requester.data_dir,
-                        "The requester's store (~/.retrace/requester)");
-    command->add_flag("--wait", flags->wait, "Wait until the model is ready");
-    add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return submit(program, *flags); }; });
-}
+    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {
+        CLI::App* command = parent.add_subcommand(name, what);
+        auto flags = std::make_shared<Flags>();
+        add_json(*command, program);
+        command->callback(
+            [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });
+        return std::pair(command, flags);
+    };
+    const auto [post, post_flags] =
+        add("submit", "Post a compiled task with its price in escrow, upload its data", submit);
+    post->add_option("FILE", post_flags->file, "task.toml or its folder")->required();
+    post_flags->signer.add_to(*post);
+    add_store_option(*post, *post_flags);
+    post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
 
-void add_task_fetch(CLI::App& parent, Program& program) {
-    CLI::App* command = parent.add_subcommand("fetch", "Fetch a trained model and its receipt");
-    auto flags = std::make_shared<FetchFlags>();
-    command->add_option("ID", flags->task, "Task")->required();
-    command->add_option("-o,--out", flags->out, "Folder to write")->required();
-    add_node_option(*command, flags->node_url);
-    command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
-    command->add_option("--evaluate", flags->task_folder,
-                        "Folder of the compiled task (the one it was submitted from)");
-    add_json(*command, program);
-    command->callback(
-        [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });
+    const auto [again, again_flags] = add("upload", "Go on with the upload of a task that was posted", upload);
+    again->add_option("ID", again_flags->task, "Task")->required();
+    again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
+    again_flags->signer.node.add_to(*again);
+    add_store_option(*again, *again_flags);
+
+    const auto [watch, watch_flags] = add("follow", "Wait until a task's model is ready, telling how it goes", follow);
+    watch->add_option("ID", watch_flags->task, "Task")->required();
+    watch_flags->signer.node.add_to(*watch);
 }
 
 }  // namespace retrace::node::cli

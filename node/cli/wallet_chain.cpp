@@ -13,7 +13,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/cli/key_options.hpp"
+#include "node/cli/options.hpp"
 #include "node/cli/wallet_command.hpp"
 #include "node/client/rpc_client.hpp"
 #include "node/rpc/values.hpp"
@@ -27,8 +27,8 @@ namespace json = boost::json;
 constexpr std::uint64_t kTip = 100'000'000;
 
 struct SendOptions {
-    KeyOptions key;
-    std::string node, to, value, data = "0x";
+    SignerOptions signer;
+    std::string to, value, data = "0x";
     bool no_wait = false;
     std::uint64_t timeout_s = 60;
 };
@@ -37,22 +37,21 @@ Unexpected<Error> failed(const RpcFailure& failure) {
     return error(failure.message);
 }
 
-Result<ledger::TxPtr> make_tx(const SendOptions& options, const ledger::SecretKey& key, RpcClient& client) {
+Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
+    RpcClient& client = session.client;
     ledger::Transaction tx;
     RETRACE_TRY(to, typed_address(options.to));
     const auto value = parse_coins(options.value);
     if (!value) return error("not an amount (\"1.5\" coins, or \"100 wei\"): " + options.value);
     const auto data = from_hex(options.data);
     if (!data) return error("--data is not hex");
-    const auto chain_id = client.chain_id();
-    if (!chain_id) return failed(chain_id.error());
-    const auto gas = client.estimate_gas(key.address(), to, *value, *data);
+    const auto gas = client.estimate_gas(session.key.address(), to, *value, *data);
     if (!gas) return failed(gas.error());
-    const auto nonce = client.next_nonce(key.address());
+    const auto nonce = client.next_nonce(session.key.address());
     if (!nonce) return failed(nonce.error());
     const auto base_fee = client.base_fee();
     if (!base_fee) return failed(base_fee.error());
-    tx.chain_id = *chain_id;
+    tx.chain_id = session.chain_id;
     tx.nonce = *nonce;
     tx.tip_cap = kTip;
     tx.fee_cap =
@@ -61,32 +60,36 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, const ledger::SecretKe
     tx.to = to;
     tx.value = *value;
     tx.data = *data;
-    return ledger::sign_tx(std::move(tx), key);
+    return ledger::sign_tx(std::move(tx), session.key);
 }
 
-Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, std::uint64_t timeout_s) {
+/// One that the node forgot (it was killed before the block) is sent again.
+Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, View raw, std::uint64_t timeout_s) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
     while (std::chrono::steady_clock::now() < end) {
         auto outcome = client.outcome(hash);
         if (!outcome) return failed(outcome.error());
         if (outcome->has_value()) return std::move(**outcome);
+        const auto there = client.known(hash);
+        if (there && !*there) {
+            if (const auto again = client.send_raw(raw); !again) return failed(again.error());
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
     return error("not in a block after " + std::to_string(timeout_s) + " s: " + rpc::data(hash));
 }
 
 int run_send(const Program& program, const SendOptions& options) {
-    const auto key = options.key.load();
-    if (!key) return fail(program, key.error().message);
-    auto client = RpcClient::connect(options.node);
-    if (!client) return fail(program, client.error().message);
-    const auto tx = make_tx(options, *key, *client);
+    const auto session = Session::open(options.signer);
+    if (!session) return fail(program, session.error().message);
+    RpcClient& client = (*session)->client;
+    const auto tx = make_tx(options, **session);
     if (!tx) return fail(program, tx.error().message);
-    const auto sent = client->send_raw((*tx)->raw);
+    const auto sent = client.send_raw((*tx)->raw);
     if (!sent) return fail(program, sent.error().message);
     json::object out{{"hash", rpc::data(*sent)}, {"nonce", (*tx)->tx.nonce}};
     if (!options.no_wait) {
-        const auto outcome = wait_for(*client, *sent, options.timeout_s);
+        const auto outcome = wait_for(client, *sent, (*tx)->raw, options.timeout_s);
         if (!outcome) return fail(program, outcome.error().message);
         if (!outcome->ok) return fail(program, rpc::data(*sent) + " reverted: " + outcome->reason);
         out["height"] = outcome->height;
@@ -105,14 +108,15 @@ int run_send(const Program& program, const SendOptions& options) {
 }
 
 struct AccountOptions {
-    std::string node, address;
+    NodeOptions node;
+    std::string address;
     std::uint64_t blocks = 1000;
 };
 
 int run_balance(const Program& program, const AccountOptions& options) {
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
-    auto client = RpcClient::connect(options.node);
+    auto client = options.node.connect();
     if (!client) return fail(program, client.error().message);
     const auto account = client->account(*address);
     if (!account) return fail(program, account.error().message);
@@ -170,7 +174,7 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
 int run_history(const Program& program, const AccountOptions& options) {
     const auto address = typed_address(options.address);
     if (!address) return fail(program, address.error().message);
-    auto client = RpcClient::connect(options.node);
+    auto client = options.node.connect();
     if (!client) return fail(program, client.error().message);
     const auto lines = read_history(*client, *address, options.blocks);
     if (!lines) return fail(program, lines.error().message);
@@ -191,8 +195,7 @@ int run_history(const Program& program, const AccountOptions& options) {
 void add_wallet_chain(CLI::App& wallet, Program& program) {
     CLI::App* send = wallet.add_subcommand("send", "Send coins, or call a contract");
     auto send_options = std::make_shared<SendOptions>();
-    send_options->key.add_to(*send);
-    add_node_option(*send, send_options->node);
+    send_options->signer.add_to(*send);
     send->add_option("--to", send_options->to, "Receiver")->required();
     send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
     send->add_option("--data", send_options->data, "Call data in hex");
@@ -206,7 +209,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
     auto balance_options = std::make_shared<AccountOptions>();
     balance->add_option("address", balance_options->address, "Account")->required();
-    add_node_option(*balance, balance_options->node);
+    balance_options->node.add_to(*balance);
     add_json(*balance, program);
     balance->callback([&program, balance_options] {
         program.run = [&, balance_options] { return run_balance(program, *balance_options); };
@@ -216,7 +219,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     auto history_options = std::make_shared<AccountOptions>();
     history->add_option("address", history_options->address, "Account")->required();
     history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
-    add_node_option(*history, history_options->node);
+    history_options->node.add_to(*history);
     add_json(*history, program);
     history->callback([&program, history_options] {
         program.run = [&, history_options] { return run_history(program, *history_options); };

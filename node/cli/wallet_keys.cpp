@@ -11,7 +11,7 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/secret.hpp"
-#include "node/cli/key_options.hpp"
+#include "node/cli/options.hpp"
 #include "node/cli/wallet_command.hpp"
 #include "node/data_dir.hpp"
 #include "node/wallet/key_folder.hpp"

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "ledger/crypto/eip55.hpp"
-#include "node/cli/key_options.hpp"
+#include "node/cli/options.hpp"
 #include "node/cli/wallet_command.hpp"
 #include "node/data_dir.hpp"
 #include "node/wallet/message.hpp"

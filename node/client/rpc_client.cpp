@@ -3,7 +3,9 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <thread>
 
+#include "ledger/crypto/keccak.hpp"
 #include "node/rpc/values.hpp"
 
 namespace retrace::node {
@@ -13,7 +15,7 @@ namespace json = boost::json;
 using rpc::Parsed;
 
 RpcFailure strange(std::string_view what) {
-    return {0, "the node's answer is not what was asked for: " + std::string(what), {}};
+    return {0, "the node's answer is not what was asked for: " + std::string(what), {}, false};
 }
 
 /// Value of member `name` of an object, parsed.
@@ -76,25 +78,42 @@ Result<RpcClient> RpcClient::connect(const std::string& url, const Options& opti
     return RpcClient(url, HttpConnection(*parsed), options);
 }
 
+Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
+    const auto start = std::chrono::steady_clock::now();
+    for (bool told = false;;) {
+        auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
+        const bool silence = !reply && reply.error().fault == Fault::unreachable;
+        if (!silence || std::chrono::steady_clock::now() - start >= options_.patience) {
+            if (told && reply && options_.on_silence) options_.on_silence({});
+            return reply;
+        }
+        if (!told && options_.on_silence) options_.on_silence(reply.error().message);
+        told = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+}
+
 Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::array params) {
     const std::string body = json::serialize(
         json::object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
     HttpRequest request{"POST", "/", to_bytes(view(std::string_view(body))), "application/json", {}};
-    const auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
-    if (!reply)
-        return Unexpected{
-            RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {}}};
+    const auto reply = exchange(request);
+    if (!reply) {
+        const Fault fault = reply.error().fault;
+        return Unexpected{RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {},
+                                     fault == Fault::unreachable || fault == Fault::timeout}};
+    }
     boost::system::error_code code;
     json::value value =
         json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
     const json::object* object = code ? nullptr : value.if_object();
     if (object == nullptr) {
         return Unexpected{RpcFailure{
-            0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}}};
+            0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}, false}};
     }
     if (const json::value* failure = object->if_contains("error");
         failure != nullptr && failure->is_object()) {
-        RpcFailure out{-32603, "unknown error", {}};
+        RpcFailure out{-32603, "unknown error", {}, false};
         const json::object& fields = failure->get_object();
         if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
             out.code = static_cast<int>(v->get_int64());
@@ -155,8 +174,14 @@ Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address&
 }
 
 Result<Hash32, RpcFailure> RpcClient::send_raw(View tx) {
-    RETRACE_TRY(value, call("eth_sendRawTransaction", {rpc::data(tx)}));
-    const auto hash = rpc::parse_hash(value);
+    const auto value = call("eth_sendRawTransaction", {rpc::data(tx)});
+    if (!value) {
+        const Hash32 sent = ledger::keccak256(tx);
+        const auto there = value.error().code != 0 ? known(sent) : Result<bool, RpcFailure>(false);
+        if (there && *there) return sent;
+        return Unexpected{value.error()};
+    }
+    const auto hash = rpc::parse_hash(*value);
     if (!hash) return Unexpected{strange(hash.error())};
     return *hash;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ struct RpcFailure {
     int code = 0;         ///< JSON-RPC error code; 0: the node was not reached or its answer is no JSON-RPC.
     std::string message;  ///< A sentence for people.
     std::string data;     ///< error.data when it is a string: revert data as "0x…".
-    bool unreachable() const noexcept { return code == 0; }
+    bool silence = false;  ///< Nobody answered, which may pass.
 };
 
 /// What became of a transaction.
@@ -44,6 +45,10 @@ public:
     struct Options {
         std::chrono::milliseconds deadline{20'000};  ///< Of one call.
         std::size_t reply_limit = std::size_t{32} << 20;
+        /// A call that nobody answers is repeated for so long, because nodes are started late and restarted.
+        std::chrono::seconds patience{0};
+        /// Hears why, when that begins, and that it ended well (an empty text).
+        std::function<void(const std::string& why)> on_silence;
     };
 
     /// As parse_url takes it: "http://host:port", or "https://host:port#sha256=…". Malformed ones are refused here.
@@ -51,6 +56,7 @@ public:
     static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
 
     const std::string& url() const noexcept { return url_; }
+    void set_patience(std::chrono::seconds patience) { options_.patience = patience; }
 
     Result<boost::json::value, RpcFailure> call(std::string_view method, boost::json::array params);
 
@@ -63,6 +69,7 @@ public:
     Result<ledger::U256, RpcFailure> base_fee();
     Result<std::uint64_t, RpcFailure> estimate_gas(const ledger::Address& from, const ledger::Address& to,
                                                    const ledger::U256& value, View data);
+    /// A transaction that the node has already is sent: a call that was repeated does not fail.
     Result<Hash32, RpcFailure> send_raw(View tx);
     /// nullopt while it is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
@@ -76,6 +83,7 @@ private:
     RpcClient(std::string url, HttpConnection connection, const Options& options)
         : url_(std::move(url)), connection_(std::move(connection)), options_(options) {}
 
+    Result<HttpReply, Failure> exchange(const HttpRequest& request);
     Result<std::uint64_t, RpcFailure> quantity(std::string_view method, boost::json::array params);
 
     std::string url_;

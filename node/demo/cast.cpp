@@ -26,7 +26,7 @@ json::object demo_params() {
             {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},
             {"open_blocks", 60},           {"verdict_blocks", 60},   {"reveal_segment_blocks", 60},
             {"reveal_verdict_blocks", 60}, {"challenge_blocks", 15}, {"deliver_blocks", 200},
-            {"answer_blocks", 60},         {"unbond_blocks", 3000}};
+            {"answer_blocks", 60},         {"unbond_blocks", 3000}, {"capability_blocks", 12}};
 }
 
 Status<> write_text(const fs::path& path, const std::string& text) {
@@ -59,7 +59,8 @@ std::string_view name_of(Role role) noexcept {
 }
 
 Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable,
-                                             std::uint64_t block_ms) {
+                                             std::uint64_t block_ms,
+                                             const std::map<std::string, std::uint64_t>& params) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
@@ -67,19 +68,21 @@ Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::p
     RETRACE_TRY(port, free_port());
     cast->port_ = port;
     cast->url_ = "http://127.0.0.1:" + std::to_string(port);
-    RETRACE_CHECK(cast->write_files());
+    RETRACE_CHECK(cast->write_files(params));
     return cast;
 }
 
-Status<> Cast::write_files() {
+Status<> Cast::write_files(const std::map<std::string, std::uint64_t>& params) {
     json::object alloc;
     for (const auto& [address, coins] : dev_genesis({}).alloc) {
         alloc[ledger::to_0x(address)] = json::object{{"balance", coins.to_decimal()}};
     }
+    json::object contracts = demo_params();
+    for (const auto& [name, blocks] : params) contracts[name] = blocks;
     const json::object genesis{{"chainId", kDevChainId},
                                {"timestamp", 1'767'225'600},
                                {"alloc", std::move(alloc)},
-                               {"contracts", demo_params()}};
+                               {"contracts", std::move(contracts)}};
     RETRACE_CHECK(write_text(folder_ / "genesis.json", json::serialize(genesis)));
     RETRACE_CHECK(write_text(folder_ / "passphrase", kPassphrase));
     for (std::uint32_t i = 0; i < kRoles; ++i) {

@@ -27,10 +27,10 @@ std::string_view name_of(Role role) noexcept;
 class Cast {
 public:
     /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
-    /// retrace.
+    /// retrace. `params`: durations in blocks that differ from the demo's.
     static Result<std::unique_ptr<Cast>> assemble(const std::filesystem::path& folder,
-                                                  const std::filesystem::path& executable,
-                                                  std::uint64_t block_ms);
+                                                  const std::filesystem::path& executable, std::uint64_t block_ms,
+                                                  const std::map<std::string, std::uint64_t>& params = {});
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }
@@ -53,7 +53,7 @@ public:
 private:
     Cast(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms)
         : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms) {}
-    Status<> write_files();
+    Status<> write_files(const std::map<std::string, std::uint64_t>& params);
 
     std::filesystem::path folder_, executable_;
     std::uint64_t block_ms_;

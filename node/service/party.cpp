@@ -20,7 +20,7 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
     for (bool told = false;; told = true) {
         const auto chain_id = client.chain_id();
         if (chain_id) return *chain_id;
-        if (!chain_id.error().unreachable()) return error(chain_id.error().message);
+        if (!chain_id.error().silence) return error(chain_id.error().message);
         if (patience && std::chrono::steady_clock::now() - start >= *patience) {
             return error(chain_id.error().message +
                          "; start one with `retrace node --dev` or name another with --node");
@@ -71,6 +71,7 @@ Status<> Party::open_stores() {
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
     shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);
     server_->add_shelf(*shelf_);
+    if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     auto http = ArtifactHttpServer::start(*server_, {.address = options_.listen, .port = options_.port});
     if (!http) return error(http.error().message);
     http_ = std::move(*http);

@@ -29,6 +29,7 @@ struct PartyOptions {
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
     std::uint64_t afterlife_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
     std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
+    ArtifactServer::Tamper tamper;  ///< Developer chains only: with what is served.
 };
 
 /// The chain id of the node, as soon as it answers: says once that it waits.

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "kernels/contract.hpp"
+#include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "node/data/dataset.hpp"
 #include "node/service/remote_state.hpp"
@@ -41,6 +42,15 @@ Result<Hash32> put_initial_state(Store& store, const Hash32& program_root, const
     return *root;
 }
 
+Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& spec, const std::string& node_url) {
+    RETRACE_CHECK(uploader.upload_program(node_url, spec.program_root));
+    if (!spec.init_root.is_zero()) RETRACE_CHECK(uploader.upload_program(node_url, spec.init_root));
+    if (!spec.initial_state_root.is_zero())
+        RETRACE_CHECK(uploader.upload_state(node_url, spec.initial_state_root));
+    for (const Hash32& root : spec.data_roots) RETRACE_CHECK(uploader.upload_tensor(node_url, root));
+    return Unit{};
+}
+
 }  // namespace
 
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
@@ -73,22 +83,22 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.checkpoint_blocks = task.checkpoint_blocks;
     spec.replay_blocks = task.replay_blocks;
     spec.finish_blocks = task.finish_blocks;
+    const auto stored = store.program(spec.program_root);
+    if (!stored) return error(task.program.string() + ": " + stored.error().message);
+    spec.step_cost = kernels::step_cost(*stored);
     return spec;
 }
 
-Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
-                     const Progress& progress) {
+Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client, const Progress& progress) {
+    constexpr int kAttempts = 5;
     ArtifactClient uploader(store);
     uploader.set_progress(progress);
-    const auto checked = [](const Status<Failure>& status) -> Status<> {
-        if (!status) return error("upload: " + status.error().message);
-        return Unit{};
-    };
-    RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.program_root)));
-    if (!spec.init_root.is_zero()) RETRACE_CHECK(checked(uploader.upload_program(node_url, spec.init_root)));
-    if (!spec.initial_state_root.is_zero())
-        RETRACE_CHECK(checked(uploader.upload_state(node_url, spec.initial_state_root)));
-    for (const Hash32& root : spec.data_roots) RETRACE_CHECK(checked(uploader.upload_tensor(node_url, root)));
+    Status<Failure> done = upload_once(uploader, spec, client.url());
+    for (int i = 1; i < kAttempts && !done && done.error().fault == Fault::unreachable; ++i) {
+        if (const auto there = client.height(); !there) return error(there.error().message);
+        done = upload_once(uploader, spec, client.url());
+    }
+    if (!done) return error("upload: " + done.error().message);
     return Unit{};
 }
 
@@ -118,7 +128,11 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
         if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
     }
     if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
-    RETRACE_CHECK(upload_task(out.spec, store, client.url(), progress));
+    if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded) {
+        const std::string id = std::to_string(out.id);
+        return error("task " + id + " is posted, but " + uploaded.error().message +
+                     "; go on with `retrace task upload " + id + " FILE`");
+    }
     return out;
 }
 

@@ -22,11 +22,12 @@ struct PostedTask {
 /// the programs and data.
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store);
 
-/// Posts the task and uploads programs and data to the node, which serves them until settlement. An upload
-/// that broke off can be repeated with `upload_task`.
+/// Posts the task and uploads programs and data to the node, which serves them until settlement. An error after the
+/// posting says which task it is; `upload_task` goes on with it.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
                              const std::function<void(const ArtifactClient::Progress&)>& progress);
-Status<> upload_task(const market::TaskSpec& spec, Store& store, const std::string& node_url,
+/// An upload that breaks off because the node is gone goes on when `client` reaches it again.
+Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);
 
 /// Asks for `replicas` solvers in all for a running task; returns what went into escrow for those that are missing.

@@ -34,18 +34,30 @@ void log_progress(std::uint64_t task, const solver::Progress& progress) {
     }
 }
 
+solver::RunnerFactory runners_of(const SolverOptions& options) {
+    if (!options.cheat || !options.cheat->fraud) return solver::honest_runners();
+    return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
+}
+
+/// Flooding is to fill blocks with refused calls, so these are not estimated first.
+constexpr std::uint64_t kFloodGas = 100'000;
+
 }  // namespace
 
 SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
-      workshop_(party_->source(), party_->pool(),
-                options.fraud ? solver::fraud_runners(*options.fraud) : solver::honest_runners()) {
+      workshop_(party_->source(), party_->pool(), runners_of(options)),
+      bench_pool_(party_->pool().threads()),
+      bench_(bench_pool_) {
+    if (options_.cheat && options_.cheat->fraud == solver::Fraud::silent) silence_.emplace();
+    if (options_.cheat && options_.cheat->trick) tricks_.emplace(*options_.cheat->trick, party_->secret());
     solver::SolverConfig config;
     config.secret = party_->secret();
     config.resend_blocks = kResendBlocks;
     config.on_progress = log_progress;
     config.pay_for_retention = options_.pay_for_retention;
+    config.bench = &bench_;
     config.afterlife_blocks = options_.party.afterlife_blocks;
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
     desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
@@ -56,8 +68,10 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
 
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
                                                            ledger::SecretKey key) {
-    RETRACE_TRY(party, Party::open(options.party, std::move(key)));
-    if (options.fraud && !party->developer_chain()) {
+    PartyOptions party_options = options.party;
+    if (options.cheat && options.cheat->trick) party_options.tamper = tamper_of(*options.cheat->trick);
+    RETRACE_TRY(party, Party::open(party_options, std::move(key)));
+    if (options.cheat && !party->developer_chain()) {
         return error("--cheat is refused: the chain at " + options.party.node_url +
                      " is not a developer chain");
     }
@@ -94,6 +108,7 @@ void SolverService::run(const std::atomic<bool>& stop) {
 }
 
 void SolverService::take_result() {
+    if (const auto measured = bench_worker_.poll()) agent_->on_done(*measured);
     const auto result = worker_.poll();
     if (!result) return;
     if (const auto* done = std::get_if<solver::SolverResult>(&*result))
@@ -150,21 +165,33 @@ void SolverService::on_block(std::uint64_t height) {
     party_->set_peers(std::move(peers));
 
     solver::SolverAgent::Output out = agent_->on_view(view);
-    if (options_.fraud == solver::Fraud::silent) silence_.filter(view, out.moves);
+    if (silence_) silence_->filter(view, out.moves);
+    if (tricks_) tricks_->filter(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
     if (out.work) worker_.add(widen(std::move(*out.work)));
-    verifier::DisputeAgent::Output played = disputes_->on_view(height, disputes);
-    for (const verifier::PlayMove& move : played.moves) {
-        const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
-                                                   calls::PlayMove{move.dispute, move.move});
-        if (!sent) spdlog::warn("not sent {}", sent.error().message);
-    }
-    if (played.work) worker_.add(widen(std::move(*played.work)), true);
+    if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
+    play(height, disputes);
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
     party_->tidy(height, tasks);
     if (worker_.idle()) workshop_.keep_only(tasks);
+}
+
+void SolverService::play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes) {
+    verifier::DisputeAgent::Output played = disputes_->on_view(height, disputes);
+    for (const verifier::PlayMove& move : played.moves) {
+        std::optional<Bytes> bytes = move.move;
+        for (const verifier::DisputeView& dispute : disputes) {
+            if (options_.cheat && options_.cheat->lie && dispute.id == move.dispute)
+                bytes = verifier::tell(*options_.cheat->lie, dispute.game, move.move);
+        }
+        if (!bytes) continue;
+        const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
+                                                   calls::PlayMove{move.dispute, *bytes});
+        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+    }
+    if (played.work) worker_.add(widen(std::move(*played.work)), true);
 }
 
 Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
@@ -241,6 +268,15 @@ struct CallOf {
                                   std::to_string(m.task),
                               calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
     }
+    Result<Hash32> operator()(const solver::AnswerCapability& m) const {
+        spdlog::info("capability challenge={} rounds={}", m.challenge, m.rounds);
+        return submitter.send("answer challenge " + std::to_string(m.challenge),
+                              calls::AnswerCapability{m.challenge, m.rounds, m.root});
+    }
+    Result<Hash32> operator()(const solver::ProveCapability& m) const {
+        return submitter.send("prove challenge " + std::to_string(m.challenge),
+                              calls::ProveCapability{m.challenge, m.proof});
+    }
     /// The ledger takes runs of consecutive states.
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
         Result<Hash32> last = Hash32{};
@@ -293,7 +329,16 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         const RemoteState state(party_->client(), view.height);
         const auto params = party_->immutable().params(state);
         if (!params) return;
-        sent = std::visit(CallOf{submitter, *params}, move);
+        const bool floods = options_.cheat && options_.cheat->trick == solver::Trick::flood;
+        const auto* checkpoint = std::get_if<solver::CommitCheckpoint>(&move);
+        if (floods && checkpoint != nullptr) {
+            sent = submitter.send_unchecked("flood",
+                                            calls::CommitCheckpoint{checkpoint->task, checkpoint->run, checkpoint->index,
+                                                                    checkpoint->commitment},
+                                            kFloodGas);
+        } else {
+            sent = std::visit(CallOf{submitter, *params}, move);
+        }
     }
     if (!sent) spdlog::warn("not sent {}", sent.error().message);
 }

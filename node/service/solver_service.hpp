@@ -4,11 +4,12 @@
 
 #include <functional>
 
+#include "node/service/cheats.hpp"
 #include "node/service/party.hpp"
 #include "node/service/worker.hpp"
-#include "solver/adversary/frauds.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
+#include "solver/capability/bench.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 
 namespace retrace::node {
@@ -17,7 +18,7 @@ struct SolverOptions {
     PartyOptions party;
     std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
-    std::optional<solver::Fraud> fraud;  ///< Developer chains only.
+    std::optional<SolverCheat> cheat;    ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
     bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
@@ -36,6 +37,7 @@ private:
     Status<> enroll();
     void on_block(std::uint64_t height);
     void take_result();
+    void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
     void send(const solver::SolverView& view, const solver::SolverMove& move);
     Quote quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state);
     Status<> remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
@@ -49,11 +51,16 @@ private:
     SolverOptions options_;
     std::unique_ptr<Party> party_;
     solver::Workshop workshop_;
+    // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
+    kernels::ThreadPool bench_pool_;
+    solver::HonestBench bench_;
     std::unique_ptr<solver::SolverAgent> agent_;
     std::unique_ptr<verifier::Desk> desk_;
     std::unique_ptr<verifier::DisputeAgent> disputes_;
-    solver::Silence silence_;
+    std::optional<solver::Silence> silence_;
+    std::optional<solver::TrickyMoves> tricks_;
     Worker<AnyResult> worker_;
+    Worker<solver::SolverResult> bench_worker_;
     std::map<std::uint64_t, std::string> told_why_not_;   // By task: said once.
     std::map<std::uint64_t, std::uint64_t> reveal_ends_;  // By task, of the current auction.
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/submitter.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace retrace::node {
@@ -24,6 +25,11 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
                                Bytes data) {
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
+    return send_with(std::move(what), to, value, std::move(data), *gas + *gas / 5);
+}
+
+Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value,
+                                    Bytes data, std::uint64_t gas) {
     const auto nonce = client_.next_nonce(address_);
     if (!nonce) return error(what + ": " + nonce.error().message);
     const auto base_fee = client_.base_fee();
@@ -35,7 +41,7 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
     tx.tip_cap = kTip;
     tx.fee_cap =
         *base_fee * ledger::U256(2) + tx.tip_cap;  // The base fee may rise for several blocks meanwhile.
-    tx.gas_limit = *gas + *gas / 5;
+    tx.gas_limit = gas;
     tx.to = to;
     tx.value = value;
     tx.data = std::move(data);
@@ -43,17 +49,25 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
     const auto sent = client_.send_raw(signed_tx->raw);
     if (!sent) return error(what + ": " + sent.error().message);
     if (pending_.size() == kPendingMax) pending_.erase(pending_.begin());
-    pending_.push_back({std::move(what), *sent});
+    pending_.push_back({std::move(what), *sent, signed_tx->raw});
     return *sent;
 }
 
 Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds patience) {
+    const auto is_it = [&](const Pending& item) { return item.hash == tx; };
+    const auto sent = std::find_if(pending_.begin(), pending_.end(), is_it);
+    const std::optional<Pending> copy = sent != pending_.end() ? std::optional(*sent) : std::nullopt;
     const auto end = std::chrono::steady_clock::now() + patience;
     while (std::chrono::steady_clock::now() < end) {
         for (Finished& finished : poll()) {
             if (finished.outcome.hash != tx) continue;
             if (!finished.outcome.ok) return error(finished.what + ": " + finished.outcome.reason);
             return std::move(finished.outcome);
+        }
+        if (copy && std::none_of(pending_.begin(), pending_.end(), is_it)) {
+            if (const auto again = client_.send_raw(copy->raw); !again)
+                return error(copy->what + ": the node forgot it: " + again.error().message);
+            pending_.push_back(*copy);
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }

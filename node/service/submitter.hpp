@@ -34,12 +34,18 @@ public:
         return send(std::move(what), contracts::address_of(Call::kContract), value,
                     contracts::calldata(call));
     }
+    /// Without asking the node first: the call may be included and refused. For frauds on developer chains.
+    template <class Call>
+    Result<Hash32> send_unchecked(std::string what, const Call& call, std::uint64_t gas) {
+        return send_with(std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call), gas);
+    }
     /// As send, and waits until it is in a block; an error also when it reverted.
     template <class Call>
     Result<TxOutcome> execute(std::string what, const Call& call, const ledger::U256& value = {}) {
         RETRACE_TRY(hash, send(std::move(what), call, value));
         return wait(hash);
     }
+    /// One that the node forgot (it was killed before the block) is sent to it again.
     Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds patience = std::chrono::seconds(60));
 
     /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
@@ -50,7 +56,10 @@ private:
     struct Pending {
         std::string what;
         Hash32 hash;
+        Bytes raw;
     };
+    Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
+                             std::uint64_t gas);
     RpcClient& client_;
     const ledger::SecretKey& key_;
     ledger::Address address_;

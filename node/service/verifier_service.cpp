@@ -153,7 +153,8 @@ void VerifierService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
     const verifier::VerifierView view =
-        verifier_view(state, height, party_->address(), seats_, party_->immutable(), options_.watch_bp != 0,
+        verifier_view(state, height, party_->address(), seats_, party_->immutable(),
+                      options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
                       party_->checkpoints().retained());
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     const auto add = [&](const auto& list) {

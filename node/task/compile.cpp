@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 
 #include "kernels/builder/models.hpp"
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/files.hpp"
 #include "node/task/initial_state.hpp"
+#include "node/task/model_files.hpp"
 #include "node/task/torch_tool.hpp"
 #include "solver/import/mapping.hpp"
 
@@ -102,13 +105,29 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     return Compiled{std::move(*programs), std::move(mapped->initial)};
 }
 
+/// Every tensor of the model, as another training left it.
+Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, const kernels::Program& train) {
+    RETRACE_TRY(state, read_initial_state(path, train));
+    auto file = read_file(path, kDataBytesMax);
+    if (!file) return error(file.error().message);
+    auto content = solver::decode_safetensors(*file);
+    if (!content) return error(path.string() + ": " + content.error().message);
+    std::set<std::string> given;
+    for (const solver::NamedTensor& named : content->tensors) given.insert(named.name);
+    for (const solver::NamedTensor& needed : model_tensors(train, state)) {
+        if (!given.contains(needed.name)) return error(path.string() + ": the model's " + needed.name + " is missing");
+    }
+    return std::move(content->tensors);
+}
+
 Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSet& train, const DataSet* test,
                     const fs::path& module, const fs::path& folder) {
     RETRACE_CHECK(write_file(task.program, kernels::encode(compiled.programs.train)));
-    if (task.initialiser) {
+    if (task.initialiser)
         RETRACE_CHECK(write_file(*task.initialiser, kernels::encode(compiled.programs.init)));
-    } else {
+    else
         RETRACE_CHECK(write_initial_state(compiled.initial, *task.initial_state));
+    if (task.module) {
         std::error_code code;
         fs::copy_file(module, *task.module, code);
         if (code) return error(task.module->string() + ": " + code.message());
@@ -121,15 +140,15 @@ Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSe
     return store_task_file(task, folder);
 }
 
-TaskFile with_paths(TaskFile task, const fs::path& folder, bool imported, bool tested) {
+TaskFile with_paths(TaskFile task, const fs::path& folder, const CompileRequest& request, bool tested) {
+    const bool imported = !request.module.empty();
     task.program = folder / "program.rtp";
     task.data = folder / "data";
-    if (imported) {
+    if (imported || !request.start.empty())
         task.initial_state = folder / "initial.safetensors";
-        task.module = folder / "module.pt";
-    } else {
+    else
         task.initialiser = folder / "init.rtp";
-    }
+    if (imported) task.module = folder / "module.pt";
     if (tested) {
         task.evaluation = folder / "eval.rtp";
         task.test_data = folder / "test_data";
@@ -156,12 +175,16 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     const bool imported = !request.module.empty();
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
                                    : build_builtin(request, training, train, test_samples));
+    if (!request.start.empty()) {
+        RETRACE_TRY(weights, read_weights(request.start, compiled.programs.train));
+        compiled.initial = std::move(weights);
+    }
 
     const fs::path out = fs::absolute(request.out).lexically_normal();
     const fs::path draft = out.string() + ".partial";
     fs::remove_all(draft, code);
     if (!fs::create_directories(draft, code)) return error(draft.string() + ": " + code.message());
-    const TaskFile task = with_paths(request.task, draft, imported, test != nullptr);
+    const TaskFile task = with_paths(request.task, draft, request, test != nullptr);
     auto written = write_task(task, compiled, train, test, request.module, draft);
     if (written) {
         fs::remove(out, code);  // Empty, or not there.

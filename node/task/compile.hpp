@@ -15,12 +15,13 @@ struct CompileRequest {
     kernels::ModelSpec model;        ///< A built-in one; `input` and `classes` are taken from the data.
     std::filesystem::path module;    ///< A TorchScript file instead of it.
     kernels::TrainingSpec training;  ///< `samples` is taken from the data.
+    std::filesystem::path start;     ///< A safetensors file with the weights to begin with; empty: the model's own.
     TaskFile task;              ///< Name, steps, interval, seed and the terms of the market; paths are set.
     std::filesystem::path out;  ///< A folder that does not exist or is empty.
 };
 
 /// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of
-/// TorchScript, initial.safetensors and module.pt into request.out. The folder appears whole or not at all.
+/// TorchScript and of given weights, initial.safetensors (and module.pt) into request.out. The folder appears whole or not at all.
 Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& train, const DataSet* test);
 
 }  // namespace retrace::node

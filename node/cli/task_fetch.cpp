@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// retrace task fetch
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "node/cli/task_options.hpp"
+#include "node/task/model_files.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+struct FetchFlags {
+    NodeOptions node;
+    std::string data_dir, task_folder;
+    std::uint64_t task = 0;
+    fs::path out;
+};
+
+/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is still there.
+std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
+    std::string folder = flags.task_folder;
+    if (folder.empty()) {
+        std::ifstream note(task_note(flags.data_dir, chain_id, flags.task));
+        std::getline(note, folder);
+    }
+    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
+    return task ? std::optional(std::move(*task)) : std::nullopt;
+}
+
+/// model.safetensors, model.pt, receipt.json, and metrics.csv where there are test data; adds what it says to `out`.
+Status<> write_files(const Delivered& model, const std::optional<TaskFile>& task, const fs::path& folder,
+                     json::object& out) {
+    const std::map<std::string, std::string> metadata{{"format", "pt"},
+                                                      {"retrace.task", std::to_string(model.receipt.task)}};
+    RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
+    RETRACE_CHECK(store_receipt(model.receipt, folder / "receipt.json"));
+    names.push_back("receipt.json");
+    if (task && task->evaluation) {
+        kernels::ThreadPool pool;
+        RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
+        MetricTable table{{"test_loss"}, {{model.state.step, {static_cast<float>(result.loss)}}}};
+        out["loss"] = result.loss;
+        if (result.counts_correct) {
+            out["accuracy"] = result.accuracy();
+            table.names.push_back("accuracy");
+            table.rows[0].values.push_back(static_cast<float>(result.accuracy()));
+        }
+        RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
+        names.push_back("metrics.csv");
+    }
+    json::array files;
+    for (const std::string& name : names) files.emplace_back((folder / name).string());
+    out["files"] = std::move(files);
+    return Unit{};
+}
+
+int fetch(const Program& program, const FetchFlags& flags) {
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    auto client = flags.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto model = fetch_model(*client, flags.task, **store, show_transfer);
+    if (!model) return fail(program, model.error().message);
+    json::object out{{"task", flags.task},
+                     {"model", (flags.out / "model.safetensors").string()},
+                     {"receipt", (flags.out / "receipt.json").string()},
+                     {"state_root", to_hex(view(model->receipt.states.back().root))}};
+    const auto task = task_of(flags, model->receipt.chain_id);
+    if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
+    if (const auto written = write_files(*model, task, flags.out, out); !written)
+        return fail(program, written.error().message);
+    if (program.json) {
+        std::cout << json::serialize(out) << '\n';
+    } else {
+        for (const json::value& file : out["files"].as_array())
+            std::cout << "wrote " << file.as_string().c_str() << '\n';
+        if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_fetch(CLI::App& parent, Program& program) {
+    CLI::App* command = parent.add_subcommand("fetch", "Fetch a trained model and its receipt");
+    auto flags = std::make_shared<FetchFlags>();
+    command->add_option("ID", flags->task, "Task")->required();
+    command->add_option("-o,--out", flags->out, "Folder to write")->required();
+    flags->node.add_to(*command);
+    command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
+    command->add_option("--evaluate", flags->task_folder,
+                        "Folder of the compiled task (the one it was submitted from)");
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli
