@@ -150,7 +150,9 @@ private:
         const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
         std::uint64_t row_tasks = (a_.rows + kChunkRows - 1) / kChunkRows;
         const std::uint64_t chunks = panels_ / chunk_panels(panels_);
-        const std::uint64_t column_tasks = std::min(chunks, (wanted + row_tasks - 1) / row_tasks);
+        // Rows that are made when asked for are made once: such a product's columns stay together.
+        const std::uint64_t column_tasks =
+            a_.source != nullptr ? 1 : std::min(chunks, (wanted + row_tasks - 1) / row_tasks);
         const std::uint64_t panels = (panels_ + column_tasks - 1) / column_tasks;
         row_tasks = std::max(row_tasks, (wanted + column_tasks - 1) / column_tasks);
         const std::uint64_t rows = round_up((a_.rows + row_tasks - 1) / row_tasks, kernel_.rows);
