@@ -47,7 +47,7 @@ public:
 }  // namespace
 
 Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts) {
-    auto change = change_tree(tip_pages(store), parts.old_state_root, tree_updates(parts.diff), parts.threads);
+    auto change = change_tree(store, parts.old_state_root, tree_updates(parts.diff), parts.threads);
     if (!change) {
         return Unexpected{ChainFailure{ChainError::corrupt, "the state tree is damaged: " +
                                                                 std::string(merkle::slug(change.error()))}};

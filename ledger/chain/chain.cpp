@@ -170,9 +170,10 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     parts.header.gas_limit = before.gas_limit;
     parts.old_state_root = before.state_root;
     parts.txs = read_txs(input, impl_->genesis.chain_id, impl_->options.threads);
-    const auto committed = view();
-    CachedView cached(*committed);
-    cached.prefetch(parties_of(parts.txs), impl_->options.threads);
+    const CommittedView committed(impl_->store, impl_->writing, before.height);
+    CachedView cached(committed);
+    const std::vector<Address> parties = parties_of(parts.txs);
+    cached.remember(parties, committed.accounts(parties, impl_->options.threads));
     State state(cached);
     const BlockContext context{.height = input.height,
                                .time_s = parts.header.time_s(),

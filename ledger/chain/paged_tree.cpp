@@ -2,10 +2,13 @@
 #include "ledger/chain/paged_tree.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <span>
 #include <thread>
 
+#include "ledger/chain/keys.hpp"
+#include "ledger/chain/pages_ahead.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::ledger {
@@ -22,13 +25,6 @@ constexpr std::uint16_t kSplitDepth = kPageLevels;  // the pages below the root'
 constexpr std::size_t kSubtrees = std::size_t{1} << kSplitDepth;
 constexpr std::size_t kParallelMin = 256;  // updates that are worth a thread
 
-/// A page while it is changed.
-struct OpenPage {
-    Bytes key;
-    Bytes old;
-    PageSlots nodes;
-};
-
 /// A node after its updates, not yet put in its place: the parent decides whether it stays there, for a lone
 /// leaf moves up. `page` is set when the node is the top of a page of its own.
 struct Child {
@@ -37,6 +33,32 @@ struct Child {
     std::unique_ptr<OpenPage> page;
 };
 using Updated = Result<Child, SparseError>;
+
+/// Puts pages into a map. The pages of a level come in ascending order, so each finds its place next to the one before.
+class PageSink {
+public:
+    explicit PageSink(PageWrites& out) : out_(out) {}
+    void put(Bytes key, Bytes page) {
+        const auto place = place_of(key);
+        remember(out_.emplace_hint(place, std::move(key), std::move(page)));
+    }
+    void put(PageWrites::node_type&& page) {
+        const auto place = place_of(page.key());
+        remember(out_.insert(place, std::move(page)));
+    }
+
+private:
+    using Iterator = PageWrites::iterator;
+    static std::size_t level_of(const Bytes& key) { return (std::size_t{key[0]} << 8 | key[1]) / kPageLevels; }
+    Iterator place_of(const Bytes& key) {
+        const auto& last = last_[level_of(key)];
+        return last ? std::next(*last) : out_.lower_bound(key);
+    }
+    void remember(Iterator put) { last_[level_of(put->first)] = put; }
+
+    PageWrites& out_;
+    std::array<std::optional<Iterator>, merkle::kSparseDepthMax / kPageLevels + 1> last_;
+};
 
 // The updates of the left half of a subtree come first: they are the ones whose bit at `depth` is 0.
 std::size_t left_count(Updates updates, std::uint16_t depth) {
@@ -65,8 +87,8 @@ std::vector<SparseUpdate> with_leaf(const SparseNode& node, Updates updates) {
 /// One pass over the changed part of a subtree.
 class Pass {
 public:
-    Pass(const PagedNodes::ReadPage& read, PageWrites& pages, PageWrites& old_pages)
-        : read_(read), pages_(pages), old_pages_(old_pages) {}
+    Pass(const Store& store, PageWrites& pages, PageWrites& old_pages, PagesAhead ahead = {})
+        : store_(store), pages_(pages), old_pages_(old_pages), ahead_(std::move(ahead)) {}
 
     /// Subtrees at kSplitDepth that others have already done.
     void take_over(std::vector<std::optional<Child>> done) { done_ = std::move(done); }
@@ -89,16 +111,19 @@ public:
     void flush(OpenPage& page) {
         Bytes bytes = encode_page(page.nodes);
         if (bytes == page.old) return;
-        old_pages_.emplace(page.key, std::move(page.old));
-        pages_.emplace(std::move(page.key), std::move(bytes));
+        old_pages_.put(page.key, std::move(page.old));
+        pages_.put(std::move(page.key), std::move(bytes));
     }
 
 private:
-    std::unique_ptr<OpenPage> open(const NodePath& path, bool exists) const {
+    std::unique_ptr<OpenPage> open(const NodePath& path, bool exists) {
+        if (exists) {
+            if (auto read = ahead_.take(path)) return read;
+        }
         auto page = std::make_unique<OpenPage>();
         page->key = path.store_key();
         if (!exists) return page;
-        page->old = read_(page->key).value_or(Bytes{});
+        page->old = store_.get(keys::page(page->key)).value_or(Bytes{});
         page->nodes = decode_page(page->old);
         return page;
     }
@@ -189,17 +214,18 @@ private:
         return SparseNode::inner(hash[0], hash[1]);
     }
 
-    const PagedNodes::ReadPage& read_;
-    PageWrites& pages_;
-    PageWrites& old_pages_;
+    const Store& store_;
+    PageSink pages_;
+    PageSink old_pages_;
+    PagesAhead ahead_;
     std::vector<std::optional<Child>> done_;
 };
 
 /// Hashes of the subtrees at kSplitDepth; empty unless the root's page is full, so that every one has its
 /// place.
-std::vector<Hash32> split(const PagedNodes::ReadPage& read, const Hash32& root) {
+std::vector<Hash32> split(const Store& store, const Hash32& root) {
     if (root.is_zero()) return {};
-    const PageSlots nodes = decode_page(read(NodePath{}.store_key()).value_or(Bytes{}));
+    const PageSlots nodes = decode_page(store.get(keys::page(NodePath{}.store_key())).value_or(Bytes{}));
     std::vector<Hash32> out;
     for (std::size_t slot = 0; slot < nodes.size(); ++slot) {
         if (nodes[slot].kind != Kind::inner) return {};
@@ -216,8 +242,8 @@ struct Part {
     PageWrites pages, old_pages;
 };
 
-std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vector<Hash32>& old,
-                               Updates updates, unsigned threads) {
+std::vector<Part> update_parts(const Store& store, const std::vector<Hash32>& old, Updates updates,
+                               unsigned threads) {
     std::vector<Part> parts(kSubtrees);
     for (std::size_t i = 0; i < kSubtrees; ++i) {
         const auto end = std::partition_point(updates.begin(), updates.end(), [i](const SparseUpdate& u) {
@@ -231,7 +257,7 @@ std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vect
         for (std::size_t i = next++; i < kSubtrees; i = next++) {
             Part& part = parts[i];
             if (part.updates.empty()) continue;
-            Pass pass(read, part.pages, part.old_pages);
+            Pass pass(store, part.pages, part.old_pages, PagesAhead(store, kSplitDepth, part.updates));
             part.child =
                 pass.update_page(NodePath::of(part.updates[0].first, kSplitDepth), old[i], part.updates);
         }
@@ -246,24 +272,25 @@ std::vector<Part> update_parts(const PagedNodes::ReadPage& read, const std::vect
 
 }  // namespace
 
-Result<TreeChange, SparseError> change_tree(const PagedNodes::ReadPage& read, const Hash32& root,
+Result<TreeChange, SparseError> change_tree(const Store& store, const Hash32& root,
                                             const std::vector<SparseUpdate>& updates, unsigned threads) {
     const auto descends = [](const SparseUpdate& a, const SparseUpdate& b) { return a.first >= b.first; };
     ensure(std::adjacent_find(updates.begin(), updates.end(), descends) == updates.end(), "keys ascend");
     TreeChange out{root, {}, {}};
     if (updates.empty()) return out;
-    Pass pass(read, out.pages, out.old_pages);
     const std::vector<Hash32> old =
-        updates.size() >= kParallelMin ? split(read, root) : std::vector<Hash32>{};
+        updates.size() >= kParallelMin ? split(store, root) : std::vector<Hash32>{};
+    Pass pass(store, out.pages, out.old_pages, old.empty() ? PagesAhead(store, 0, updates) : PagesAhead());
     if (!old.empty()) {
         std::vector<std::optional<Child>> done(kSubtrees);
-        std::vector<Part> parts = update_parts(read, old, updates, threads);
+        std::vector<Part> parts = update_parts(store, old, updates, threads);
+        PageSink pages(out.pages), old_pages(out.old_pages);
         for (std::size_t i = 0; i < kSubtrees; ++i) {
             if (parts[i].updates.empty()) continue;
             RETRACE_TRY(child, std::move(parts[i].child));
             done[i] = std::move(child);
-            out.pages.merge(parts[i].pages);
-            out.old_pages.merge(parts[i].old_pages);
+            while (!parts[i].pages.empty()) pages.put(parts[i].pages.extract(parts[i].pages.begin()));
+            while (!parts[i].old_pages.empty()) old_pages.put(parts[i].old_pages.extract(parts[i].old_pages.begin()));
         }
         pass.take_over(std::move(done));
     }

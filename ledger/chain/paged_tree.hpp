@@ -17,9 +17,9 @@ struct TreeChange {
 };
 
 /// The tree with this `root` after `updates` (keys strictly ascending, asserted). Every node that is read is checked
-/// against the hash that its parent names. `read` may be called from several threads at once; `threads` = 0 takes as
-/// many as the machine has. The outcome does not depend on their number.
-Result<TreeChange, merkle::SparseError> change_tree(const PagedNodes::ReadPage& read, const Hash32& root,
+/// against the hash that its parent names. `store` holds the tip's pages; `threads` = 0 takes as many as the machine
+/// has. The outcome does not depend on their number.
+Result<TreeChange, merkle::SparseError> change_tree(const Store& store, const Hash32& root,
                                                     const std::vector<merkle::SparseUpdate>& updates,
                                                     unsigned threads = 0);
 

@@ -109,12 +109,8 @@ std::optional<Bytes> PagedNodes::get(const Bytes& store_key) const {
     return node.empty() ? std::nullopt : std::optional<Bytes>(to_bytes(node));
 }
 
-PagedNodes::ReadPage tip_pages(const Store& store) {
-    return [&store](const Bytes& page_key) { return store.get(keys::page(page_key)); };
-}
-
 PagedNodes tip_nodes(const Store& store) {
-    return PagedNodes(tip_pages(store));
+    return PagedNodes([&store](const Bytes& page_key) { return store.get(keys::page(page_key)); });
 }
 
 std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip) {

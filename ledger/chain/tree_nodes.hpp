@@ -39,8 +39,7 @@ private:
     mutable std::array<const std::pair<const Bytes, Bytes>*, merkle::kSparseDepthMax / kPageLevels + 1> last_{};
 };
 
-/// Pages after the tip. Any thread.
-PagedNodes::ReadPage tip_pages(const Store& store);
+/// Nodes after the tip. Any thread.
 PagedNodes tip_nodes(const Store& store);
 /// Pages after block `height`: those of the tip with the changes of the blocks after it taken back. nullopt when the
 /// record of a block in (height, tip] is missing.

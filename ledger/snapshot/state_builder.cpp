@@ -78,7 +78,7 @@ Status<ChainFailure> StateBuilder::add(const std::vector<Entry>& entries) {
         batch.put(key, value);
     }
     std::sort(updates.begin(), updates.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    auto change = change_tree(tip_pages(*store_), root_, updates, 0);
+    auto change = change_tree(*store_, root_, updates, 0);
     if (!change) return bad("the state tree cannot be built: " + std::string(merkle::slug(change.error())));
     for (auto& [key, page] : change->pages) batch.put(keys::page(key), std::move(page));
     RETRACE_CHECK(write(*store_, batch));

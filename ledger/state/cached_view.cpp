@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/state/cached_view.hpp"
 
-#include <algorithm>
-#include <thread>
-
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::ledger {
 
-void CachedView::prefetch(const std::vector<Address>& addresses, unsigned threads) {
-    constexpr std::size_t kWorthAThread = 128;  // reads, about a millisecond
-    ensure(accounts_.empty(), "accounts are read ahead before any other");
-    std::vector<Account> read(addresses.size());
-    if (threads == 0) threads = std::max(1U, std::thread::hardware_concurrency());
-    const std::size_t workers = std::clamp<std::size_t>(addresses.size() / kWorthAThread, 1, threads);
-    const auto work = [&](std::size_t worker) {
-        const std::size_t end = addresses.size() * (worker + 1) / workers;
-        for (std::size_t i = addresses.size() * worker / workers; i < end; ++i) read[i] = base_.account(addresses[i]);
-    };
-    std::vector<std::thread> helpers;
-    for (std::size_t worker = 1; worker < workers; ++worker) helpers.emplace_back(work, worker);
-    work(0);
-    for (std::thread& helper : helpers) helper.join();
+void CachedView::remember(const std::vector<Address>& addresses, const std::vector<Account>& accounts) {
+    ensure(accounts_.empty(), "accounts are remembered before any other is read");
+    ensure(addresses.size() == accounts.size(), "an account for each address");
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-        accounts_.emplace_hint(accounts_.end(), addresses[i], read[i]);
+        accounts_.emplace_hint(accounts_.end(), addresses[i], accounts[i]);
     }
 }
 

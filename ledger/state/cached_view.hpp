@@ -14,9 +14,9 @@ public:
     /// `base` outlives this and does not change.
     explicit CachedView(const StateView& base) : base_(base) {}
 
-    /// Reads accounts (ascending, none twice) side by side before they are asked for; 0 threads: as many as the
-    /// machine has. The base must take reads from several threads. Only on a view that has read nothing yet.
-    void prefetch(const std::vector<Address>& addresses, unsigned threads);
+    /// Accounts of the base that somebody has read already: their addresses, ascending, none twice, and the accounts.
+    /// Only on a view that has read nothing yet.
+    void remember(const std::vector<Address>& addresses, const std::vector<Account>& accounts);
 
     Account account(const Address& address) const override;
     Bytes slot(const Address& contract, View key) const override;

@@ -5,6 +5,13 @@
 
 namespace retrace::ledger {
 
+std::vector<std::optional<Bytes>> Store::get_many(std::span<const Bytes> keys) const {
+    std::vector<std::optional<Bytes>> out;
+    out.reserve(keys.size());
+    for (const Bytes& key : keys) out.push_back(get(key));
+    return out;
+}
+
 bool MemoryStore::Less::operator()(View a, View b) const {
     return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
 }

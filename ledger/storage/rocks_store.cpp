@@ -8,6 +8,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "merkle/base/ensure.hpp"
@@ -35,6 +37,9 @@ rocksdb::Options small_options(std::size_t cache_bytes) {
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
     options.write_buffer_size = 8U << 20;
     options.max_write_buffer_number = 2;
+    // Most keys that are asked for are not among the latest writes: a filter says so faster than a search.
+    options.memtable_whole_key_filtering = true;
+    options.memtable_prefix_bloom_size_ratio = 0.05;
     options.max_background_jobs = 2;
     options.max_open_files = 256;
     options.max_total_wal_size = 32U << 20;
@@ -61,6 +66,26 @@ public:
         // A read error is no absence: going on would compute a wrong state.
         ensure(status.ok(), "RocksDB: a read failed");
         return to_bytes(view(value));
+    }
+
+    std::vector<std::optional<Bytes>> get_many(std::span<const Bytes> keys) const override {
+        constexpr std::size_t kAtOnce = 128;  // measured: more gain nothing
+        std::vector<std::optional<Bytes>> out(keys.size());
+        std::array<rocksdb::Slice, kAtOnce> slices;
+        std::array<rocksdb::PinnableSlice, kAtOnce> values;
+        std::array<rocksdb::Status, kAtOnce> statuses;
+        for (std::size_t first = 0; first < keys.size(); first += kAtOnce) {
+            const std::size_t count = std::min(kAtOnce, keys.size() - first);
+            for (std::size_t i = 0; i < count; ++i) slices[i] = slice(keys[first + i]);
+            db_->MultiGet(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), count, slices.data(), values.data(),
+                          statuses.data(), /*sorted_input=*/true);
+            for (std::size_t i = 0; i < count; ++i) {
+                ensure(statuses[i].ok() || statuses[i].IsNotFound(), "RocksDB: a read failed");
+                if (statuses[i].ok()) out[first + i] = to_bytes(view(values[i]));
+                values[i].Reset();
+            }
+        }
+        return out;
     }
 
     Status<> write(const Batch& batch, bool sync) override {

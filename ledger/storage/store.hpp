@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,9 @@ class Store {
 public:
     virtual ~Store() = default;
     virtual std::optional<Bytes> get(View key) const = 0;
+    /// The same for many keys, ascending and none twice. Values may be of different batches where one is written
+    /// meanwhile.
+    virtual std::vector<std::optional<Bytes>> get_many(std::span<const Bytes> keys) const;
     /// With `sync` the batch is on disk when this returns. After an Error nobody knows whether it is: the
     /// caller stops and reads the store anew.
     virtual Status<> write(const Batch& batch, bool sync) = 0;

@@ -28,6 +28,27 @@ Pairs scan(const Store& store, View prefix, View from, std::size_t limit) {
     return out;
 }
 
+TEST(Store, many_keys_at_once_are_what_one_at_a_time_are) {
+    const TempDir dir;
+    auto rocks = open_rocks_store(dir.path());
+    ASSERT_TRUE(rocks) << rocks.error().message;
+    MemoryStore memory;
+    Batch batch;
+    std::vector<Bytes> keys;
+    for (int i = 0; i < 500; ++i) {  // more than RocksDB is asked for in one call
+        Bytes key{static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)};
+        if (i % 3 != 0) batch.put(key, Bytes(static_cast<std::size_t>(i % 7), 9));
+        keys.push_back(std::move(key));
+    }
+    ASSERT_TRUE(memory.write(batch, false) && (*rocks)->write(batch, false));
+    FaultStore above(**rocks, FaultStore::Fault::none, 0);
+    const auto expected = memory.get_many(keys);
+    EXPECT_EQ((*rocks)->get_many(keys), expected);
+    EXPECT_EQ(above.get_many(keys), expected);
+    for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ((*rocks)->get(keys[i]), expected[i]) << i;
+    EXPECT_TRUE((*rocks)->get_many({}).empty());
+}
+
 TEST(Store, rocks_and_memory_agree) {
     const TempDir dir;
     auto rocks = open_rocks_store(dir.path());

@@ -66,7 +66,7 @@ TEST(PagedTree, agrees_with_one_key_a_node) {
             }
         }
         const std::vector<merkle::SparseUpdate> list(updates.begin(), updates.end());
-        const auto paged = change_tree(tip_pages(store), root, list, 1 + random() % 3);
+        const auto paged = change_tree(store, root, list, 1 + random() % 3);
         const auto expected = merkle::SparseTree(plain, root).apply(list);
         ASSERT_TRUE(paged && expected);
         ASSERT_EQ(paged->root, expected->root) << "round " << round;
@@ -92,8 +92,8 @@ TEST(PagedTree, side_by_side_it_is_the_same_tree) {
             updates[at] = emptying && i % 100 != 0 ? std::nullopt : std::optional<Hash32>(key(random(), false));
         }
         const std::vector<merkle::SparseUpdate> list(updates.begin(), updates.end());
-        const auto paged = change_tree(tip_pages(store), root, list, 3);
-        const auto alone = change_tree(tip_pages(store), root, list, 1);
+        const auto paged = change_tree(store, root, list, 3);
+        const auto alone = change_tree(store, root, list, 1);
         const auto expected = merkle::SparseTree(plain, root).apply(list);
         ASSERT_TRUE(paged && alone && expected);
         ASSERT_EQ(paged->root, expected->root) << "round " << round;
@@ -114,7 +114,7 @@ TEST(PagedTree, a_missing_or_changed_page_is_named) {
     std::vector<merkle::SparseUpdate> updates;
     for (std::uint64_t i = 0; i < 600; ++i) updates.emplace_back(key(i, false), key(i + 1000, false));
     std::sort(updates.begin(), updates.end());
-    const auto made = change_tree(tip_pages(store), Hash32{}, updates);
+    const auto made = change_tree(store, Hash32{}, updates);
     ASSERT_TRUE(made);
     write_pages(store, made->pages);
     for (const auto& [page_key, page] : made->pages) {
@@ -122,13 +122,13 @@ TEST(PagedTree, a_missing_or_changed_page_is_named) {
         without.erase(keys::page(page_key));
         ASSERT_TRUE(store.write(without, false));
         for (auto& update : updates) update.second = key(random_of(page_key), false);
-        const auto missing = change_tree(tip_pages(store), made->root, updates);
+        const auto missing = change_tree(store, made->root, updates);
         ASSERT_FALSE(missing);
         EXPECT_EQ(missing.error(), merkle::SparseError::missing_node);
         Bytes wrong = page;
         wrong.back() ^= 1;
         write_pages(store, {{page_key, wrong}});
-        const auto corrupt = change_tree(tip_pages(store), made->root, updates);
+        const auto corrupt = change_tree(store, made->root, updates);
         ASSERT_FALSE(corrupt);
         EXPECT_EQ(corrupt.error(), merkle::SparseError::corrupt_node);
         write_pages(store, {{page_key, page}});
