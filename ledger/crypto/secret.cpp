@@ -12,6 +12,17 @@ namespace retrace::ledger {
 
 void wipe(std::span<std::uint8_t> secret) noexcept { explicit_bzero(secret.data(), secret.size()); }
 
+SecretText::~SecretText() {
+    text_.resize(text_.capacity());  // what was popped is still in the buffer
+    explicit_bzero(text_.data(), text_.size());
+}
+
+bool SecretText::push_back(char c) {
+    if (text_.size() == text_.capacity()) return false;
+    text_.push_back(c);
+    return true;
+}
+
 void random_bytes(std::span<std::uint8_t> out) {
     // getrandom never returns short for up to 256 bytes, and is interrupted only before the pool is ready.
     for (std::size_t at = 0; at < out.size();) {

@@ -202,5 +202,16 @@ TEST(Secrets, wipe_leaves_zeros) {
     EXPECT_NE(a, b);
 }
 
+TEST(SecretText, holds_what_fits_and_does_not_move) {
+    SecretText text(3);
+    for (const char c : {'a', 'b', 'c'}) EXPECT_TRUE(text.push_back(c));
+    EXPECT_FALSE(text.push_back('d'));
+    const char* const place = text.view().data();
+    text.pop_back();
+    const SecretText moved = std::move(text);
+    EXPECT_EQ(moved.view(), "ab");
+    EXPECT_EQ(moved.view().data(), place);
+}
+
 }  // namespace
 }  // namespace retrace::ledger
