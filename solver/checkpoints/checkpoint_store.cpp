@@ -105,6 +105,7 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
         return error("checkpoint " + std::to_string(key.index) + " was saved with another root before");
     }
     std::vector<TensorVersion>& last = last_[{key.task, key.run}];
+    if (last.empty()) last = versions_before(key);
     last.resize(state.tensors.size());
     for (std::size_t i = 0; i < state.tensors.size(); ++i)
         RETRACE_CHECK(tensors_->write(commitment.tensor_roots[i], state.tensors[i], last[i]));
@@ -112,6 +113,16 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
     RETRACE_CHECK(write_entry(key, entry));  // Last: a manifest never names a tensor that is not there.
     entries_[key] = std::move(entry);
     return Unit{};
+}
+
+std::vector<TensorVersion> CheckpointStore::versions_before(const CheckpointKey& key) const {
+    std::vector<TensorVersion> out;
+    const Entry* before = nullptr;
+    for (auto it = entries_.lower_bound({key.task, key.run, 0}); it != entries_.end() && it->first < key; ++it)
+        if (it->second.complete) before = &it->second;
+    if (before == nullptr) return out;
+    for (const Hash32& root : before->commitment.tensor_roots) out.push_back({root, {}, {}, {}});
+    return out;
 }
 
 std::optional<kernels::StateCommitment> CheckpointStore::commitment(const CheckpointKey& key) const {

@@ -83,6 +83,8 @@ private:
     Status<> load_index();
     Status<> write_entry(const CheckpointKey& key, const Entry& entry);
     Status<> collect_garbage();
+    /// The roots of the newest whole checkpoint of the run below `key`: what a restart left to write changes against.
+    std::vector<TensorVersion> versions_before(const CheckpointKey& key) const;
     /// Drops the tensors of an entry, which stays for its roots.
     Status<> drop(const CheckpointKey& key, Entry& entry);
     std::filesystem::path path_of(const CheckpointKey& key) const;

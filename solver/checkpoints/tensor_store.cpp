@@ -114,6 +114,15 @@ std::uint32_t TensorStore::deltas_below(const Hash32& root) const {
     return count;
 }
 
+void TensorStore::recall(TensorVersion& last) {
+    if (!last.tiles.empty() || files_.count(last.root) == 0) return;
+    const auto tensor = read(last.root, pool_);
+    if (!tensor) return;
+    last.dtype = tensor->dtype;
+    last.dims = tensor->dims;
+    last.tiles = kernels::tile_leaves(tensor->data.data(), tensor->dtype, tensor->dims, pool_);
+}
+
 Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last) {
     if (files_.count(root) != 0) {
         if (last.root != root) last = {root, {}, {}, {}};
@@ -121,6 +130,7 @@ Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, T
     }
     TensorVersion now{root, tensor.dtype, tensor.dims,
                       kernels::tile_leaves(tensor.data.data(), tensor.dtype, tensor.dims, pool_)};
+    recall(last);
     const bool based = files_.count(last.root) != 0 && deltas_below(last.root) < kDeltasMax;
     const auto changed = based ? changes(last, now) : std::nullopt;
     const Bytes header = encode_header(tensor);

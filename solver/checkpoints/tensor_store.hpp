@@ -13,7 +13,8 @@
 
 namespace retrace::solver {
 
-/// The version of a tensor that was written last, with the hashes of its tiles.
+/// The version of a tensor that was written last, with the hashes of its tiles; without them, where only its root is
+/// known (after a restart), they are computed from its file when they are needed.
 struct TensorVersion {
     Hash32 root;
     kernels::DType dtype{};
@@ -48,6 +49,8 @@ public:
 private:
     std::filesystem::path path_of(const Hash32& root) const;
     std::uint32_t deltas_below(const Hash32& root) const;
+    /// Fills in what only the file knows; leaves `last` as it is where there is none, or a damaged one.
+    void recall(TensorVersion& last);
     Result<kernels::Tensor, StoreProblem> assemble(const Hash32& root, std::uint32_t depth = 0) const;
     void remove(const Hash32& root);
 

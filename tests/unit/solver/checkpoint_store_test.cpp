@@ -170,6 +170,26 @@ TEST_F(Changes, only_changed_tiles_are_written) {
             EXPECT_EQ(*opened->load({1, 0, index}, pool), large(index));
 }
 
+TEST_F(Changes, only_changed_tiles_are_written_after_a_restart_too) {
+    save_large(*open(), 0);
+    const auto store = open();
+    save_large(*store, 1);
+    EXPECT_LE(store->tensor_bytes_written(), 4096u + 64);
+    EXPECT_EQ(deltas().size(), 1u);
+    EXPECT_EQ(*open()->load({1, 0, 1}, pool), large(1));
+}
+
+TEST_F(Changes, what_was_damaged_while_nothing_ran_is_no_base_for_changes) {
+    save_large(*open(), 0);
+    for (const auto& entry : std::filesystem::directory_iterator(directory.path / "tensors"))
+        flip_a_bit(entry.path(), 100);
+    const auto store = open();
+    save_large(*store, 1);
+    EXPECT_GE(store->tensor_bytes_written(), 250u * 250 * 4);
+    EXPECT_TRUE(deltas().empty());
+    EXPECT_EQ(*open()->load({1, 0, 1}, pool), large(1));
+}
+
 TEST_F(Changes, versions_rest_on_a_few_others_only) {
     const auto store = open();
     for (std::uint64_t i = 0; i < 30; ++i) save_large(*store, i);
