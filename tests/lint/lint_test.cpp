@@ -215,5 +215,15 @@ TEST(Lint, ThereIsNoTenthFolder) {
     EXPECT_THAT(with("util/x.cpp", kLicense), ElementsAre("util:0 folder_unknown"));
 }
 
+TEST(Lint, TheThreatModelNamesTestsThatExist) {
+    Tree tree = good_tree();
+    tree["tests/unit/market/a_test.cpp"] = cpp("TEST(A, Holds) {}\n");
+    tree["docs/threat-model.md"] = "`price` is paid | `unit/market/a_test.cpp` `Holds`, `unit/market`\n`Gone`\n";
+    EXPECT_THAT(brief(check_all(tree)), IsEmpty());
+    tree["docs/threat-model.md"] = "x\n| `unit/market/a_test.cpp` `Gone` |\n| `unit/market/b_test.cpp` `Holds` |\n";
+    EXPECT_THAT(brief(check_all(tree)),
+                ElementsAre("docs/threat-model.md:2 named_test", "docs/threat-model.md:3 named_test"));
+}
+
 }  // namespace
 }  // namespace retrace::lint

@@ -51,6 +51,7 @@ Findings check_determinism(const Tree& tree);  ///< determinism
 /// spdx, pragma_once, tab, trailing_space, long_line, long_file, unfinished, machine_path
 Findings check_text(const Tree& tree);
 Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
+Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
 
 /// All of them, in the order above.
 Findings check_all(const Tree& tree);

@@ -89,7 +89,8 @@ std::vector<Include> includes_of(std::string_view text) {
 Findings check_all(const Tree& tree) {
     Findings all;
     for (const auto check :
-         {check_arrows, check_cycles, check_third_party, check_determinism, check_text, check_folders}) {
+         {check_arrows, check_cycles, check_third_party, check_determinism, check_text, check_folders,
+          check_named_tests}) {
         const Findings found = check(tree);
         all.insert(all.end(), found.begin(), found.end());
     }

@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
 #include "tests/simulation/simulation.hpp"
@@ -32,6 +35,32 @@ U256 earned(const Outcome& outcome, std::size_t run) {
     return outcome.tasks.at(0).runs.at(run).earned;
 }
 
+U256 wealth_of_all(const Outcome& outcome, std::string_view role) {
+    U256 sum;
+    for (const auto& [name, balance] : outcome.balances)
+        if (name.starts_with(role)) sum += wealth(outcome, name);
+    return sum;
+}
+/// Fees of reports that the solver of a run answered: they are its own.
+U256 fees_of_reports(const Outcome& outcome, std::uint32_t run) {
+    U256 sum;
+    for (const market::Report& report : outcome.reports)
+        if (report.run == run && report.state == market::ReportState::answered) sum += report.fee;
+    return sum;
+}
+bool convicted(const Outcome& outcome) {
+    return std::any_of(outcome.disputes.begin(), outcome.disputes.end(), [](const market::Dispute& dispute) {
+        return dispute.state == market::DisputeState::solver_lost;
+    });
+}
+market::TaskSpec posted_spec(const Scenario& scenario) {
+    market::TaskSpec spec;
+    spec.price_ceiling = kCeiling;
+    spec.audit_bp = scenario.orders[0].audit_bp;
+    spec.auditors = scenario.orders[0].auditors;
+    return spec;
+}
+
 /// What must hold beside any adversary: nothing was violated and the task ended with the true model.
 void expect_settled(const Outcome& outcome) {
     EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
@@ -42,12 +71,41 @@ void expect_settled(const Outcome& outcome) {
 
 // --- solvers ---
 
-enum class Loses { nothing, whole_lock, silence_share };
+enum class Loses { nothing, whole_lock };
 struct SolverCase {
     const char* name;
     RunState end;
     Loses loses;
 };
+
+/// Where every coin is after `solver2` won the first run and lost its lock, or did not.
+void expect_balances(const Outcome& outcome, const Scenario& scenario, Loses loses) {
+    const market::Run& run = outcome.tasks.at(0).runs.at(0);
+    const U256 lock = *market::stake_floor(kParams, posted_spec(scenario));
+    const U256 loss = loses == Loses::whole_lock ? lock : U256();
+    const U256 fees = fees_of_reports(outcome, 0);
+    EXPECT_EQ(outcome.balances.at("solver2").bonded, scenario.solvers[2].stake - loss);
+    EXPECT_EQ(wealth(outcome, "solver2") + loss, initial_coins() + run.earned + fees);
+
+    const bool replaced = run.state != RunState::settled;
+    ASSERT_EQ(outcome.tasks[0].runs.size(), replaced ? 2u : 1u);
+    for (const char* name : {"solver0", "solver1"})
+        EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake);
+    U256 earned_by_all = run.earned;
+    if (replaced) earned_by_all += earned(outcome, 1);
+    EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1") + run.earned,
+              initial_coins() + initial_coins() + earned_by_all);
+
+    // Of a proved fraud the challengers have their share; what nobody proved is burned whole.
+    const auto spec = posted_spec(scenario);
+    const market::Conviction parts = market::conviction(lock, market::audit_fee(kParams, spec), kParams);
+    const U256 given = convicted(outcome) ? parts.share + parts.costs : U256();
+    EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") + earned_by_all + fees,
+              initial_coins() * U256(1 + scenario.verifiers.size()) + given);
+    for (std::size_t i = 0; i < scenario.verifiers.size(); ++i)
+        EXPECT_EQ(outcome.balances.at("verifier" + std::to_string(i)).bonded, scenario.verifiers[i].stake);
+}
+
 class CheatingSolver : public ::testing::TestWithParam<SolverCase> {};
 
 TEST_P(CheatingSolver, ends_as_the_protocol_says) {
@@ -55,34 +113,10 @@ TEST_P(CheatingSolver, ends_as_the_protocol_says) {
     scenario.solvers.push_back(*solver_named(GetParam().name));  // The cheapest: wins.
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
-    const market::Run& run = outcome.tasks[0].runs.at(0);
-    EXPECT_EQ(run.state, GetParam().end);
-
-    const U256 lock =
-        *market::stake_floor(kParams, scenario.orders[0].audit_bp, scenario.orders[0].auditors, kCeiling);
-    U256 loss;
-    if (GetParam().loses == Loses::whole_lock) loss = lock;
-    if (GetParam().loses == Loses::silence_share)
-        loss = market::split(lock, kParams.silence_penalty_bp).share;
-    EXPECT_EQ(outcome.balances.at("solver2").bonded, scenario.solvers[2].stake - loss);
-    U256 fees_of_reports;  // They go to who answers.
-    for (const char* name : {"verifier0", "verifier1", "verifier2"})
-        if (wealth(outcome, name) < initial_coins())
-            fees_of_reports += initial_coins() - wealth(outcome, name);
-    EXPECT_EQ(wealth(outcome, "solver2") + loss, initial_coins() + run.earned + fees_of_reports);
-
-    const bool replaced = run.state != RunState::settled;
-    ASSERT_EQ(outcome.tasks[0].runs.size(), replaced ? 2u : 1u);
-    for (const char* name : {"solver0", "solver1"}) {
-        EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake);
-        EXPECT_GE(wealth(outcome, name), initial_coins());
-    }
-    if (replaced) {
-        EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1"),
-                  initial_coins() + initial_coins() + earned(outcome, 1));
-    }
-    const bool convicted = GetParam().loses == Loses::whole_lock && !outcome.disputes.empty();
-    EXPECT_EQ(outcome.verdicts.frauds_convicted, convicted ? 1u : 0u);
+    EXPECT_EQ(outcome.tasks[0].runs.at(0).state, GetParam().end);
+    expect_balances(outcome, scenario, GetParam().loses);
+    const bool disputed = GetParam().loses == Loses::whole_lock && !outcome.disputes.empty();
+    EXPECT_EQ(outcome.verdicts.frauds_convicted, disputed ? 1u : 0u);
     EXPECT_EQ(outcome.verdicts.frauds_audited, outcome.verdicts.frauds_convicted);
 }
 
@@ -96,6 +130,8 @@ const SolverCase kSolvers[] = {
     {"commit_early", RunState::forfeited, Loses::whole_lock},
     {"hide", RunState::forfeited, Loses::whole_lock},
     {"silent", RunState::forfeited, Loses::whole_lock},
+    {"withhold", RunState::forfeited, Loses::whole_lock},
+    {"wrong_tiles", RunState::forfeited, Loses::whole_lock},
     {"flood", RunState::settled, Loses::nothing},
     {"lie_steps", RunState::forfeited, Loses::whole_lock},
     {"lie_state", RunState::forfeited, Loses::whole_lock},
@@ -109,33 +145,20 @@ const SolverCase kSolvers[] = {
 INSTANTIATE_TEST_SUITE_P(Table, CheatingSolver, ::testing::ValuesIn(kSolvers),
                          [](const auto& info) { return std::string(info.param.name); });
 
-/// They serve nothing right but answer every report on the ledger until the auditors have none left: the run
-/// is forfeited without a slash (contracts/decisions/002), and another solver finishes the task.
-const char* const kWithholders[] = {"withhold", "wrong_tiles"};
-class WithholdingSolver : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(WithholdingSolver, is_replaced_keeps_its_stake_and_is_not_paid_for_what_nobody_could_audit) {
+/// A fraud that is drawn gains nothing by serving nothing, whatever else of it is being disputed.
+TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
     Scenario scenario = calm_scenario();
-    scenario.solvers.push_back(*solver_named(GetParam()));  // The cheapest: wins.
+    scenario.orders[0].audit_bp = 10'000;
+    scenario.solvers.push_back(*solver_named("ulp"));
+    scenario.solvers.back().trick = solver::Trick::withhold;
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
-    const auto& runs = outcome.tasks.at(0).runs;
-    ASSERT_EQ(runs.size(), 2u);
-    EXPECT_EQ(runs[0].state, RunState::forfeited);
-    EXPECT_EQ(runs[0].earned, U256(0));
-    EXPECT_EQ(runs[1].state, RunState::settled);
-    EXPECT_EQ(outcome.balances.at("solver2").bonded, scenario.solvers[2].stake);
-    for (const char* name : {"solver0", "solver1"}) {
-        EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake);
-        EXPECT_GE(wealth(outcome, name), initial_coins());
-    }
-    EXPECT_EQ(outcome.verdicts.frauds_audited, 0u);
+    EXPECT_EQ(outcome.tasks[0].runs.at(0).earned, U256());
+    expect_balances(outcome, scenario, Loses::whole_lock);
 }
-INSTANTIATE_TEST_SUITE_P(Table, WithholdingSolver, ::testing::ValuesIn(kWithholders),
-                         [](const auto& info) { return std::string(info.param); });
 
 TEST(Adversaries, every_named_solver_is_in_the_table) {
-    std::set<std::string> tested(std::begin(kWithholders), std::end(kWithholders));
+    std::set<std::string> tested;
     for (const SolverCase& entry : kSolvers) tested.insert(entry.name);
     for (const std::string& name : solver_names()) {
         EXPECT_TRUE(solver_named(name)) << name;
@@ -153,6 +176,28 @@ struct VerifierCase {
     bool loses_stake;
     bool pays_the_solver;  ///< In fees of reports or in bonds.
 };
+/// Of its stake: a share of the bond for a verdict that never came, all of it for one that was hidden.
+U256 lost_in_seats(const Outcome& outcome, const ledger::Address& party) {
+    U256 sum;
+    for (const market::Audit& audit : outcome.audits)
+        for (const market::Seat& seat : audit.seats) {
+            if (seat.auditor != party || seat.state != market::SeatState::missed) continue;
+            const U256 part = market::split(kParams.audit_bond, kParams.silence_penalty_bp).share;
+            sum += seat.commitment.is_zero() ? part : kParams.audit_bond;
+        }
+    return sum;
+}
+/// Bonds of disputes that it lost: stake of a drawn auditor, coins of a challenger.
+U256 lost_in_disputes(const Outcome& outcome, const ledger::Address& party, bool stake) {
+    U256 sum;
+    for (const market::Dispute& dispute : outcome.disputes) {
+        const bool lost = dispute.state == market::DisputeState::challenger_lost;
+        if (lost && dispute.challenger == party && (dispute.kind == market::DisputeKind::audit) == stake)
+            sum += dispute.bond;
+    }
+    return sum;
+}
+
 class CheatingVerifier : public ::testing::TestWithParam<VerifierCase> {};
 
 TEST_P(CheatingVerifier, costs_nobody_but_itself) {
@@ -165,22 +210,28 @@ TEST_P(CheatingVerifier, costs_nobody_but_itself) {
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     const U256 stake = scenario.verifiers[2].stake;
-    const U256 kept = outcome.balances.at("verifier2").bonded;
-    if (GetParam().loses_stake)
-        EXPECT_LT(kept, stake);
-    else
-        EXPECT_EQ(kept, stake);
+    const ledger::Address cheater = party_address("verifier2");
+    EXPECT_EQ(outcome.balances.at("verifier2").bonded + lost_in_seats(outcome, cheater) +
+                  lost_in_disputes(outcome, cheater, true),
+              stake);
+    EXPECT_EQ(outcome.balances.at("verifier2").bonded < stake, GetParam().loses_stake);
     for (const char* name : {"verifier0", "verifier1"}) {
         EXPECT_EQ(outcome.balances.at(name).bonded, scenario.verifiers[0].stake);
         EXPECT_GT(wealth(outcome, name), initial_coins()) << "honest work is paid";
     }
     if (scenario.solvers[0].honest()) {
-        const U256 without = initial_coins() + earned(outcome, 0);
-        if (GetParam().pays_the_solver)
-            EXPECT_GT(wealth(outcome, "solver0"), without);
-        else
-            EXPECT_EQ(wealth(outcome, "solver0"), without);
+        U256 gained = fees_of_reports(outcome, 0);
+        for (const market::Dispute& dispute : outcome.disputes)
+            gained += market::split(dispute.bond, kParams.solver_cost_bp).share;
+        EXPECT_EQ(wealth(outcome, "solver0"), initial_coins() + earned(outcome, 0) + gained);
+        EXPECT_EQ(!gained.is_zero(), GetParam().pays_the_solver);
         EXPECT_EQ(outcome.tasks[0].runs.size(), 1u);
+        // What is neither paid nor given to the solver is burned, and nothing else is.
+        const U256 burned = lost_in_seats(outcome, cheater) + lost_in_disputes(outcome, cheater, true) +
+                            lost_in_disputes(outcome, cheater, false) + fees_of_reports(outcome, 0) - gained;
+        EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") +
+                      wealth_of_all(outcome, "solver") + burned,
+                  initial_coins() * U256(1 + scenario.verifiers.size() + scenario.solvers.size()));
     } else {
         EXPECT_EQ(outcome.verdicts.frauds_convicted, 1u) << "the others see it";
     }
@@ -253,6 +304,9 @@ TEST_P(BadProposer, slows_everybody_down_and_costs_nobody_anything) {
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     EXPECT_EQ(outcome.verdicts.frauds_convicted, 1u);
+    EXPECT_EQ(outcome.tasks[0].runs.at(0).state, RunState::forfeited);
+    EXPECT_EQ(outcome.tasks[0].runs.at(1).state, RunState::settled);
+    expect_balances(outcome, scenario, Loses::whole_lock);
     EXPECT_GT(outcome.height, 100u);
 }
 

@@ -22,23 +22,55 @@ void expect_settled(const Outcome& outcome) {
     EXPECT_EQ(outcome.tasks[0].state, TaskState::settled);
 }
 
-TEST(Replicas, an_honest_minority_of_one_wins) {
-    for (const std::size_t honest : {0, 1, 2}) {
-        SCOPED_TRACE("the honest one is solver " + std::to_string(honest));
+struct Crowd {
+    std::uint8_t replicas;
+    std::size_t honest;  ///< Which of them.
+};
+class HonestMinority : public ::testing::TestWithParam<Crowd> {};
+
+TEST_P(HonestMinority, of_one_wins) {
+    const auto [replicas, honest] = GetParam();
+    Scenario scenario = calm_scenario();
+    // Nobody but the replicas looks: the verifiers collude.
+    scenario.verifiers.assign(2, *verifier_named("colluder"));
+    scenario.orders[0].replicas = replicas;
+    scenario.solvers.assign(replicas, *solver_named("hyper_parameter"));
+    scenario.solvers[honest] = *solver_named("honest");
+    for (std::size_t i = 0; i < replicas; ++i) scenario.solvers[i].price_bp = 5'000 + 500 * i;
+    const Outcome outcome = play(2, scenario, catalogue(), {});
+    expect_settled(outcome);
+    ASSERT_EQ(outcome.tasks[0].runs.size(), replicas);
+    for (const market::Run& run : outcome.tasks[0].runs) {
+        const bool mine = outcome.solver_of(run) == "solver" + std::to_string(honest);
+        EXPECT_EQ(run.state, mine ? RunState::settled : RunState::forfeited);
+    }
+    EXPECT_EQ(outcome.tasks[0].true_root, outcome.tasks[0].paid_root);
+}
+
+INSTANTIATE_TEST_SUITE_P(ThreeToFive, HonestMinority,
+                         ::testing::Values(Crowd{3, 0}, Crowd{3, 1}, Crowd{3, 2}, Crowd{4, 0}, Crowd{4, 3},
+                                           Crowd{5, 0}, Crowd{5, 2}, Crowd{5, 4}),
+                         [](const auto& info) {
+                             return std::to_string(info.param.replicas) + "_" +
+                                    std::to_string(info.param.honest);
+                         });
+
+/// Who joins a running task is paid for what was not public yet, which may be nothing.
+TEST(Replicas, five_honest_ones_all_settle) {
+    for (const bool raised : {false, true}) {
         Scenario scenario = calm_scenario();
-        // Nobody but the replicas looks: the verifiers collude.
-        scenario.verifiers.assign(2, *verifier_named("colluder"));
-        scenario.orders[0].replicas = 3;
-        scenario.solvers.assign(3, *solver_named("hyper_parameter"));
-        scenario.solvers[honest] = *solver_named("honest");
-        for (std::size_t i = 0; i < 3; ++i) scenario.solvers[i].price_bp = 5'000 + 1'000 * i;
-        const Outcome outcome = play(2, scenario, catalogue(), {});
+        scenario.orders[0].replicas = raised ? 3 : 5;
+        scenario.orders[0].steps = 24;
+        if (raised) scenario.orders[0].raise_to = 5;
+        scenario.solvers.assign(5, *solver_named("honest"));
+        const Outcome outcome = play(3, scenario, catalogue(), {});
         expect_settled(outcome);
-        ASSERT_EQ(outcome.tasks[0].runs.size(), 3u);
+        ASSERT_EQ(outcome.tasks[0].runs.size(), 5u);
         for (const market::Run& run : outcome.tasks[0].runs) {
-            const bool mine = outcome.solver_of(run) == "solver" + std::to_string(honest);
-            EXPECT_EQ(run.state, mine ? RunState::settled : RunState::forfeited);
+            EXPECT_EQ(run.state, RunState::settled);
+            EXPECT_TRUE(!run.earned.is_zero() || (raised && run.index >= 3));
         }
+        EXPECT_THAT(outcome.disputes, ::testing::IsEmpty());
         EXPECT_EQ(outcome.tasks[0].true_root, outcome.tasks[0].paid_root);
     }
 }

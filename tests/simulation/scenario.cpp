@@ -63,6 +63,22 @@ Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers)
     return order;
 }
 
+/// Many solvers, and tasks of three to five replicas, of which some are raised while they run.
+void make_crowd(Scenario& scenario, Random& random) {
+    for (const std::uint64_t wanted = random.between(4, 6); scenario.solvers.size() < wanted;) {
+        SolverRole role = honest_solver();
+        if (random.chance(500)) role = *solver_named(random.pick(solver_names()));
+        role.pays_for_retention = random.chance(300);
+        role.price_bp = random.between(5500, 9500);
+        scenario.solvers.push_back(role);
+    }
+    const std::size_t most = std::min<std::size_t>(scenario.solvers.size(), market::kReplicasMax);
+    for (Order& order : scenario.orders) {
+        order.replicas = static_cast<std::uint8_t>(random.between(3, most));
+        order.raise_to = static_cast<std::uint8_t>(random.chance(300) && order.replicas < most ? most : 0);
+    }
+}
+
 }  // namespace
 
 market::Params simulated_params() {
@@ -195,6 +211,8 @@ Scenario random_scenario(std::uint64_t seed) {
         out.orders.push_back(random_order(random, at, out.solvers.size()));
         at += random.below(60);
     }
+    Random crowd(seed ^ 0xc50bdull);  // Of its own, so that other seeds still mean the same.
+    if (crowd.chance(120)) make_crowd(out, crowd);
     out.network.delay_max = random.between(100, 1100);
     out.network.loss_permille = static_cast<unsigned>(random.below(80));
     constexpr ProposerFraud kProposers[] = {ProposerFraud::none, ProposerFraud::none, ProposerFraud::censor,

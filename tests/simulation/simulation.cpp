@@ -222,6 +222,10 @@ Outcome Play::outcome() const {
     }
     for (std::uint64_t id = 1; id <= views::dispute_count(*view); ++id)
         out.disputes.push_back(views::dispute(*view, id).value());
+    for (std::uint64_t id = 1; id <= views::report_count(*view); ++id)
+        out.reports.push_back(views::report(*view, id).value());
+    for (std::uint64_t id = 1; id <= views::audit_count(*view); ++id)
+        out.audits.push_back(views::audit(*view, id).value());
     return out;
 }
 

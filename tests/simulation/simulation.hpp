@@ -15,8 +15,8 @@ struct Outcome {
 
     /// For tests of single adversaries: what is on the chain at the end, by party name.
     struct Balance {
-        ledger::U256 coins, bonded, slashed;  ///< Coins: all that it has but its stake.
-        ledger::U256 fees;                    ///< Paid for gas, over the whole run.
+        ledger::U256 coins, bonded;  ///< Coins: all that it has but its stake.
+        ledger::U256 fees;           ///< Paid for gas, over the whole run.
     };
     std::map<std::string, Balance> balances;
     std::map<std::string, market::SolverInfo> solvers;
@@ -28,6 +28,8 @@ struct Outcome {
     };
     std::vector<TaskEnd> tasks;
     std::vector<market::Dispute> disputes;
+    std::vector<market::Report> reports;
+    std::vector<market::Audit> audits;
     std::map<ledger::Address, std::string> names;
 
     const std::string& solver_of(const market::Run& run) const { return names.at(run.solver); }

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// docs/threat-model.md answers each attack with a test. A test that was renamed or removed answers nothing.
+#include <optional>
+
+#include "tests/lint/rules.hpp"
+
+namespace retrace::lint {
+namespace {
+
+constexpr std::string_view kPage = "docs/threat-model.md";
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) {
+    for (const std::string_view end : ends)
+        if (text.ends_with(end)) return true;
+    return false;
+}
+
+bool is_test_path(std::string_view token) {
+    if (token.find(' ') != std::string_view::npos) return false;
+    for (const std::string_view folder : {"unit/", "functional/", "simulation/", "model/", "fuzz/"})
+        if (token.starts_with(folder)) return true;
+    return ends_with_any(token, {"_test.cpp"});
+}
+
+bool is_name(std::string_view token) {
+    for (const char c : token)
+        if (!is_word_character(c)) return false;
+    return !token.empty();
+}
+
+/// The file, or all files of the folder, that `path` under tests/ names; nothing when there is none.
+std::optional<std::string> text_of(const Tree& tree, std::string_view path) {
+    const std::string whole = "tests/" + std::string(path);
+    if (const auto file = tree.find(whole); file != tree.end()) return file->second;
+    std::optional<std::string> out;
+    for (const auto& [name, text] : tree)
+        if (name.starts_with(whole + "/")) out = out.value_or("") + text;
+    return out;
+}
+
+}  // namespace
+
+Findings check_named_tests(const Tree& tree) {
+    Findings out;
+    const auto page = tree.find(std::string(kPage));
+    if (page == tree.end()) return out;
+    std::size_t number = 0;
+    for (const std::string_view line : lines_of(page->second)) {
+        ++number;
+        std::optional<std::string> file;  // Of the names that follow it in this line.
+        for (std::size_t open = line.find('`'); open != std::string_view::npos;) {
+            const std::size_t close = line.find('`', open + 1);
+            if (close == std::string_view::npos) break;
+            const std::string_view token = line.substr(open + 1, close - open - 1);
+            open = line.find('`', close + 1);
+            if (is_test_path(token)) {
+                file = text_of(tree, token);
+                if (!file)
+                    out.push_back(
+                        {page->first, number, "named_test", "there is no tests/" + std::string(token)});
+            } else if (file && is_name(token) && !has_word(*file, token)) {
+                out.push_back({page->first, number, "named_test",
+                               "the file before it has no test " + std::string(token)});
+            }
+        }
+    }
+    return out;
+}
+
+}  // namespace retrace::lint
