@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Tile trees (NUMERICS 2): a thread hashes one tile or one node. SHA-256 is FIPS 180-4.
+#include "kernels/commit/sha256_rounds.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 
@@ -29,15 +30,7 @@ __device__ Digest first_digest() {
 
 /// One block of 16 big-endian words; `w` is used up.
 __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
-    constexpr std::uint32_t k[64] = {
-        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    constexpr Sha256Rounds rounds;  // of this function: device code has no other constants of the host's
     std::uint32_t a = digest.word[0], b = digest.word[1], c = digest.word[2], d = digest.word[3];
     std::uint32_t e = digest.word[4], f = digest.word[5], g = digest.word[6], h = digest.word[7];
     RETRACE_UNROLL
@@ -48,7 +41,7 @@ __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
                          (rotated(y, 17) ^ rotated(y, 19) ^ y >> 10);
         }
         const std::uint32_t t1 =
-            h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + k[i] + w[i % 16];
+            h + (rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)) + ((e & f) ^ (~e & g)) + rounds.k[i] + w[i % 16];
         const std::uint32_t t2 =
             (rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
         h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
