@@ -18,6 +18,7 @@
 #include "node/data/dataset.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
+#include "solver/run/device.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -26,7 +27,7 @@ namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
 struct Flags {
-    std::string folder, out;
+    std::string folder, out, device = "auto";
     unsigned threads = 0;
     bool local = false, evaluate = false;
 };
@@ -94,12 +95,15 @@ int run_local(const Program& program, const Flags& flags) {
     auto state = first_state(*task, *step, pool);
     if (!state) return fail(program, state.error().message);
 
-    kernels::Executor executor(*step, pool);
+    auto device = solver::open_device(*solver::parse_device(flags.device), *step);
+    if (!device) return fail(program, device.error().message);
+    kernels::Executor executor = *device == nullptr ? kernels::Executor(*step, pool)
+                                                    : kernels::Executor(*step, pool, std::move(*device));
     const MetricTable table = train(program, *task, executor, *state, inputs);
     const kernels::CommittedProgram committed(*step);
     const Hash32 root = kernels::commit_state(committed.root(), *state, pool).root;
     json::array losses;
-    for (const MetricTable::Row& row : table.rows) losses.emplace_back(row.values[0]);
+    for (const MetricTable::Row& row : table.rows) losses.emplace_back(*row.values[0]);
     json::object out{{"losses", std::move(losses)}, {"state_root", to_hex(view(root))}};
     if (flags.evaluate) {
         const auto result = evaluate_task(*task, *state, pool);
@@ -130,6 +134,8 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
     command->add_option("--threads", flags->threads, "Threads; 0: all cores");
+    command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
+        ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);

@@ -19,6 +19,20 @@ RunnerFactory honest_runners() {
     };
 }
 
+RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> tell) {
+    return [choice, tell = std::move(tell)](const TaskTerms& terms, const kernels::Program& program,
+                                            kernels::Inputs inputs,
+                                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+        auto device = open_device(choice, program);
+        if (!device) {
+            tell("task " + std::to_string(terms.id) + ": " + device.error().message);
+            return nullptr;
+        }
+        if (*device == nullptr) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+        return std::make_unique<ProgramRunner>(program, std::move(inputs), pool, std::move(*device));
+    };
+}
+
 RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment) {
     return [fraud, segment](const TaskTerms& terms, const kernels::Program& program, kernels::Inputs inputs,
                             kernels::ThreadPool& pool) {
@@ -75,6 +89,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
     made->data = std::move(data);
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
+    if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
 }
 

@@ -10,14 +10,18 @@
 #include "solver/adversary/frauds.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/chain_view.hpp"
+#include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::solver {
 
-/// Makes the runner of a task's training program.
+/// Makes the runner of a task's training program; null: nothing here can run it.
 using RunnerFactory = std::function<std::unique_ptr<StepRunner>(const TaskTerms&, const kernels::Program&,
                                                                 kernels::Inputs, kernels::ThreadPool&)>;
 RunnerFactory honest_runners();
+/// On the device of this choice. `tell` hears why a program does not run there: with DeviceChoice::cuda the task cannot
+/// be computed then.
+RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> tell);
 /// Cheats in every task, in its last segment if none is named (developer chains only; node checks).
 RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment = std::nullopt);
 

@@ -7,6 +7,10 @@ ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs in
                              kernels::ThreadPool& pool, kernels::Backend backend)
     : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend) {}
 
+ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
+                             kernels::ThreadPool& pool, std::unique_ptr<kernels::ExternalBackend> device)
+    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, std::move(device)) {}
+
 std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
     return executor_.step(state, inputs_);
 }

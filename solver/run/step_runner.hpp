@@ -25,6 +25,9 @@ public:
     /// `program` (checked), the data sets and `pool` outlive the runner.
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   kernels::Backend backend = kernels::Backend::cpu);
+    /// On `device`, made for this very program (solver/run/device.hpp).
+    ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                  std::unique_ptr<kernels::ExternalBackend> device);
 
     std::vector<kernels::Metric> step(kernels::State& state) override;
     std::vector<Hash32> trace(const kernels::State& state) override;

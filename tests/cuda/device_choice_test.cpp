@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// A solver that computes on a device, here the emulated one: what it says when it cannot, and the same steps when it can.
+#include <gmock/gmock.h>
+
+#include "kernels/commit/commitment.hpp"
+#include "solver/run/device.hpp"
+#include "solver/run/step_runner.hpp"
+#include "tests/cuda/emulation/cuda.hpp"
+#include "tests/cuda/emulation/device.hpp"
+#include "tests/unit/kernels/golden_trainings.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using ::testing::HasSubstr;
+namespace emulation = ::retrace::emulation;
+namespace golden = kernels::golden;
+
+class DeviceOfSolver : public ::testing::Test {
+protected:
+    DeviceOfSolver() { emulation::settings = {}, emulation::device = {}; }
+    ~DeviceOfSolver() override { emulation::device = {}; }
+
+    const golden::Recipe recipe = golden::recipes()["mlp"];
+    const kernels::TrainingPrograms programs = golden::programs(recipe);
+    kernels::ThreadPool pool{1};
+    std::pair<kernels::Tensor, kernels::Tensor> data = golden::data(recipe.model);
+    const kernels::Inputs inputs{golden::kSeed, {&data.first, &data.second}};
+};
+
+TEST_F(DeviceOfSolver, steps_traces_and_outputs_are_those_of_the_cpu) {
+    auto device = open_device(DeviceChoice::cuda, programs.train);
+    ASSERT_TRUE(device) << device.error().message;
+    ASSERT_NE(*device, nullptr);
+    ProgramRunner there(programs.train, inputs, pool, std::move(*device));
+    ProgramRunner here(programs.train, inputs, pool);
+    kernels::State a = kernels::run_initialiser(programs.init, golden::kSeed, pool), b = a;
+    for (int step = 0; step < 2; ++step) {
+        EXPECT_EQ(there.trace(a), here.trace(b));
+        EXPECT_EQ(there.outputs(a, {0, 3}), here.outputs(b, {0, 3}));
+        there.step(a);
+        here.step(b);
+        ASSERT_EQ(a, b);
+    }
+}
+
+TEST_F(DeviceOfSolver, without_a_device_cuda_is_refused_and_auto_is_the_cpu) {
+    emulation::device.present = false;
+    EXPECT_THAT(check_device(DeviceChoice::cuda).error().message, HasSubstr("no CUDA device"));
+    EXPECT_TRUE(check_device(DeviceChoice::automatic));
+    EXPECT_FALSE(open_device(DeviceChoice::cuda, programs.train));
+    const auto chosen = open_device(DeviceChoice::automatic, programs.train);
+    ASSERT_TRUE(chosen);
+    EXPECT_EQ(*chosen, nullptr);
+}
+
+TEST_F(DeviceOfSolver, too_small_a_device_is_refused_with_its_bytes_and_auto_is_the_cpu) {
+    emulation::device.memory = 1000;
+    EXPECT_THAT(open_device(DeviceChoice::cuda, programs.train).error().message, HasSubstr("bytes of device memory"));
+    EXPECT_EQ(*open_device(DeviceChoice::automatic, programs.train), nullptr);
+    EXPECT_EQ(*open_device(DeviceChoice::cpu, programs.train), nullptr);
+}
+
+}  // namespace
+}  // namespace retrace::solver
