@@ -123,10 +123,11 @@ Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, cons
 Status<> write_task(const TaskFile& task, const Compiled& compiled, const DataSet& train, const DataSet* test,
                     const fs::path& module, const fs::path& folder) {
     RETRACE_CHECK(write_file(task.program, kernels::encode(compiled.programs.train)));
-    if (task.initialiser)
+    if (task.initialiser) {
         RETRACE_CHECK(write_file(*task.initialiser, kernels::encode(compiled.programs.init)));
-    else
+    } else {
         RETRACE_CHECK(write_initial_state(compiled.initial, *task.initial_state));
+    }
     if (task.module) {
         std::error_code code;
         fs::copy_file(module, *task.module, code);
