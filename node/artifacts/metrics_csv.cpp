@@ -33,7 +33,7 @@ std::string to_csv(const MetricTable& table) {
     for (const MetricTable::Row& row : table.rows) {
         ensure(row.values.size() == table.names.size(), "a value for every column");
         out += std::to_string(row.step);
-        for (const float value : row.values) out += ',' + shortest(value);
+        for (const std::optional<float>& value : row.values) out += ',' + (value ? shortest(*value) : "");
         out += '\n';
     }
     return out;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ struct MetricTable {
     std::vector<std::string> names;  ///< Columns after "step": "loss", …
     struct Row {
         std::uint64_t step = 0;
-        std::vector<float> values;  ///< As many as names (asserted).
+        std::vector<std::optional<float>> values;  ///< As many as names (asserted); nothing: an empty field.
     };
     std::vector<Row> rows;
 };

@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -10,6 +11,8 @@
 #include <iostream>
 
 #include "node/cli/task_options.hpp"
+#include "node/service/receipt_check.hpp"
+#include "node/service/remote_state.hpp"
 #include "node/task/model_files.hpp"
 
 namespace retrace::node::cli {
@@ -21,11 +24,12 @@ namespace fs = std::filesystem;
 struct FetchFlags {
     NodeOptions node;
     std::string data_dir, task_folder;
-    std::uint64_t task = 0;
+    std::uint64_t task = 0, losses = 1;
     fs::path out;
 };
 
-/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is still there.
+/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is
+/// still there.
 std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
     std::string folder = flags.task_folder;
     if (folder.empty()) {
@@ -36,27 +40,53 @@ std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id)
     return task ? std::optional(std::move(*task)) : std::nullopt;
 }
 
-/// model.safetensors, model.pt, receipt.json, and metrics.csv where there are test data; adds what it says to `out`.
-Status<> write_files(const Delivered& model, const std::optional<TaskFile>& task, const fs::path& folder,
-                     json::object& out) {
+/// The last segments of the receipt, replayed here: what its program reports at each of their steps. A
+/// segment that cannot be replayed is said and left out.
+std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, RpcClient& client,
+                                      Store& store) {
+    std::vector<StepLoss> out;
+    const auto height = client.height();
+    if (!height || flags.losses == 0) return out;
+    std::vector<std::string> peers = endpoints_of(RemoteState(client, *height), receipt.task);
+    peers.push_back(flags.node.url);
+    ArtifactClient fetcher(store);
+    fetcher.set_progress(show_transfer);
+    const std::size_t segments = receipt.states.empty() ? 0 : receipt.states.size() - 1;
+    for (std::size_t i = segments - std::min<std::size_t>(segments, flags.losses); i < segments; ++i) {
+        if (receipt.states[i + 1].index != receipt.states[i].index + 1) continue;
+        const auto losses = replay_segment(receipt, i, peers, store, fetcher);
+        if (losses) {
+            out.insert(out.end(), losses->begin(), losses->end());
+        } else {
+            std::cerr << "metrics.csv has no losses of segment " << receipt.states[i].index << ": "
+                      << losses.error().message << '\n';
+        }
+    }
+    return out;
+}
+
+/// model.safetensors, model.pt, receipt.json and metrics.csv; adds what it says to `out`.
+Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses,
+                     const std::optional<TaskFile>& task, const fs::path& folder, json::object& out) {
     const std::map<std::string, std::string> metadata{{"format", "pt"},
                                                       {"retrace.task", std::to_string(model.receipt.task)}};
     RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
     RETRACE_CHECK(store_receipt(model.receipt, folder / "receipt.json"));
-    names.push_back("receipt.json");
+    MetricTable table{{"replayed_loss", "test_loss", "accuracy"}, {}};
+    for (const StepLoss& at : losses) table.rows.push_back({at.step, {at.loss, std::nullopt, std::nullopt}});
     if (task && task->evaluation) {
         kernels::ThreadPool pool;
         RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
-        MetricTable table{{"test_loss"}, {{model.state.step, {static_cast<float>(result.loss)}}}};
         out["loss"] = result.loss;
+        table.rows.push_back(
+            {model.state.step, {std::nullopt, static_cast<float>(result.loss), std::nullopt}});
         if (result.counts_correct) {
             out["accuracy"] = result.accuracy();
-            table.names.push_back("accuracy");
-            table.rows[0].values.push_back(static_cast<float>(result.accuracy()));
+            table.rows.back().values[2] = static_cast<float>(result.accuracy());
         }
-        RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
-        names.push_back("metrics.csv");
     }
+    RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
+    names.insert(names.end(), {"receipt.json", "metrics.csv"});
     json::array files;
     for (const std::string& name : names) files.emplace_back((folder / name).string());
     out["files"] = std::move(files);
@@ -76,7 +106,8 @@ int fetch(const Program& program, const FetchFlags& flags) {
                      {"state_root", to_hex(view(model->receipt.states.back().root))}};
     const auto task = task_of(flags, model->receipt.chain_id);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
-    if (const auto written = write_files(*model, task, flags.out, out); !written)
+    const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, *client, **store);
+    if (const auto written = write_files(*model, losses, task, flags.out, out); !written)
         return fail(program, written.error().message);
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
@@ -99,6 +130,8 @@ void add_task_fetch(CLI::App& parent, Program& program) {
     command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
     command->add_option("--evaluate", flags->task_folder,
                         "Folder of the compiled task (the one it was submitted from)");
+    command->add_option("--losses", flags->losses,
+                        "Replay so many of the last segments for the losses in metrics.csv (1; 0: none)");
     add_json(*command, program);
     command->callback(
         [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });

@@ -92,8 +92,9 @@ Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ProvenState& 
     return out;
 }
 
-Status<> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
-                        Store& store, ArtifactClient& fetcher) {
+Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t segment,
+                                             const std::vector<std::string>& peers, Store& store,
+                                             ArtifactClient& fetcher) {
     const Receipt::State &from = receipt.states.at(segment), &to = receipt.states.at(segment + 1);
     if (const auto got = fetcher.fetch_program(peers, receipt.program); !got)
         return error(got.error().message);
@@ -118,12 +119,18 @@ Status<> replay_segment(const Receipt& receipt, std::size_t segment, const std::
     const kernels::CommittedProgram committed(std::move(*program));
     solver::ProgramRunner runner(committed.program(), inputs, pool);
     const solver::Schedule schedule{receipt.steps, receipt.interval};
-    while (state->step < schedule.step_of(to.index)) runner.step(*state);
+    std::vector<StepLoss> losses;
+    while (state->step < schedule.step_of(to.index)) {
+        const std::uint64_t step = state->step;
+        for (const kernels::Metric& metric : runner.step(*state)) {
+            if (metric.name == "loss") losses.push_back({step, metric.value});
+        }
+    }
     if (kernels::commit_state(committed.root(), *state, pool).root != to.root) {
         return error("segment " + std::to_string(from.index) +
                      " was replayed and ends in another state than the receipt says");
     }
-    return Unit{};
+    return losses;
 }
 
 }  // namespace retrace::node

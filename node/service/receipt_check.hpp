@@ -17,9 +17,15 @@ struct CheckedReceipt {
 /// (settlement and verdicts) are not part of the state and stay the node's word.
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ProvenState& state);
 
+struct StepLoss {
+    std::uint64_t step = 0;
+    float loss = 0;
+};
 /// Fetches the state before `segment` (counted in the receipt's states), trains to the next and compares
-/// roots.
-Status<> replay_segment(const Receipt& receipt, std::size_t segment, const std::vector<std::string>& peers,
-                        Store& store, ArtifactClient& fetcher);
+/// roots. What the program reported as "loss" on the way, step by step: this machine's own figures, of the
+/// very steps that end in the receipt's state.
+Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t segment,
+                                             const std::vector<std::string>& peers, Store& store,
+                                             ArtifactClient& fetcher);
 
 }  // namespace retrace::node

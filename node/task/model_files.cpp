@@ -27,20 +27,26 @@ Result<std::vector<std::string>> write_model(const kernels::Program& program, co
                                              const std::map<std::string, std::string>& metadata,
                                              const TaskFile* task, const fs::path& folder) {
     std::error_code code;
-    fs::create_directories(folder, code);
+    const bool made = fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
     const std::vector<solver::NamedTensor> tensors = model_tensors(program, state);
-    const auto written =
-        write_atomically(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
-    if (!written) return error(written.error().message);
+    const fs::path draft = folder / "model.pt.partial";
+    const auto give_up = [&](const std::string& why) {
+        fs::remove(draft, code);
+        if (made) fs::remove(folder, code);
+        return error(why);
+    };
     std::vector<std::string> names{"model.safetensors"};
     if (task != nullptr && task->module) {
-        const fs::path draft = folder / "model.pt.partial";
-        RETRACE_CHECK(export_model(*task->module, tensors, state.step, draft));
-        fs::rename(draft, folder / "model.pt", code);
-        if (code) return error((folder / "model.pt").string() + ": " + code.message());
+        const auto exported = export_model(*task->module, tensors, state.step, draft);
+        if (!exported) return give_up(exported.error().message);
         names.push_back("model.pt");
     }
+    const auto written =
+        write_atomically(folder / "model.safetensors", {solver::encode_safetensors({tensors, metadata})});
+    if (!written) return give_up(written.error().message);
+    if (names.size() > 1) fs::rename(draft, folder / "model.pt", code);
+    if (code) return give_up((folder / "model.pt").string() + ": " + code.message());
     return names;
 }
 
