@@ -9,6 +9,7 @@
 #include <chrono>
 #include <iomanip>
 #include <iostream>
+#include <set>
 
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
@@ -51,6 +52,25 @@ std::uint64_t evidence_bound(const kernels::Program& program) {
     return kernels::kEvidenceTilesMax * (kTileBytes + kHashBytes * path);
 }
 
+/// Elements that the optimiser changes. They have moments where it keeps any; else all but running
+/// statistics, which are named as PyTorch names them.
+std::uint64_t trained_elements(const kernels::Program& program) {
+    std::set<std::string> names;
+    for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
+    std::uint64_t with_moments = 0, written = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const kernels::TensorRecord& record = program.tensors[i];
+        const std::uint64_t elements = kernels::geometry(record.dims).elements();
+        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum"))
+            with_moments += elements;
+        if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
+            !record.name.ends_with("running_var")) {
+            written += elements;
+        }
+    }
+    return with_moments > 0 ? with_moments : written;
+}
+
 /// Seconds of a step: the mean of those that fit the time, the first one left out.
 double measure(kernels::Executor& executor, kernels::State& state, const kernels::Inputs& inputs) {
     executor.step(state, inputs);
@@ -69,8 +89,7 @@ Result<Plan> make_plan(const TaskFile& task) {
     kernels::ThreadPool pool;
     RETRACE_TRY(state, first_state(task, program, pool));
     Plan plan;
-    for (const solver::NamedTensor& named : model_tensors(program, state))
-        plan.parameters += named.tensor.elements();
+    plan.parameters = trained_elements(program);
     for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
     kernels::Inputs inputs;
     inputs.seed = task.seed;

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "solver/export/safetensors.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {
@@ -82,7 +83,31 @@ TEST_F(Task, a_plan_says_what_it_takes) {
         EXPECT_GT(plan.at(field).to_number<double>(), 0) << field;
     }
     const Ran words = retrace("task plan " + path("task").string());
-    EXPECT_THAT(words.out, HasSubstr("evidence     a dispute ends with at most"));
+    for (const char* said :
+         {"parameters   61706", "GFLOP a step", "at the peak", "ms a step here", "price        at most",
+          "audits       one bad segment", "evidence     a dispute ends with at most"}) {
+        EXPECT_THAT(words.out, HasSubstr(said));
+    }
+}
+
+TEST_F(Task, running_statistics_are_no_parameters) {
+    for (const char* optimizer : {"adamw", "sgd --momentum 0"}) {
+        compile("resnet-s --width 4 --data " + small_images(32).string() +
+                " --batch 8 --steps 1 --optimizer " + optimizer);
+        run(" -o " + path("model").string());
+        std::ifstream in(path("model") / "model.safetensors", std::ios::binary);
+        const Bytes file{std::istreambuf_iterator<char>(in), {}};
+        const auto model = solver::decode_safetensors(file);
+        ASSERT_TRUE(model);
+        std::uint64_t trained = 0, statistics = 0;
+        for (const solver::NamedTensor& named : model->tensors) {
+            const bool running = named.name.find(".running_") != std::string::npos;
+            (running ? statistics : trained) += named.tensor.elements();
+        }
+        EXPECT_GT(statistics, 0u);
+        const json::object plan = say("task plan " + path("task").string() + " --json");
+        EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), trained) << optimizer;
+    }
 }
 
 TEST_F(Task, a_model_that_reads_tokens_wants_tokens) {
