@@ -29,6 +29,7 @@ struct SolverFlags {
     AgentFlags agent;
     std::string price;
     std::uint8_t hardware_class = 0;
+    std::string device = "auto";
     std::vector<std::uint64_t> only;
     bool pay_for_retention = false;
     std::optional<std::uint64_t> cheat_segment;
@@ -105,6 +106,7 @@ Result<SolverOptions> solver_options(const SolverFlags& flags) {
     RETRACE_TRY(party, party_options(flags.agent));
     out.party = std::move(party);
     out.hardware_class = flags.hardware_class;
+    out.device = *solver::parse_device(flags.device);
     out.pay_for_retention = flags.pay_for_retention;
     out.only_tasks.insert(flags.only.begin(), flags.only.end());
     if (!flags.price.empty()) {
@@ -155,6 +157,8 @@ void add_solver(CLI::App& app, Program& program) {
     add_agent_options(*command, flags->agent, solver_cheats());
     command->add_option("--price", flags->price,
                         "Coins asked for a segment (four fifths of a task's ceiling)");
+    command->add_option("--device", flags->device, "Train on cpu, cuda, or auto: cuda where it is there (auto)")
+        ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_option("--hardware-class", flags->hardware_class,
                         "Class of this machine, for tasks that ask for one");
     command->add_flag("--pay-for-retention", flags->pay_for_retention,

@@ -35,7 +35,10 @@ void log_progress(std::uint64_t task, const solver::Progress& progress) {
 }
 
 solver::RunnerFactory runners_of(const SolverOptions& options) {
-    if (!options.cheat || !options.cheat->fraud) return solver::honest_runners();
+    if (!options.cheat || !options.cheat->fraud) {
+        return solver::honest_runners(options.device,
+                                      [](const std::string& why) { spdlog::warn("device {}", why); });
+    }
     return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
 }
 
@@ -68,6 +71,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
 
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
                                                            ledger::SecretKey key) {
+    RETRACE_CHECK(solver::check_device(options.device));
     PartyOptions party_options = options.party;
     if (options.cheat && options.cheat->trick) party_options.tamper = tamper_of(*options.cheat->trick);
     RETRACE_TRY(party, Party::open(party_options, std::move(key)));

@@ -18,6 +18,7 @@ struct SolverOptions {
     PartyOptions party;
     std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
+    solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
     std::optional<SolverCheat> cheat;    ///< Developer chains only.
     std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
     bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
