@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ledger/crypto/eip55.hpp"
+#include "market/capability.hpp"
 #include "node/units.hpp"
 #include "verifier/game/game.hpp"
 
@@ -48,9 +49,21 @@ void Story::take(const PlacedLog& placed) {
                                 format_coins(slash->to_others) + " to others");
         return;
     }
+    take_capability(placed.height, placed.log);
     take_market(placed.height, placed.log);
     take_audits(placed.height, placed.log);
     take_disputes(placed);
+}
+
+void Story::take_capability(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::CapabilityAnswered>(log)) {
+        tell(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
+    } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
+        capability_[e->solver] = e->score;
+        const auto state = market::slug(static_cast<market::ChallengeState>(e->state));
+        tell(height, name(e->solver) + " is measured: " + std::to_string(e->score) +
+                         " multiply-adds a block (" + std::string(state) + ")");
+    }
 }
 
 void Story::take_market(std::uint64_t height, const ledger::Log& log) {

@@ -52,10 +52,14 @@ public:
     };
     const std::vector<RunFacts>& runs(std::uint64_t task) { return runs_[task]; }
 
+    /// The newest measurement of each solver, in multiply-adds a block; 0: lost.
+    const std::map<ledger::Address, std::uint64_t>& capability() const noexcept { return capability_; }
+
     std::string name(const ledger::Address& address) const;
 
 private:
     void take(const PlacedLog& placed);
+    void take_capability(std::uint64_t height, const ledger::Log& log);
     void take_market(std::uint64_t height, const ledger::Log& log);
     void take_audits(std::uint64_t height, const ledger::Log& log);
     void take_disputes(const PlacedLog& placed);
@@ -71,6 +75,7 @@ private:
     std::map<ledger::Address, ledger::U256> slashed_, audit_fees_;
     std::map<std::uint64_t, std::map<ledger::Address, Paid>> paid_;
     std::map<std::uint64_t, std::vector<RunFacts>> runs_;
+    std::map<ledger::Address, std::uint64_t> capability_;
 };
 
 }  // namespace retrace::node

@@ -147,15 +147,16 @@ struct PartyAnswer {
     market::Stake stake;
     std::optional<market::SolverInfo> solver;
     std::optional<market::VerifierInfo> verifier;
+    std::optional<market::Challenge> challenge;  ///< The solver's newest measurement, open or over.
     std::vector<RunName> open_runs;
     std::vector<std::uint64_t> open_audits, open_disputes;
     static auto tie(auto& p) {
-        return std::tie(p.address, p.nonce, p.balance, p.stake, p.solver, p.verifier, p.open_runs,
-                        p.open_audits, p.open_disputes);
+        return std::tie(p.address, p.nonce, p.balance, p.stake, p.solver, p.verifier, p.challenge,
+                        p.open_runs, p.open_audits, p.open_disputes);
     }
     static Names names() {
-        return {"address",  "nonce",    "balance",    "stake",       "solver",
-                "verifier", "openRuns", "openAudits", "openDisputes"};
+        return {"address",   "nonce",    "balance",    "stake",       "solver", "verifier",
+                "challenge", "openRuns", "openAudits", "openDisputes"};
     }
 };
 

@@ -30,9 +30,11 @@ Answer get_party(const Backend& backend, const Params& params) {
                     views::stake(view, address),
                     views::solver(view, address),
                     views::verifier(view, address),
+                    std::nullopt,
                     {},
                     views::open_audits(view, address),
                     views::open_disputes(view, address)};
+    if (out.solver) out.challenge = views::challenge(view, out.solver->challenge);
     for (const views::RunId& run : views::open_runs(view, address))
         out.open_runs.push_back({run.task, run.run});
     return record_json(out);
@@ -69,11 +71,12 @@ void register_retrace_parties(Router& router, const Backend& backend) {
                 {block},
                 "MarketParams",
                 [&backend](const Params& params, Caller&) { return get_params(backend, params); }});
-    router.add({"retrace_party",
-                "All that the chain knows of an address: stake, registrations, what is open.",
-                {{"address", "Address"}, block},
-                "Party",
-                [&backend](const Params& params, Caller&) { return get_party(backend, params); }});
+    router.add(
+        {"retrace_party",
+         "All that the chain knows of an address: stake, registrations, measured capability, what is open.",
+         {{"address", "Address"}, block},
+         "Party",
+         [&backend](const Params& params, Caller&) { return get_party(backend, params); }});
     router.add({"retrace_verifiers",
                 "Members of the beacon, in order of address.",
                 {block},
