@@ -20,8 +20,12 @@ constexpr std::uint64_t kChunksMin = 32;         ///< Chunks of a band, for thre
 constexpr std::uint64_t kChunkElements = 8192;   ///< Of the largest tensor: shorter chunks cost more than they save.
 constexpr std::uint64_t kGatheredColumns = 1024;  ///< Beyond, gathering a row for every block of K costs too much.
 
+std::uint64_t bytes_of_elements(const TensorRecord& record) {
+    return geometry(record.dims).elements() * size_of(record.dtype);
+}
+
 std::uint64_t bytes_of(const TensorRecord& record) {
-    const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
+    const std::uint64_t bytes = bytes_of_elements(record);
     return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -110,8 +114,9 @@ private:
         for (std::uint32_t i = 0; i < ops();) {
             std::optional<BandRun> run;
             if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax);
-            Unit unit = run ? Unit{i, run->count, static_cast<std::uint32_t>(plan_.bands.size())} : element_run(i, ops());
+            Unit unit = element_run(i, ops());
             if (run) {
+                unit = {i, run->count, static_cast<std::uint32_t>(plan_.bands.size())};
                 Band band{run->granules, 1, std::move(run->whole), {}, 0};
                 for (std::uint32_t at = i; at < unit.end(); at = band.parts.back().end())
                     band.parts.push_back(element_run(at, unit.end()));
@@ -194,7 +199,8 @@ private:
         }
     }
 
-    /// Values that only the band reads: in the slots of an elementwise run of it, or chunk by chunk in a thread's memory.
+    /// Values that only the band reads: in the slots of an elementwise run of it, or chunk by chunk in a thread's own
+    /// memory.
     void place_band(const Unit& unit) {
         Band& band = plan_.bands[unit.band];
         for (const Unit& part : band.parts) {
@@ -217,7 +223,7 @@ private:
     void allocate_band(const Unit& unit, Band& band) {
         Arena arena;
         const auto chunk_bytes = [&](std::uint32_t op) {
-            const std::uint64_t granule = geometry(record(op).dims).elements() / band.granules * size_of(record(op).dtype);
+            const std::uint64_t granule = bytes_of_elements(record(op)) / band.granules;
             return (granule * band.chunk + kAlignment - 1) / kAlignment * kAlignment;
         };
         for (const Unit& part : band.parts) {

@@ -63,7 +63,7 @@ std::uint32_t normal_element(const OpFacts& facts, const ElementQuery& query, Re
 Result<Operand> index_output(const OpFacts& facts) {
     const Dims& dims = facts.output.dims;
     if (dims.size() != 1 || dims[0] == 0 || dims[0] > kIntMax) return error("the batch is not of rank 1");
-    return Operand{DType::i32, {dims[0]}};
+    return Operand{DType::i32, dims};
 }
 
 Result<Operand> batch_output(const OpFacts& facts) {

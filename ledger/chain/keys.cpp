@@ -20,8 +20,9 @@ std::uint64_t read_be(View bytes, std::size_t at, std::size_t size) {
 }
 
 Bytes letter(char c, View rest, std::size_t more = 0) {
-    Bytes out(1, static_cast<std::uint8_t>(c));
+    Bytes out;
     out.reserve(1 + rest.size() + more);
+    out.push_back(static_cast<std::uint8_t>(c));
     append(out, rest);
     return out;
 }

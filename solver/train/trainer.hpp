@@ -21,7 +21,7 @@ class Trainer {
 public:
     /// Called after every step; false stops there.
     using OnProgress = std::function<bool(const Progress&)>;
-    /// Called with each checkpoint that is reached, once it is hashed: beside the step after it, so that step's progress
+    /// Called with each checkpoint that is reached, once it is hashed: beside the next step, so that step's progress
     /// may come first. The state is that of the checkpoint. An error stops.
     using OnCheckpoint =
         std::function<Status<>(std::uint64_t index, const kernels::StateCommitment&, const kernels::State&)>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_fused [--json] [--rounds N]`: each layer that the executor fuses, forward and backward, against the same ops one
-// by one in the same process, samples in turn, medians of the time of one thread. The extents are those of the GPT of
-// bench_train.
+// `bench_fused [--json] [--rounds N]`: each layer that the executor fuses, forward and backward, against the
+// same ops one by one in the same process, samples in turn, medians of the time of one thread. The extents are
+// those of the GPT of bench_train.
 #include <time.h>
 
 #include <cstdio>

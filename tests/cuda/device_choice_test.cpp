@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A solver that computes on a device, here the emulated one: what it says when it cannot, and the same steps when it can.
+// A solver that computes on a device, here the emulated one: what it says when it cannot, and the same steps when
+// it can.
 #include <gmock/gmock.h>
 
 #include "kernels/commit/commitment.hpp"
