@@ -26,6 +26,15 @@ long resident_kib(int pid) {
     return 0;
 }
 
+NodeProgram retrace_node(const std::filesystem::path& folder, const std::vector<std::string>& arguments) {
+    NodeProgram out{RETRACE_PROGRAM, {}, free_port()};
+    out.arguments = {
+        "node",        "--data-dir", (folder / "data").string(), "--rpc-port", std::to_string(out.port),
+        "--log-level", "warn"};
+    out.arguments.insert(out.arguments.end(), arguments.begin(), arguments.end());
+    return out;
+}
+
 }  // namespace
 
 Folder::Folder() {
@@ -40,17 +49,19 @@ Folder::~Folder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-BenchNode::BenchNode(const std::filesystem::path& folder, const std::vector<std::string>& arguments)
-    : folder_(folder) {
-    auto port = node::free_port();
+std::uint16_t free_port() {
+    const auto port = node::free_port();
     if (!port) throw std::runtime_error(port.error().message);
-    port_ = *port;
-    std::vector<std::string> all{"node",       "--data-dir",          (folder / "data").string(),
-                                 "--rpc-port", std::to_string(port_), "--log-level",
-                                 "warn"};
-    all.insert(all.end(), arguments.begin(), arguments.end());
+    return *port;
+}
+
+BenchNode::BenchNode(const std::filesystem::path& folder, const std::vector<std::string>& arguments)
+    : BenchNode(retrace_node(folder, arguments), folder) {}
+
+BenchNode::BenchNode(const NodeProgram& program, const std::filesystem::path& folder)
+    : folder_(folder), port_(program.port) {
     const auto start = Clock::now();
-    auto process = node::Process::start(RETRACE_PROGRAM, all, folder / "node.log");
+    auto process = node::Process::start(program.program, program.arguments, folder / "node.log");
     if (!process) throw std::runtime_error(process.error().message);
     process_ = std::move(process).value();
     const std::string ask =

@@ -27,10 +27,19 @@ private:
     std::filesystem::path path_;
 };
 
+/// A program that serves JSON-RPC on a port of loopback.
+struct NodeProgram {
+    std::filesystem::path program;
+    std::vector<std::string> arguments;
+    std::uint16_t port = 0;
+};
+
 class BenchNode {
 public:
     /// Starts `retrace node` and waits until it answers. Throws std::runtime_error when it does not.
     BenchNode(const std::filesystem::path& folder, const std::vector<std::string>& arguments);
+    /// The same with any program; its log goes to `folder`.
+    BenchNode(const NodeProgram& program, const std::filesystem::path& folder);
 
     std::uint16_t port() const noexcept { return port_; }
     double seconds_to_answer() const noexcept { return seconds_to_answer_; }
@@ -48,6 +57,8 @@ private:
 std::vector<ledger::SecretKey> make_keys(std::size_t count);
 /// Accounts without keys, spread over the whole space.
 ledger::Address plain_account(std::uint64_t number);
+/// A port that was free a moment ago. Throws std::runtime_error when there is none.
+std::uint16_t free_port();
 /// A genesis that gives each of the accounts a million coins; its file name.
 std::filesystem::path write_genesis(const std::filesystem::path& folder,
                                     const std::vector<ledger::Address>& accounts);

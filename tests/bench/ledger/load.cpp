@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <stdexcept>
@@ -23,9 +24,11 @@ namespace {
 }
 
 std::size_t content_length(std::string_view head) {
-    constexpr std::string_view kName = "\r\nContent-Length: ";
-    const std::size_t at = head.find(kName);
-    if (at == std::string_view::npos) fail("the node's reply has no Content-Length");
+    constexpr std::string_view kName = "\r\ncontent-length: ";
+    const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
+    const auto found = std::search(head.begin(), head.end(), kName.begin(), kName.end(), same);
+    if (found == head.end()) fail("the node's reply has no Content-Length");
+    const auto at = static_cast<std::size_t>(found - head.begin());
     std::size_t length = 0;
     std::from_chars(head.data() + at + kName.size(), head.data() + head.size(), length);
     return length;
@@ -116,9 +119,9 @@ void run_load(std::vector<Connection>& connections, const Load& load, Clock::tim
     }
     std::size_t under_way = 0;
     for (;;) {
-        const Clock::time_point now = Clock::now();
-        if (now >= until && under_way == 0) break;
-        if (now < until) {
+        const bool over = Clock::now() >= until || (load.finished && load.finished());
+        if (over && under_way == 0) break;
+        if (!over) {
             std::erase_if(idle, [&](std::size_t i) {
                 const std::string_view request = load.next(i);
                 if (request.empty()) return false;

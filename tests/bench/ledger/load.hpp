@@ -49,9 +49,11 @@ struct Load {
     std::function<std::string_view(std::size_t connection)> next;
     /// A reply came.
     std::function<void(std::size_t connection, std::string_view body, Clock::time_point sent)> done;
+    /// Whether there will be no more requests; none: that is never so.
+    std::function<bool()> finished;
 };
 
-/// Runs until `until`, then waits for the replies that are under way.
+/// Runs until `until` or until it is finished, then waits for the replies that are under way.
 void run_load(std::vector<Connection>& connections, const Load& load, Clock::time_point until);
 
 }  // namespace retrace::bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `bench_ledger [transfers] [reads] [accounts] [idle] [--json] [--seconds N] [--rate N]`: the node and the
+// `bench_ledger [transfers] [reads] [accounts] [idle] [peer] [--json] [--seconds N] [--rate N]`: the node and the
 // ledger as their users meet them: a real process, loopback sockets, blocks synced to disk. Everything by
 // default.
 #include <algorithm>
@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
         {"transfers", measure_transfers},
         {"reads", measure_reads},
         {"accounts", measure_accounts},
-        {"idle", measure_idle}};
+        {"idle", measure_idle},
+        {"peer", measure_peer}};
     Options options;
     std::vector<std::string> names;
     for (int i = 1; i < argc; ++i) {
@@ -48,13 +49,13 @@ int main(int argc, char** argv) {
             names.push_back(argument);
         } else {
             std::fputs(
-                "usage: bench_ledger [transfers] [reads] [accounts] [idle] [--json] [--seconds N] [--rate "
-                "N]\n",
+                "usage: bench_ledger [transfers] [reads] [accounts] [idle] [peer] [--json] [--seconds N] "
+                "[--rate N]\n",
                 stderr);
             return 2;
         }
     }
-    if (names.empty()) names = {"idle", "reads", "accounts", "transfers"};
+    if (names.empty()) names = {"idle", "reads", "accounts", "transfers", "peer"};
     std::vector<Row> rows;
     try {
         for (const std::string& name : names) {

@@ -22,6 +22,8 @@ double recoveries_per_second();
 
 /// Signed transfers, from their first byte on a socket to a block on disk.
 std::vector<Row> measure_transfers(const Options& options);
+/// The same transfers through our node and through a reference node of another project, in turn.
+std::vector<Row> measure_peer(const Options& options);
 /// Balances and calls, on kept-alive connections.
 std::vector<Row> measure_reads(const Options& options);
 /// Time of one block when the state holds ten thousand and a million accounts.

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// Signed transfers, prepared beforehand, offered to whatever node listens on a port, and followed into its
+// blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ledger/crypto/secp256k1.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "tests/bench/ledger/load.hpp"
+
+namespace retrace::bench {
+
+inline constexpr std::size_t kSenders = 1600;  // a multiple of kBatch * kConnections, see `prepare`
+inline constexpr std::size_t kBatch = 100;     // what ethers puts in one request at most
+inline constexpr std::size_t kConnections = 8;
+
+/// Transactions in the order in which they are sent, and where each stands.
+struct Prepared {
+    std::vector<std::string> requests;                       // of kBatch transactions each
+    std::unordered_map<std::uint64_t, std::uint32_t> index;  // first bytes of the hash → number
+};
+
+ledger::TxPtr transfer(const ledger::SecretKey& from, std::uint64_t nonce, std::uint64_t to);
+
+/// `batches` requests. All of a sender's transfers go through one connection, so that they arrive in the
+/// order of their nonces.
+Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches);
+
+/// Which of the prepared requests to offer, and how fast.
+struct Offer {
+    std::size_t first = 0, end = 0;  ///< Numbers of requests; `first` is a multiple of kConnections.
+    double rate = 0;                 ///< Transfers per second; 0: as many as the node takes.
+    double seconds = 3600;           ///< At most; over earlier when all are sent.
+};
+
+struct Outcome {
+    std::size_t sent = 0;
+    std::size_t refused = 0;
+    double seconds = 0;              // from the first request to the last block that holds a transfer
+    std::vector<double> inclusions;  // seconds from when a transfer was due to its block
+};
+
+Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what);
+
+}  // namespace retrace::bench
