@@ -151,7 +151,10 @@ private:
 inline std::uint32_t Recorder::add_value(const at::Tensor& tensor, ValueKind kind, const std::string& where) {
     RecordedValue value;
     value.kind = kind;
-    value.dtype = dtype_of(tensor, where);
+    // A number that tracing turned into a tensor (math.sqrt(width)) counts as float32 beside float32.
+    const bool is_number =
+        kind == ValueKind::constant && tensor.dim() == 0 && tensor.scalar_type() == at::kDouble;
+    value.dtype = is_number ? DType::f32 : dtype_of(tensor, where);
     value.dims = dims_of(tensor, where);
     const bool has_data = kind != ValueKind::input && kind != ValueKind::result;
     if (has_data) value.data = bytes_of(tensor, where);

@@ -7,7 +7,9 @@
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/library.h>
 #include <torch/script.h>
+#include <torch/version.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "solver/torch/recorder.hpp"
@@ -27,6 +29,7 @@ std::string in_words(const std::exception& e) {
     // Errors of the interpreter end with the sentence that matters.
     const std::size_t runtime = text.rfind("RuntimeError: ");
     if (runtime != std::string::npos) text = text.substr(runtime + 14);
+    text.erase(0, std::min(text.find_first_not_of(" \n"), text.size()));
     text = text.substr(0, text.find('\n'));
     return text.substr(0, 400);
 }
@@ -71,7 +74,11 @@ Result<torch::jit::Module> load(const std::filesystem::path& path) {
     try {
         return torch::jit::load(path.string(), at::kCPU);
     } catch (const std::exception& e) {
-        return error(path.string() + ": cannot be loaded (" + in_words(e) + ")");
+        const std::string why = in_words(e);
+        const bool is_newer = why.rfind("Unknown", 0) == 0;
+        return error(
+            path.string() + ": cannot be loaded (" + why + ")" +
+            (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
     }
 }
 

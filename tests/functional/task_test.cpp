@@ -91,9 +91,9 @@ TEST_F(Task, a_plan_says_what_it_takes) {
 }
 
 TEST_F(Task, running_statistics_are_no_parameters) {
+    const std::string images = small_images(32).string();
     for (const char* optimizer : {"adamw", "sgd --momentum 0"}) {
-        compile("resnet-s --width 4 --data " + small_images(32).string() +
-                " --batch 8 --steps 1 --optimizer " + optimizer);
+        compile("resnet-s --width 4 --data " + images + " --batch 8 --steps 1 --optimizer " + optimizer);
         run(" -o " + path("model").string());
         std::ifstream in(path("model") / "model.safetensors", std::ios::binary);
         const Bytes file{std::istreambuf_iterator<char>(in), {}};

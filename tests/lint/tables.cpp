@@ -25,7 +25,8 @@ constexpr Library kLibraries[] = {
     {"libsecp256k1", "secp256k1", "ledger/crypto/"},
     {"Crypto++", "cryptopp/ crypto++/", "ledger/crypto/"},
     {"RocksDB", "rocksdb/", "ledger/storage/rocks_store.cpp"},
-    {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/ tests/functional/torch/torch_peer.cpp"},
+    {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/ tests/functional/torch/torch_peer.cpp "
+                 "tests/functional/torch/op_peer.cpp"},
     {"Boost.JSON", "boost/json", "node/ tests/"},  // Tests read their vectors with it.
     {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},
