@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/cli/cli.hpp"
 
+#include <fcntl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -9,16 +10,17 @@
 #include <CLI/Formatter.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
+#include <optional>
 
 #include "node/cli/commands.hpp"
 
 namespace retrace::node::cli {
 namespace {
 
-constexpr std::size_t kPassphraseMax = 1024;
+constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
 
 /// Switches the terminal's echo off for as long as it lives.
 class Silence {
@@ -40,14 +42,35 @@ private:
     bool changed_ = false;
 };
 
-Result<std::string> ask(std::string_view prompt) {
+/// One line, read byte by byte, so that no stream keeps a copy of it. nullopt when there is none, or it is too long.
+std::optional<ledger::SecretText> read_line(int file) {
+    ledger::SecretText line(kSecretMax);
+    bool any = false;
+    for (char c = 0;;) {
+        const ssize_t size = ::read(file, &c, 1);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 || (size == 0 && !any)) return std::nullopt;
+        if (size == 0 || c == '\n') return line;
+        any = true;
+        if (!line.push_back(c)) return std::nullopt;
+    }
+}
+
+Result<ledger::SecretText> ask(std::string_view prompt) {
     std::cerr << prompt << ": " << std::flush;
-    std::string line;
     const Silence silence;
-    const bool read = static_cast<bool>(std::getline(std::cin, line));
+    auto line = read_line(STDIN_FILENO);
     std::cerr << '\n';
-    if (!read) return error("no passphrase was typed");
-    return line;
+    if (!line) return error("no passphrase was typed, or one over 1024 bytes");
+    return std::move(*line);
+}
+
+Result<ledger::SecretText> first_line(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    auto line = file < 0 ? std::nullopt : read_line(file);
+    if (file >= 0) ::close(file);
+    if (!line) return error("cannot read a line of at most 1024 bytes from " + path);
+    return std::move(*line);
 }
 
 }  // namespace
@@ -62,13 +85,10 @@ int fail(const Program& program, const std::string& message) {
     return kFailed;
 }
 
-Result<std::string> read_passphrase(const std::string& path, std::string_view prompt, bool twice) {
+Result<ledger::SecretText> read_passphrase(const std::string& path, std::string_view prompt, bool twice) {
     if (!path.empty()) {
-        std::ifstream file(path);
-        std::string line;
-        if (!file || !std::getline(file, line)) return error("cannot read a passphrase from " + path);
-        if (line.size() > kPassphraseMax) return error(path + ": a passphrase has at most 1024 bytes");
-        if (!line.empty() && line.back() == '\r') line.pop_back();
+        RETRACE_TRY(line, first_line(path));
+        if (line.view().ends_with('\r')) line.pop_back();
         return line;
     }
     if (::isatty(STDIN_FILENO) == 0) {
@@ -77,8 +97,14 @@ Result<std::string> read_passphrase(const std::string& path, std::string_view pr
     RETRACE_TRY(first, ask(prompt));
     if (!twice) return first;
     RETRACE_TRY(second, ask("the same again"));
-    if (first != second) return error("the two passphrases differ");
+    if (first.view() != second.view()) return error("the two passphrases differ");
     return first;
+}
+
+Result<ledger::SecretText> read_secret(const std::string& path) {
+    RETRACE_TRY(line, first_line(path));
+    while (line.view().ends_with(' ') || line.view().ends_with('\r')) line.pop_back();
+    return line;
 }
 
 int run_main(int argc, char** argv) {

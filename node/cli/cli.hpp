@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "ledger/crypto/secret.hpp"
 #include "merkle/base/result.hpp"
 
 namespace CLI {
@@ -54,6 +55,9 @@ int run_main(int argc, char** argv);
 
 /// The one line of a file with a passphrase, or what is typed at a prompt without echo when `path` is empty.
 /// `twice` asks again and compares, for new secrets.
-Result<std::string> read_passphrase(const std::string& path, std::string_view prompt, bool twice = false);
+Result<ledger::SecretText> read_passphrase(const std::string& path, std::string_view prompt, bool twice = false);
+
+/// A file with one secret: its first line without the spaces at its end, at most 1024 bytes.
+Result<ledger::SecretText> read_secret(const std::string& path);
 
 }  // namespace retrace::node::cli

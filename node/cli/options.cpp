@@ -23,10 +23,15 @@ constexpr std::uint64_t kPatience = 10, kLongPatience = 600;  // Seconds.
 void NodeOptions::add_to(CLI::App& command, const std::string& patience) {
     command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");
     const auto file = std::make_shared<std::string>(), fingerprint = std::make_shared<std::string>();
-    auto* ca = command.add_option("--tls-ca", *file, "Authorities of an https node, PEM; without it the system's");
-    command.add_option("--tls-fingerprint", *fingerprint, "SHA-256 of an https node's certificate, as it prints it")
+    auto* ca =
+        command.add_option("--tls-ca", *file, "Authorities of an https node, PEM; without it the system's");
+    command
+        .add_option("--tls-fingerprint", *fingerprint,
+                    "SHA-256 of an https node's certificate, as it prints it")
         ->excludes(ca);
-    command.add_option("--patience", patience_s, "Seconds to wait for a node that does not answer (" + patience + ")")
+    command
+        .add_option("--patience", patience_s,
+                    "Seconds to wait for a node that does not answer (" + patience + ")")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));
     // They join the address as parse_url reads it, so that whoever is given it knows whom to trust.
     command.parse_complete_callback([this, file, fingerprint] {
@@ -80,7 +85,7 @@ Result<ledger::SecretKey> KeyOptions::load() const {
         return error("no such keystore file: " + path);
     }
     RETRACE_TRY(passphrase, read_passphrase(passphrase_file, "passphrase of " + path));
-    return wallet::unlock(path, passphrase);
+    return wallet::unlock(path, passphrase.view());
 }
 
 void SignerOptions::add_to(CLI::App& command) {

@@ -45,7 +45,7 @@ int store(const Program& program, const NewOptions& options, const ledger::Secre
     if (!passphrase) return fail(program, passphrase.error().message);
     const auto path =
         wallet::KeyFolder(options.keys)
-            .add(key, *passphrase, options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
+            .add(key, passphrase->view(), options.light ? wallet::kLightScrypt : wallet::kStandardScrypt);
     if (!path) return fail(program, path.error().message);
     const std::string address = ledger::to_checksum(key.address());
     if (program.json) {
@@ -70,32 +70,24 @@ int run_new(const Program& program, const NewOptions& options) {
     return store(program, options, *key, words);
 }
 
-Result<std::string> read_secret(const std::string& path) {
-    const auto bytes = read_file(path, 64 * 1024);
-    if (!bytes) return error("cannot read " + path);
-    std::string text(bytes->begin(), bytes->end());
-    while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
-        text.pop_back();
-    return text;
-}
-
 Result<ledger::SecretKey> import_key(const NewOptions& options) {
     if (!options.private_key_file.empty()) {
         RETRACE_TRY(text, read_secret(options.private_key_file));
-        const auto bytes = from_hex(text);
+        auto bytes = from_hex(text.view());
         auto key = bytes ? ledger::SecretKey::from_bytes(*bytes) : std::nullopt;
+        if (bytes) ledger::wipe(*bytes);
         if (!key) return error(options.private_key_file + ": not a private key (64 hex digits)");
         return *std::move(key);
     }
     if (!options.mnemonic_file.empty()) {
         RETRACE_TRY(text, read_secret(options.mnemonic_file));
-        return wallet::account_key(text, "", options.index);
+        return wallet::account_key(text.view(), "", options.index);
     }
     if (options.keystore.empty()) {
         return error("name what to import: --keystore FILE, --private-key-file FILE or --mnemonic-file FILE");
     }
     RETRACE_TRY(passphrase, read_passphrase(options.passphrase_file, "passphrase of " + options.keystore));
-    return wallet::unlock(options.keystore, passphrase);
+    return wallet::unlock(options.keystore, passphrase.view());
 }
 
 int run_import(const Program& program, const NewOptions& options) {
@@ -119,7 +111,7 @@ int run_export(const Program& program, const KeyOptions& options, bool private_k
     const auto passphrase =
         read_passphrase(options.passphrase_file, "passphrase of the exported keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
-    std::cout << wallet::encrypt_keystore(*key, *passphrase);
+    std::cout << wallet::encrypt_keystore(*key, passphrase->view());
     return kDone;
 }
 

@@ -146,6 +146,7 @@ Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view tex
     }
     RETRACE_TRY(derived, derive_key(crypto, passphrase));
     if (!equal(view(mac_of(derived, ciphertext)), mac)) {
+        ledger::wipe(derived);
         return fail(KeystoreError::wrong_passphrase, "wrong passphrase, or the keystore file is damaged");
     }
     Bytes secret = ledger::aes_128_ctr(View(derived).first(16), iv, ciphertext);

@@ -109,7 +109,8 @@ Result<Bytes> entropy_of(std::string_view mnemonic) {
 }
 
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase) {
-    RETRACE_CHECK(entropy_of(mnemonic));
+    RETRACE_TRY(entropy, entropy_of(mnemonic));
+    ledger::wipe(entropy);
     RETRACE_TRY(secret, nfkd(passphrase));
     std::string text = normalised(mnemonic);
     std::string salt = "mnemonic" + secret;
