@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// `retrace wallet` as its users type it: keys in and out, payments, balances, history.
+#include <algorithm>
+
+#include "tests/functional/rpc/node_process.hpp"
+
+namespace retrace::node {
+namespace {
+
+using testing::Not;
+
+// The first account of the words that every developer chain has.
+const std::string kWords = "test test test test test test test test test test test junk";
+const std::string kFirst = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+const std::string kFirstSecret = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
+
+class Wallet : public NodeProcess {
+protected:
+    void SetUp() override {
+        NodeProcess::SetUp();
+        keys_ = (folder_ / "keys").string();
+        pass_ = file("pass", "open sesame\n");
+    }
+    std::string file(const std::string& name, const std::string& content) const {
+        std::ofstream(folder_ / name) << content;
+        return (folder_ / name).string();
+    }
+    std::vector<std::string> with_keys(std::vector<std::string> arguments) const {
+        for (const std::string& more : {std::string("--keys"), keys_, std::string("--passphrase-file"), pass_}) {
+            arguments.push_back(more);
+        }
+        return arguments;
+    }
+    /// Imports into a folder of its own and exports the private key again.
+    std::string imported(const std::string& option, const std::string& path) {
+        keys_ += "x";
+        EXPECT_EQ(run(with_keys({"wallet", "import", option, path, "--light"})), 0) << text("run.log");
+        EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 0) << text("run.log");
+        std::string secret = text("run.log");
+        while (secret.ends_with('\n')) secret.pop_back();
+        return secret;
+    }
+
+    std::string keys_, pass_;
+};
+
+TEST_F(Wallet, TakesOverKeysFromElsewhereAndGivesThemBack) {
+    EXPECT_EQ(imported("--mnemonic-file", file("words", kWords + "\n")), kFirstSecret);
+    EXPECT_EQ(imported("--private-key-file", file("secret", kFirstSecret + "  \r\n")), kFirstSecret);
+    ASSERT_EQ(run(with_keys({"wallet", "export", "--key", kFirst})), 0);
+    const std::string keystore = file("keystore.json", text("run.log"));
+    EXPECT_THAT(text("run.log"), AllOf(HasSubstr("scrypt"), Not(HasSubstr(kFirstSecret.substr(2)))));
+    EXPECT_EQ(imported("--keystore", keystore), kFirstSecret);
+}
+
+TEST_F(Wallet, RefusesSecretsThatAreNone) {
+    EXPECT_EQ(run(with_keys({"wallet", "import", "--private-key-file", file("short", "0x1234\n")})), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("not a private key"));
+    EXPECT_EQ(run(with_keys({"wallet", "import", "--mnemonic-file", file("typo", "test test junk\n")})), 1);
+    EXPECT_EQ(run(with_keys({"wallet", "import", "--keystore", file("none.json", "{}")})), 1);
+    EXPECT_EQ(run(with_keys({"wallet", "import"})), 1);
+    pass_ = file("long", std::string(2000, 'x'));
+    EXPECT_EQ(run(with_keys({"wallet", "new", "--light"})), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("at most 1024 bytes"));
+}
+
+TEST_F(Wallet, SignsTypedData) {
+    const std::string typed = file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
+        "Mail":[{"name":"text","type":"string"}]},"primaryType":"Mail","domain":{"chainId":7298},
+        "message":{"text":"hello"}})");
+    ASSERT_EQ(run({"wallet", "sign", "--dev-account", "0", "--typed", typed}), 0) << text("run.log");
+    std::string signature = text("run.log");
+    signature.pop_back();
+    EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", signature, "--typed", typed}), 0);
+    EXPECT_EQ(run({"wallet", "verify", "--address", kReceiver, "--signature", signature, "--typed", typed}), 1);
+}
+
+TEST_F(Wallet, PaysAndTellsBalanceAndHistory) {
+    start_node();
+    ASSERT_EQ(run({"wallet", "new", "--mnemonic", "--keys", keys_, "--passphrase-file", pass_, "--light"}), 0);
+    const std::string made = text("run.log");
+    ASSERT_THAT(made, HasSubstr("mnemonic"));
+    const std::string address = made.substr(made.find("0x"), 42);
+    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", address, "--value", "2.5", "--node", url_}), 0);
+    ASSERT_EQ(run({"wallet", "balance", address, "--node", url_}), 0);
+    EXPECT_THAT(text("run.log"), HasSubstr("2.5"));
+    ASSERT_EQ(run(with_keys({"wallet", "send", "--key", address, "--to", kReceiver, "--value", "1", "--node", url_})),
+              0)
+        << text("run.log");
+    EXPECT_EQ(balance(), kCoin);
+    ASSERT_EQ(run({"wallet", "history", address, "--node", url_, "--json"}), 0);
+    std::string lower = address;
+    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string history = text("run.log");
+    EXPECT_THAT(history, HasSubstr(kReceiver));
+    EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos) << history;
+}
+
+TEST_F(Wallet, WhatWaitsInThePoolSurvivesAKill) {
+    block_ms_ = "60000";  // no block while the test runs
+    start_node();
+    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--no-wait", "--node",
+                   url_}),
+              0)
+        << text("run.log");
+    const auto sender = *ledger::parse_address(kFirst);
+    ASSERT_EQ(client().next_nonce(sender).value(), 1U);
+    node_->kill();
+    start_node();
+    EXPECT_EQ(client().next_nonce(sender).value(), 1U);
+}
+
+}  // namespace
+}  // namespace retrace::node
