@@ -18,12 +18,12 @@ struct Outcome {
 
 using golden::Recipe;
 
-Outcome train(const Recipe& run, int steps, Backend backend, unsigned threads) {
+Outcome train(const Recipe& run, int steps, Backend backend, unsigned threads, Fusion fusion = Fusion::bands) {
     const TrainingPrograms programs = golden::programs(run);
     ThreadPool pool(threads);
     const auto [x, y] = golden::data(run.model);
     State state = run_initialiser(programs.init, golden::kSeed, pool);
-    Executor executor(programs.train, pool, backend);
+    Executor executor(programs.train, pool, backend, fusion);
     Outcome out;
     for (int i = 0; i < steps; ++i) out.loss = executor.step(state, {golden::kSeed, {&x, &y}})[0].value;
     const CommittedProgram committed(programs.train);
@@ -40,6 +40,12 @@ protected:
 TEST_P(GoldenTraining, root_on_any_number_of_threads) {
     for (const unsigned threads : {1u, 2u, 3u}) {
         EXPECT_EQ(train(recipe, 200, Backend::cpu, threads).root, expected) << "threads: " << threads;
+    }
+}
+
+TEST_P(GoldenTraining, root_whatever_runs_together) {
+    for (const Fusion fusion : {Fusion::none, Fusion::elements}) {
+        EXPECT_EQ(train(recipe, 200, Backend::cpu, 2, fusion).root, expected) << static_cast<int>(fusion);
     }
 }
 
