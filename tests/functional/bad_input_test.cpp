@@ -105,6 +105,11 @@ TEST_F(BadInput, UnknownSubcommandsAndOptionsAreWrongUsage) {
     EXPECT_THAT(text("run.log"), HasSubstr("--stake must be coins"));
     EXPECT_EQ(run_party("verifier", "key.json", "pass", {"--cheat", "ulp"}), 2);
     EXPECT_THAT(text("run.log"), HasSubstr("false_accuser"));
+    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat", "arson"}), 2);
+    EXPECT_THAT(text("run.log"), HasSubstr("lie_tile"));
+    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat-segment", "1"}), 2);
+    EXPECT_EQ(run({"verifier", "--help"}), 0);
+    EXPECT_THAT(text("run.log"), HasSubstr("challenges all that is opened and plays no dispute"));
 }
 
 TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {

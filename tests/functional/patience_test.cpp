@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+// Commands that need a node wait for one, visibly and not for ever.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <thread>
+
+#include "node/demo/process.hpp"
+#include "tests/functional/task_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Clock = std::chrono::steady_clock;
+
+class Patience : public TaskTest {
+protected:
+    void SetUp() override {
+        TaskTest::SetUp();
+        const auto port = node::free_port();
+        ASSERT_TRUE(port.has_value());
+        port_ = std::to_string(*port);
+    }
+    std::string node() const { return " --node http://127.0.0.1:" + port_; }
+    Result<node::Process> start_node() const {
+        return node::Process::start(
+            RETRACE_PROGRAM,
+            {"node", "--dev", "--data-dir", path("node").string(), "--rpc-port", port_, "--block-ms", "100"},
+            path("node.log"));
+    }
+
+    static constexpr const char* kAccount = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
+    std::string port_;
+};
+
+TEST_F(Patience, a_command_that_comes_before_its_node_waits_for_it) {
+    std::optional<Result<node::Process>> started;
+    std::thread late([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(700));
+        started.emplace(start_node());
+    });
+    const Ran ran = retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60");
+    late.join();
+    ASSERT_TRUE(started->has_value());
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out, "1000000\n");
+    EXPECT_THAT(ran.err, HasSubstr("waiting for the node at http://127.0.0.1:" + port_));
+    EXPECT_THAT(ran.err, HasSubstr("answers"));
+}
+
+TEST_F(Patience, it_ends_when_nobody_comes) {
+    for (const std::string& command :
+         {"stake show " + std::string(kAccount), std::string("task list"), std::string("task follow 1"),
+          std::string("stake deposit 5 --dev-account 1")}) {
+        const auto start = Clock::now();
+        const Ran ran = retrace(command + node() + " --patience 1");
+        EXPECT_EQ(ran.status, 1) << command;
+        EXPECT_GE(Clock::now() - start, std::chrono::seconds(1)) << command;
+        EXPECT_THAT(ran.err, HasSubstr("waiting for the node at")) << command;
+        EXPECT_THAT(ran.err, HasSubstr("error: no answer from the node at")) << command;
+    }
+    const Ran impatient = retrace("task list" + node() + " --patience 0");
+    EXPECT_EQ(impatient.status, 1);
+    EXPECT_THAT(impatient.err, Not(HasSubstr("waiting")));
+}
+
+TEST_F(Patience, what_was_sent_before_the_node_died_is_sent_again) {
+    auto first = start_node();
+    ASSERT_TRUE(first.has_value());
+    ASSERT_EQ(retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60").status, 0);
+    auto deposits = node::Process::start(RETRACE_PROGRAM,
+                                         {"stake", "deposit", "5", "--dev-account", "1", "--patience", "60",
+                                          "--node", "http://127.0.0.1:" + port_},
+                                         path("deposit.log"));
+    ASSERT_TRUE(deposits.has_value());
+    first->kill();  // Before, while or after it was sent.
+    auto second = start_node();
+    ASSERT_TRUE(second.has_value());
+    for (int i = 0; i < 1200 && deposits->running(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT_EQ(deposits->exit_status(), 0);
+    const Ran stake = retrace("stake show 0x70997970C51812dc3A010C7d01b50e0d17dc79C8" + node());
+    EXPECT_THAT(stake.out, HasSubstr("bonded 5,")) << "once, not twice";
+}
+
+}  // namespace
+}  // namespace retrace::testing
