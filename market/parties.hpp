@@ -50,11 +50,11 @@ struct SolverInfo {
     std::uint64_t challenge = 0;         ///< The newest challenge; 0: none yet.
     std::uint64_t challenge_height = 0;  ///< When it was opened.
     bool operator==(const SolverInfo&) const = default;
-    static auto tie(auto& s) { 
+    static auto tie(auto& s) {
         return std::tie(s.endpoint, s.hardware_class, s.height, s.capability, s.reputation, s.capability_height,
                         s.challenge, s.challenge_height);
     }
-    static Names names() { 
+    static Names names() {
         return {"endpoint", "hardwareClass", "height", "capability", "reputation", "capabilityHeight", "challenge",
                 "challengeHeight"};
     }
