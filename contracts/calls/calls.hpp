@@ -340,7 +340,8 @@ struct PlayMove {
 /// Every method that changes state. A payload without all three phases of its rule does not compile (dispatch).
 using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
                              RevealBeacon, AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid,
-                             RevealBid, AcceptData, DeclineTask, CommitCheckpoint, OpenRoots, AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict,
+                             RevealBid, AcceptData, DeclineTask, CommitCheckpoint, OpenRoots,
+                             AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict,
                              RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable,
                              AnswerUnavailable, ChallengeSegment, ChallengeInitial, PlayMove>;
 

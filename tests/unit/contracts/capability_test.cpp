@@ -2,6 +2,7 @@
 // Capability challenges on the ledger: from the registration to a score, or to none.
 #include "market/capability.hpp"
 
+#include "contracts/store/store.hpp"
 #include "contracts/views/explain_bids.hpp"
 #include "solver/capability/bench.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -179,6 +180,15 @@ TEST_F(CapabilityTest, WhoRunsATaskIsLeftInPeace) {
     advance(params.capability_rest_blocks + 2 * params.epoch_blocks);
     EXPECT_EQ(info("alice").challenge, alice);
     EXPECT_NE(info("bob").challenge, bob);
+}
+
+TEST_F(CapabilityTest, TheListOfSolversIsBounded) {
+    ASSERT_EQ(send("alice", Deposit{}, U256(100) * kCoin), Verdict::ok);
+    std::vector<Address> many;
+    for (std::size_t i = 0; i < market::kSolversMax; ++i) many.push_back(party("solver " + std::to_string(i)));
+    std::sort(many.begin(), many.end());
+    store_list(state, keys::solvers(), many);
+    EXPECT_EQ(send("alice", RegisterSolver{"http://s", 0}), Verdict::solvers_full);
 }
 
 TEST_F(CapabilityTest, WhoTakesItsStakeBackHasNoScore) {

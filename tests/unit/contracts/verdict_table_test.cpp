@@ -97,7 +97,6 @@ protected:
 
     void malformed_rows();
     void staking_rows();
-    void capability_rows();
     void auction_rows();
     void run_rows();
     void audit_rows();
@@ -188,33 +187,6 @@ void VerdictTable::staking_rows() {
         silent.insert("v1");
         advance(4);
         return send("v1", RetireVerifier{});
-    });
-}
-
-void VerdictTable::capability_rows() {
-    const auto answer = [this](std::string_view who) { return send(who, AnswerCapability{1, 9, word("run")}); };
-    const auto window = [this] {
-        add_solver("alice");
-        advance(2 * params.epoch_blocks);
-    };
-    row(Verdict::rounds_out_of_range, [this] { return send("alice", AnswerCapability{1, 0, word("run")}); });
-    row(Verdict::bad_capability_proof, [this] { return send("alice", ProveCapability{1, {9}}); });
-    row(Verdict::unknown_challenge, [answer] { return answer("alice"); });
-    row(Verdict::not_challenged, [=] { return window(), answer("bob"); });
-    row(Verdict::wrong_challenge_state, [=, this] { return add_solver("alice"), answer("alice"); });
-    row(Verdict::wrong_capability_proof, [=, this] {
-        window();
-        EXPECT_EQ(answer("alice"), Verdict::ok);
-        advance(2 * params.epoch_blocks);
-        return send("alice", ProveCapability{1, {0}});
-    });
-    row(Verdict::solvers_full, [this] {
-        EXPECT_EQ(send("alice", Deposit{}, U256(100) * kCoin), Verdict::ok);
-        std::vector<Address> many;
-        for (std::size_t i = 0; i < market::kSolversMax; ++i) many.push_back(party("solver " + std::to_string(i)));
-        std::sort(many.begin(), many.end());
-        store_list(state, keys::solvers(), many);
-        return send("alice", RegisterSolver{"http://s", 0});
     });
 }
 
@@ -379,7 +351,6 @@ void VerdictTable::dispute_rows() {
 TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     malformed_rows();
     staking_rows();
-    capability_rows();
     auction_rows();
     run_rows();
     audit_rows();
@@ -388,7 +359,12 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     // Refusals of moves that need a game with real states: RealStates.MovesThatDoNotFitAreRefusedByName.
     const std::set<Verdict> elsewhere{Verdict::move_wrong_children, Verdict::move_bad_proof,
                                       Verdict::move_wrong_opening, Verdict::move_missing_input,
-                                      Verdict::move_wrong_leaf};
+                                      Verdict::move_wrong_leaf,
+                                      // CapabilityTest.EachMoveHasItsTimeAndItsSender, TheListOfSolversIsBounded.
+                                      Verdict::rounds_out_of_range, Verdict::bad_capability_proof,
+                                      Verdict::unknown_challenge, Verdict::not_challenged,
+                                      Verdict::wrong_challenge_state, Verdict::wrong_capability_proof,
+                                      Verdict::solvers_full};
     // Second lines of defence. A decided dispute is off the list before a move could reach its game; an audit share
     // of at least one basis point and a colluding share below all leave some stake that suffices.
     const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};
