@@ -22,8 +22,8 @@ struct NodeOptions {
 
     /// `patience`: what --help says of the default.
     void add_to(CLI::App& command, const std::string& patience = "10");
-    /// Waits for a node that does not answer, at the start and whenever it is restarted, and says so on standard
-    /// error. Malformed addresses are refused here.
+    /// Waits for a node that does not answer, at the start and whenever it is restarted, and says so on
+    /// standard error. Malformed addresses are refused here.
     Result<RpcClient> connect() const;
     /// For a command that goes on for hours: ten minutes from now on, unless --patience says otherwise.
     void be_patient(RpcClient& client) const;
@@ -31,9 +31,9 @@ struct NodeOptions {
 
 /// --key, --keys, --passphrase-file, --dev-account.
 struct KeyOptions {
-    std::string key;              ///< A keystore file, or an address of the folder of keys.
-    std::string keys;             ///< That folder.
-    std::string passphrase_file;  ///< Empty: prompt.
+    std::string key;                           ///< A keystore file, or an address of the folder of keys.
+    std::string keys;                          ///< That folder.
+    std::string passphrase_file;               ///< Empty: prompt.
     std::optional<std::uint32_t> dev_account;  ///< 0–9 of the developers' mnemonic.
 
     void add_to(CLI::App& command);
@@ -61,7 +61,10 @@ struct Session {
 
     static Result<std::unique_ptr<Session>> open(const SignerOptions& options);
     Session(RpcClient client_in, ledger::SecretKey key_in, std::uint64_t chain)
-        : client(std::move(client_in)), key(std::move(key_in)), chain_id(chain), submitter(client, key, chain) {}
+        : client(std::move(client_in)),
+          key(std::move(key_in)),
+          chain_id(chain),
+          submitter(client, key, chain) {}
 };
 
 /// An address as people type it: a mixed letter case must fit EIP-55, because otherwise a digit is wrong.

@@ -38,12 +38,13 @@ void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task)
     std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
 }
 
-/// Until the model is ready, however often the node is restarted meanwhile; an error when the task ends without one.
+/// Until the model is ready, however often the node is restarted meanwhile; an error when the task ends
+/// without one.
 Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
     flags.signer.node.be_patient(client);
     RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
-        std::cerr << progress_line(now) << std::endl;
-    }));
+                    std::cerr << progress_line(now) << std::endl;
+                }));
     const market::TaskState state = status.task.state;
     out["state"] = std::string(market::slug(state));
     if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
@@ -69,7 +70,8 @@ int submit(const Program& program, const Flags& flags) {
     const auto posted = post_task(*task, **store, (*session)->submitter, client, show_transfer);
     if (!posted) return fail(program, posted.error().message);
     note_folder(flags, (*session)->chain_id, posted->id);
-    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow" << std::endl;
+    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow"
+              << std::endl;
     json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
     if (flags.wait) {
         if (const auto ready = wait_for_model(flags, client, posted->id, out); !ready)
@@ -93,8 +95,10 @@ int upload(const Program& program, const Flags& flags) {
     const auto spec = spec_of(*task, **store);
     if (!spec) return fail(program, spec.error().message);
     if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
-        spec->init_root != status->spec.init_root || spec->initial_state_root != status->spec.initial_state_root)
-        return fail(program, flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
+        spec->init_root != status->spec.init_root ||
+        spec->initial_state_root != status->spec.initial_state_root)
+        return fail(program,
+                    flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
     if (const auto done = upload_task(*spec, **store, *client, show_transfer); !done)
         return fail(program, done.error().message);
     note_folder(flags, *chain_id, flags.task);
@@ -122,8 +126,9 @@ void add_task_submit(CLI::App& parent, Program& program) {
         CLI::App* command = parent.add_subcommand(name, what);
         auto flags = std::make_shared<Flags>();
         add_json(*command, program);
-        command->callback(
-            [&program, flags, run] { program.run = [&program, flags, run] { return run(program, *flags); }; });
+        command->callback([&program, flags, run] {
+            program.run = [&program, flags, run] { return run(program, *flags); };
+        });
         return std::pair(command, flags);
     };
     const auto [post, post_flags] =
@@ -133,13 +138,15 @@ void add_task_submit(CLI::App& parent, Program& program) {
     add_store_option(*post, *post_flags);
     post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
 
-    const auto [again, again_flags] = add("upload", "Go on with the upload of a task that was posted", upload);
+    const auto [again, again_flags] =
+        add("upload", "Go on with the upload of a task that was posted", upload);
     again->add_option("ID", again_flags->task, "Task")->required();
     again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
     again_flags->signer.node.add_to(*again);
     add_store_option(*again, *again_flags);
 
-    const auto [watch, watch_flags] = add("follow", "Wait until a task's model is ready, telling how it goes", follow);
+    const auto [watch, watch_flags] =
+        add("follow", "Wait until a task's model is ready, telling how it goes", follow);
     watch->add_option("ID", watch_flags->task, "Task")->required();
     watch_flags->signer.node.add_to(*watch);
 }

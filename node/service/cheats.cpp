@@ -13,7 +13,8 @@ using verifier::VerifierFraud;
 
 std::string unknown(std::string_view name, const std::vector<CheatName>& cheats) {
     std::string out = "--cheat: there is no \"" + std::string(name) + "\", but";
-    for (const CheatName& cheat : cheats) out += (&cheat == &cheats.front() ? " " : ", ") + std::string(cheat.name);
+    for (const CheatName& cheat : cheats)
+        out += (&cheat == &cheats.front() ? " " : ", ") + std::string(cheat.name);
     return out;
 }
 
@@ -25,7 +26,8 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(Fraud::skip_steps), "the second half of a segment is not computed"},
         {slug(Fraud::wrong_data), "a segment is trained on other samples"},
         {slug(Fraud::data_order), "a segment is trained on the samples in another order"},
-        {slug(Fraud::hyper_parameter), "a segment is trained with other constants, the learning rate among them"},
+        {slug(Fraud::hyper_parameter),
+         "a segment is trained with other constants, the learning rate among them"},
         {slug(Fraud::stale_checkpoint), "a segment ends with the state it began with"},
         {slug(Fraud::silent), "stops answering half way"},
         {slug(Trick::commit_early), "commits to made-up states at once and trains never"},
@@ -87,7 +89,9 @@ Result<VerifierFraud> parse_verifier_cheat(std::string_view name) {
 
 ArtifactServer::Tamper tamper_of(Trick trick) {
     if (trick == Trick::withhold || trick == Trick::hide) {
-        return [](const HttpRequest&, HttpReply& reply) { reply = refusal({Fault::not_found, "nothing is served here"}); };
+        return [](const HttpRequest&, HttpReply& reply) {
+            reply = refusal({Fault::not_found, "nothing is served here"});
+        };
     }
     if (trick != Trick::wrong_tiles) return nullptr;
     return [](const HttpRequest& request, HttpReply& reply) {

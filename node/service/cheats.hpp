@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frauds by name, for `--cheat` of solvers and verifiers on developer chains. What each does stands in solver/adversary
-// and verifier/adversary; here they are put together and joined to a real process.
+// Frauds by name, for `--cheat` of solvers and verifiers on developer chains. What each does stands in
+// solver/adversary and verifier/adversary; here they are put together and joined to a real process.
 #pragma once
 
 #include <optional>

@@ -336,10 +336,9 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         const bool floods = options_.cheat && options_.cheat->trick == solver::Trick::flood;
         const auto* checkpoint = std::get_if<solver::CommitCheckpoint>(&move);
         if (floods && checkpoint != nullptr) {
-            sent = submitter.send_unchecked("flood",
-                                            calls::CommitCheckpoint{checkpoint->task, checkpoint->run, checkpoint->index,
-                                                                    checkpoint->commitment},
-                                            kFloodGas);
+            const calls::CommitCheckpoint call{checkpoint->task, checkpoint->run, checkpoint->index,
+                                               checkpoint->commitment};
+            sent = submitter.send_unchecked("flood", call, kFloodGas);
         } else {
             sent = std::visit(CallOf{submitter, *params}, move);
         }
