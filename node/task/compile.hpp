@@ -21,7 +21,8 @@ struct CompileRequest {
 };
 
 /// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of
-/// TorchScript and of given weights, initial.safetensors (and module.pt) into request.out. The folder appears whole or not at all.
+/// TorchScript and of given weights, initial.safetensors (and module.pt) into request.out.
+/// The folder appears whole or not at all.
 Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& train, const DataSet* test);
 
 }  // namespace retrace::node
