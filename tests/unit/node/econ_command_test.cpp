@@ -54,7 +54,8 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
 TEST(EconCommand, FailsWhereCheatingPays) {
     const Said dear = econ({"--json", "--price", "1"});
     EXPECT_EQ(dear.code, 1);
-    for (const json::value& fraud : dear.json().at("frauds").as_array()) {
+    const json::object dear_report = dear.json();
+    for (const json::value& fraud : dear_report.at("frauds").as_array()) {
         const json::object& row = fraud.as_object();
         const bool fails = row.at("asserted").as_bool() && row.at("pays").as_bool();
         EXPECT_EQ(fails, row.at("fraud") == "grind_beacon") << row.at("fraud");
