@@ -98,6 +98,60 @@ TEST_F(RefusedFiles, a_pickle_inside_of_a_torch_archive) {
         HasSubstr("cannot be loaded"));
 }
 
+/// 2×1 pixels (10, 20, 30), (40, 50, 60).
+const std::string kPng = std::string(
+    "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\2\0\0\0\1\x08\2\0\0\0\x7b\x40\xe8\xdd\0\0\0\x0fIDAT\x78\xda"
+    "\x63\xe0\x12\x91\xd3\x30\xb2\1\0\2\x37\0\xd3\xe2\x2d\xed\x9f\0\0\0\0IEND\xae\x42\x60\x82",
+    72);
+
+class ImportedFiles : public RefusedFiles {
+protected:
+    /// Samples and classes that the command prints, and the extents of x.
+    void expect(const std::string& from, int samples, const std::string& shape, const std::string& classes) {
+        std::error_code ignored;
+        fs::remove_all(path("out"), ignored);
+        const Ran ran = retrace("data import " + path(from).string() + " -o " + path("out").string() +
+                                (from == "text.txt" ? " --context 4" : ""));
+        EXPECT_EQ(ran.status, 0) << from << ran.err;
+        EXPECT_THAT(ran.out, AllOf(HasSubstr("samples   " + std::to_string(samples) + "\n"),
+                                   HasSubstr("tensor    x  "), HasSubstr(' ' + shape + "  root 0x"),
+                                   HasSubstr(classes)))
+            << from;
+    }
+};
+
+TEST_F(ImportedFiles, every_format_prints_samples_shapes_classes_and_roots) {
+    const std::string x(24, '\1');
+    write("a.csv", "1,2,0\n3,4,1\n5,6,2\n");
+    expect("a.csv", 3, "3x2", "classes   3");
+    write("a.npz", zip_of({{"x.npy", npy("|u1", "(2, 12)", x)},
+                           {"y.npy", npy("|u1", "(2,)", std::string("\0\1", 2))}}));
+    expect("a.npz", 2, "2x12", "classes   2");
+    const std::string header =
+        R"({"x":{"dtype":"U8","shape":[2,12],"data_offsets":[0,24]},"y":{"dtype":"U8","shape":[2],"data_offsets":[24,26]}})";
+    write("a.safetensors", number(header.size(), 8) + header + x + std::string("\0\1", 2));
+    expect("a.safetensors", 2, "2x12", "classes   2");
+    write("text.txt", "In the beginning God created");
+    expect("text.txt", 6, "6x4", "classes   ");
+    fs::create_directories(path("idx"));
+    write("idx/train-images-idx3-ubyte", std::string("\0\0\x08\3\0\0\0\2\0\0\0\3\0\0\0\4", 16) + x);
+    write("idx/train-labels-idx1-ubyte", std::string("\0\0\x08\1\0\0\0\2\4\0", 10));
+    expect("idx", 2, "2x12", "classes   5");
+    for (const char* name : {"pets/cat", "pets/dog"}) fs::create_directories(path(name));
+    for (const char* name : {"pets/cat/1.png", "pets/cat/2.png", "pets/dog/1.png"}) write(name, kPng);
+    expect("pets", 3, "3x6", "classes   2");
+}
+
+TEST_F(ImportedFiles, a_task_needs_no_more_than_a_model_data_and_a_folder) {
+    make_model("mlp", path("model.pt"));
+    const std::string data = " --data " + small_images(256).string() + " -o " + path("task").string();
+    const Ran ran = retrace("task compile " + path("model.pt").string() + data);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    for (const char* name :
+         {"task.toml", "program.rtp", "initial.safetensors", "module.pt", "data/manifest.json"})
+        EXPECT_TRUE(fs::exists(path("task") / name)) << name;
+}
+
 TEST_F(RefusedFiles, archives_that_are_cut) {
     const std::string whole = zip_of({{"x.npy", npy("<f4", "(2, 1)", std::string(8, '\0'))},
                                       {"y.npy", npy("|u1", "(2,)", std::string(2, '\1'))}});
