@@ -128,7 +128,8 @@ TEST_F(ImportedFiles, every_format_prints_samples_shapes_classes_and_roots) {
                            {"y.npy", npy("|u1", "(2,)", std::string("\0\1", 2))}}));
     expect("a.npz", 2, "2x12", "classes   2");
     const std::string header =
-        R"({"x":{"dtype":"U8","shape":[2,12],"data_offsets":[0,24]},"y":{"dtype":"U8","shape":[2],"data_offsets":[24,26]}})";
+        R"({"x":{"dtype":"U8","shape":[2,12],"data_offsets":[0,24]},)"
+        R"("y":{"dtype":"U8","shape":[2],"data_offsets":[24,26]}})";
     write("a.safetensors", number(header.size(), 8) + header + x + std::string("\0\1", 2));
     expect("a.safetensors", 2, "2x12", "classes   2");
     write("text.txt", "In the beginning God created");
