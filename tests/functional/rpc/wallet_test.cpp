@@ -26,7 +26,8 @@ protected:
         return (folder_ / name).string();
     }
     std::vector<std::string> with_keys(std::vector<std::string> arguments) const {
-        for (const std::string& more : {std::string("--keys"), keys_, std::string("--passphrase-file"), pass_}) {
+        for (const std::string& more :
+             {std::string("--keys"), keys_, std::string("--passphrase-file"), pass_}) {
             arguments.push_back(more);
         }
         return arguments;
@@ -35,7 +36,8 @@ protected:
     std::string imported(const std::string& option, const std::string& path) {
         keys_ += "x";
         EXPECT_EQ(run(with_keys({"wallet", "import", option, path, "--light"})), 0) << text("run.log");
-        EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 0) << text("run.log");
+        EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 0)
+            << text("run.log");
         std::string secret = text("run.log");
         while (secret.ends_with('\n')) secret.pop_back();
         return secret;
@@ -65,42 +67,49 @@ TEST_F(Wallet, RefusesSecretsThatAreNone) {
 }
 
 TEST_F(Wallet, SignsTypedData) {
-    const std::string typed = file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
+    const std::string typed =
+        file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
         "Mail":[{"name":"text","type":"string"}]},"primaryType":"Mail","domain":{"chainId":7298},
         "message":{"text":"hello"}})");
     ASSERT_EQ(run({"wallet", "sign", "--dev-account", "0", "--typed", typed}), 0) << text("run.log");
     std::string signature = text("run.log");
     signature.pop_back();
     EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", signature, "--typed", typed}), 0);
-    EXPECT_EQ(run({"wallet", "verify", "--address", kReceiver, "--signature", signature, "--typed", typed}), 1);
+    EXPECT_EQ(run({"wallet", "verify", "--address", kReceiver, "--signature", signature, "--typed", typed}),
+              1);
 }
 
 TEST_F(Wallet, PaysAndTellsBalanceAndHistory) {
     start_node();
-    ASSERT_EQ(run({"wallet", "new", "--mnemonic", "--keys", keys_, "--passphrase-file", pass_, "--light"}), 0);
+    ASSERT_EQ(run({"wallet", "new", "--mnemonic", "--keys", keys_, "--passphrase-file", pass_, "--light"}),
+              0);
     const std::string made = text("run.log");
     ASSERT_THAT(made, HasSubstr("mnemonic"));
     const std::string address = made.substr(made.find("0x"), 42);
-    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", address, "--value", "2.5", "--node", url_}), 0);
+    ASSERT_EQ(
+        run({"wallet", "send", "--dev-account", "0", "--to", address, "--value", "2.5", "--node", url_}), 0);
     ASSERT_EQ(run({"wallet", "balance", address, "--node", url_}), 0);
     EXPECT_THAT(text("run.log"), HasSubstr("2.5"));
-    ASSERT_EQ(run(with_keys({"wallet", "send", "--key", address, "--to", kReceiver, "--value", "1", "--node", url_})),
+    ASSERT_EQ(run(with_keys(
+                  {"wallet", "send", "--key", address, "--to", kReceiver, "--value", "1", "--node", url_})),
               0)
         << text("run.log");
     EXPECT_EQ(balance(), kCoin);
     ASSERT_EQ(run({"wallet", "history", address, "--node", url_, "--json"}), 0);
     std::string lower = address;
-    std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](unsigned char c) { return std::tolower(c); });
     const std::string history = text("run.log");
     EXPECT_THAT(history, HasSubstr(kReceiver));
-    EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos) << history;
+    EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos)
+        << history;
 }
 
 TEST_F(Wallet, WhatWaitsInThePoolSurvivesAKill) {
     block_ms_ = "60000";  // no block while the test runs
     start_node();
-    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--no-wait", "--node",
-                   url_}),
+    ASSERT_EQ(run({"wallet", "send", "--dev-account", "0", "--to", kReceiver, "--value", "1", "--no-wait",
+                   "--node", url_}),
               0)
         << text("run.log");
     const auto sender = *ledger::parse_address(kFirst);

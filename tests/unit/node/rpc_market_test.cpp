@@ -2,6 +2,7 @@
 // The retrace_ methods about the market: an auction as the chain tells it.
 #include <gmock/gmock.h>
 
+#include "ledger/crypto/keccak.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
 
 namespace retrace::node::test {
@@ -36,6 +37,19 @@ TEST_F(RpcMarket, ShowsATaskFromPostingToAssignment) {
     EXPECT_EQ(posted.at("runs").as_array().size(), 0U);
     EXPECT_TRUE(world.result("retrace_task", {"0x2"}).is_null());
     EXPECT_TRUE(world.result("retrace_task", {"0x1", "0x0"}).is_null()) << "it did not exist at height 0";
+}
+
+TEST_F(RpcMarket, ServesViewsAtPastHeights) {
+    const Hash32 selector = ledger::keccak256(view(std::string_view("taskIds()")));
+    const json::object call{{"to", ledger::to_0x(contracts::address_of(contracts::PostTask::kContract))},
+                            {"data", to_0x(View(selector.bytes).first(4))}};
+    const json::value before = world.result("eth_call", {call, "latest"});
+    const std::string height = text(world.result("eth_blockNumber", {}));
+    post();
+    post();
+    EXPECT_NE(world.result("eth_call", {call, "latest"}), before);
+    EXPECT_EQ(world.result("eth_call", {call, height}), before);
+    EXPECT_EQ(world.result("eth_call", {call, json::object{{"blockNumber", height}}}), before);
 }
 
 TEST_F(RpcMarket, ListsTasksNewestFirstByPages) {
