@@ -2,6 +2,7 @@
 // TorchScript files that Python wrote, and Python opening ours.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "solver/torch/torch_model.hpp"

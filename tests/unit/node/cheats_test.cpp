@@ -46,9 +46,12 @@ const SolverCase kSolvers[] = {
     {"stop_in_dispute", Fraud::ulp, std::nullopt, GameLie::stop},
 };
 const std::pair<const char*, VerifierFraud> kVerifiers[] = {
-    {"false_accuser", VerifierFraud::false_accuser}, {"copier", VerifierFraud::copier},
-    {"guesser", VerifierFraud::guesser},             {"never_reveals", VerifierFraud::never_reveals},
-    {"no_show", VerifierFraud::no_show},             {"false_reporter", VerifierFraud::false_reporter},
+    {"false_accuser", VerifierFraud::false_accuser},
+    {"copier", VerifierFraud::copier},
+    {"guesser", VerifierFraud::guesser},
+    {"never_reveals", VerifierFraud::never_reveals},
+    {"no_show", VerifierFraud::no_show},
+    {"false_reporter", VerifierFraud::false_reporter},
     {"griefer", VerifierFraud::griefer},
 };
 
