@@ -52,7 +52,7 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     fx.emit(SegmentsPaid{run.task, run.solver, run.index, from, count, amount});
     run.earned += amount;
     run.paid = end;
-    std::erase_if(run.retained, [&](std::uint64_t state) { return state < end; });
+    std::erase_if(run.retained, [&](std::uint64_t state) { return state <= end; });
 }
 
 void begin_delivery(Effects& fx, std::uint64_t id) {

@@ -95,6 +95,17 @@ TEST_F(Retention, ASolverPaysForKeepingAndIsPaidForItsWork) {
     EXPECT_EQ(run().state, RunState::running);
 }
 
+/// Solvers read from the list whether what is clear waits for a keeper: a state that stayed there would keep them from
+/// asking for ever.
+TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
+    open_state_2();
+    EXPECT_FALSE(views::checkpoint(state, 1, 0, 1)->keepers.empty());
+    EXPECT_THAT(run().retained, ::testing::IsEmpty()) << "its audit paid for state 1";
+    ASSERT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", AttestRetention{1, 0, 2}), Verdict::ok) << last.revert_reason;
+    EXPECT_THAT(run().retained, ::testing::IsEmpty());
+}
+
 TEST_F(Retention, AnOfferThatNobodyTakesReturnsWithTheRun) {
     open_state_2();
     const U256 before = ledger::balance_of(state, party("alice"));

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+// Solvers that pay for keeping states, with the product's views and agents on both sides.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/simulation.hpp"
+
+namespace retrace::sim {
+namespace {
+
+using market::RunState;
+using ::testing::IsEmpty;
+
+const Catalogue& catalogue() {
+    static const Catalogue made = make_catalogue();
+    return made;
+}
+
+/// A task so long that most of it is clear before its last segment is audited; few between are.
+Scenario long_task() {
+    Scenario scenario = calm_scenario();
+    scenario.orders[0].steps = 120;
+    scenario.orders[0].interval = 1;
+    scenario.orders[0].audit_bp = 500;
+    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.solvers[0].pays_for_retention = true;
+    return scenario;
+}
+
+struct Seen {
+    Outcome outcome;
+    std::size_t offers = 0, kept = 0, payments = 0;
+};
+Seen watch(std::uint64_t seed, const Scenario& scenario) {
+    Seen seen;
+    RunOptions options;
+    options.sink = [&](const std::string& line) {
+        const auto says = [&](const char* event) { return line.find(event) != std::string::npos ? 1u : 0u; };
+        seen.offers += says("RetentionRequested");
+        seen.kept += says("RetentionAttested");
+        seen.payments += says("SegmentsPaid");
+    };
+    seen.outcome = play(seed, scenario, catalogue(), options);
+    EXPECT_THAT(seen.outcome.verdicts.violations, IsEmpty()) << "seed " << seed;
+    EXPECT_EQ(seen.outcome.tasks.at(0).state, market::TaskState::settled) << "seed " << seed;
+    return seen;
+}
+
+TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        Scenario scenario = long_task();
+        const Seen paying = watch(seed, scenario);
+        scenario.solvers[0].pays_for_retention = false;
+        const Seen waiting = watch(seed, scenario);
+        EXPECT_EQ(waiting.offers, 0u);
+        EXPECT_GE(paying.offers, 1u) << "seed " << seed;
+        EXPECT_GT(paying.kept, waiting.kept) << "seed " << seed;
+        EXPECT_GT(paying.payments, waiting.payments) << "seed " << seed;
+        EXPECT_EQ(paying.outcome.tasks[0].true_root, paying.outcome.tasks[0].paid_root);
+    }
+}
+
+TEST(Retention, a_successor_starts_from_the_state_that_was_paid_for) {
+    Scenario scenario = long_task();
+    scenario.solvers[0] = *solver_named("silent");
+    scenario.solvers[0].segment = 100;
+    scenario.solvers[0].price_bp = 5'000;
+    scenario.solvers[0].pays_for_retention = true;
+    const Seen seen = watch(1, scenario);
+    scenario.solvers[0].pays_for_retention = false;
+    const Seen unpaid = watch(1, scenario);
+    const auto& runs = seen.outcome.tasks.at(0).runs;
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].state, RunState::forfeited);
+    EXPECT_GT(runs[0].paid, unpaid.outcome.tasks.at(0).runs.at(0).paid);
+    EXPECT_EQ(runs[1].first_state, runs[0].paid);
+    EXPECT_EQ(runs[1].state, RunState::settled);
+    EXPECT_EQ(seen.outcome.tasks[0].true_root, seen.outcome.tasks[0].paid_root);
+}
+
+}  // namespace
+}  // namespace retrace::sim
