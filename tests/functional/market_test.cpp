@@ -178,5 +178,53 @@ TEST_F(Market, a_command_that_follows_a_task_lives_through_the_death_of_its_node
     EXPECT_EQ(fetched_root(1), root_of(task));
 }
 
+TEST_F(Market, a_solver_that_pays_for_keeping_is_paid_between_audits_and_its_successor_goes_on_from_there) {
+    std::vector<std::string> paying = kHonest;
+    paying.push_back("--pay-for-retention");
+    start({{Role::honest_solver, paying}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
+    if (HasFatalFailure()) return;
+    // A solver commits at most one state a block, so windows of the first ones end long before the last one's
+    // audit.
+    const std::string task = compile(kTraining + " --steps 600 --checkpoint-every 10 --audit-percent 0.01");
+    const std::uint64_t id = submit(task);
+    ASSERT_NE(id, 0U);
+    std::uint64_t kept = 0;
+    until("a kept offer is paid for", [&](const node::RemoteState& state) {
+        const auto offer = views::retention(state, 1);
+        const auto run = views::run(state, id, 0);
+        if (!offer || !run || offer->state != market::RetentionState::kept) return false;
+        kept = offer->index;
+        return run->paid >= kept;
+    });
+    if (HasFatalFailure()) return;
+    read([&](const node::RemoteState& state) {
+        const auto offer = views::retention(state, 1);
+        const auto run = views::run(state, id, 0);
+        const auto segment = views::segment(state, id, 0, kept - 1);
+        const auto checkpoint = views::checkpoint(state, id, 0, kept);
+        ASSERT_TRUE(offer && run && segment && checkpoint);
+        EXPECT_EQ(segment->state, market::SegmentState::unaudited);
+        EXPECT_EQ(run->state, RunState::running) << "the audit of its last segment is to come";
+        EXPECT_EQ(checkpoint->keepers, std::vector{offer->keeper});
+        EXPECT_TRUE(offer->keeper == cast_->address(Role::verifier_1) ||
+                    offer->keeper == cast_->address(Role::verifier_2));
+        EXPECT_EQ(offer->solver, cast_->address(Role::honest_solver));
+    });
+    cast_->kill(Role::honest_solver);
+    start_party(Role::cheating_solver, kHonest);  // Honest here.
+    until("a successor trains", [&](const node::RemoteState& state) {
+        const auto run = views::run(state, id, 1);
+        return run && run->state == RunState::running && run->next_state > run->first_state + 1;
+    });
+    read([&](const node::RemoteState& state) {
+        const auto before = views::run(state, id, 0), after = views::run(state, id, 1);
+        ASSERT_TRUE(before && after);
+        EXPECT_EQ(before->state, RunState::forfeited);
+        EXPECT_GE(before->paid, kept) << "what was paid stays paid";
+        EXPECT_EQ(after->first_state, before->paid);
+        EXPECT_EQ(after->first_root, views::checkpoint(state, id, 0, before->paid)->root);
+    });
+}
+
 }  // namespace
 }  // namespace retrace::testing
