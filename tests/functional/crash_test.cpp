@@ -132,6 +132,10 @@ protected:
     void start_everybody() {
         start_node();
         for (const auto& [role, arguments] : parties_) start_party(role);
+        wait_for_registrations();
+    }
+
+    void wait_for_registrations() {
         const auto end = Clock::now() + 30s;
         for (auto rpc = client();;) {
             const RemoteState state(rpc, rpc.height().value());
@@ -188,9 +192,9 @@ protected:
         return last;
     }
 
-    /// Follows the task until its model is there and `kKills` processes were killed. Of a task that will be
+    /// Follows the task until its model is there and `wanted` processes were killed. Of a task that will be
     /// disputed, half of the kills are kept for the dispute.
-    void follow_and_kill(bool disputed) {
+    void follow_and_kill(bool disputed, unsigned wanted = kKills) {
         unsigned kills = 0;
         auto next = Clock::now();
         for (;;) {
@@ -199,11 +203,11 @@ protected:
             const auto task = views::task(state, id_);
             ASSERT_TRUE(task.has_value()) << "the task is gone";
             ASSERT_FALSE(market::is_final(task->state)) << "the task ended as " << market::slug(task->state);
-            if (task->state == market::TaskState::delivering && kills >= kKills) break;
+            if (task->state == market::TaskState::delivering && kills >= wanted) break;
             ASSERT_LT(seconds(), kPatience) << market::slug(task->state);
             restart_the_fallen();
             const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
-            if (kills < kKills && !wait_for_dispute && Clock::now() >= next) {
+            if (kills < wanted && !wait_for_dispute && Clock::now() >= next) {
                 kill_somebody();
                 if (HasFatalFailure()) return;
                 ++kills;
@@ -310,6 +314,48 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
     check_supply(state);
     check_slashes(rpc, state.height(), cheater);
     EXPECT_FALSE(state.failure().has_value());
+}
+
+/// The first solver dies for good once some of its work is paid; the second one has another instruction set, and starts
+/// where verified work ends.
+TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
+    const Role first = Role::cheating_solver;  // By name only: it works honestly until it is gone.
+    parties_[first] = {"--price", "0.3", "--stake", "200"};
+    start_node();
+    ::setenv("RETRACE_CPU", "scalar", 1);
+    start_party(Role::honest_solver);
+    ::unsetenv("RETRACE_CPU");
+    for (const auto& [role, arguments] : parties_)
+        if (role != Role::honest_solver) start_party(role);
+    if (HasFatalFailure()) return;
+    wait_for_registrations();
+    post();
+    if (HasFatalFailure()) return;
+    auto rpc = client();
+    for (bool paid = false; !paid; std::this_thread::sleep_for(50ms)) {
+        ASSERT_LT(seconds(), kPatience) << "the first solver was paid nothing";
+        const RemoteState state(rpc, rpc.height().value());
+        const auto run = views::run(state, id_, 0);
+        paid = run && run->paid > 0;
+    }
+    cast_->kill(first);
+    parties_.erase(first);
+    say("kill -9 the first solver, for good");
+    follow_and_kill(false, 0);
+    if (HasFatalFailure()) return;
+
+    const RemoteState state(rpc, rpc.height().value());
+    const auto status = task_status(rpc, id_);
+    ASSERT_TRUE(status.has_value()) << status.error().message;
+    ASSERT_EQ(status->runs.size(), 2U);
+    EXPECT_EQ(status->runs[0].solver, cast_->address(first));
+    EXPECT_EQ(status->runs[0].state, market::RunState::forfeited);
+    EXPECT_EQ(status->runs[1].solver, cast_->address(Role::honest_solver));
+    EXPECT_GE(status->runs[1].first_state, 1U) << "what was paid is not computed again";
+    EXPECT_EQ(status->runs[1].first_state, status->runs[0].paid);
+    check_model(state, *status);
+    check_supply(state);
+    check_slashes(rpc, state.height(), cast_->address(first));
 }
 
 }  // namespace
