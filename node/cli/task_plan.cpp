@@ -10,6 +10,7 @@
 #include <iomanip>
 #include <iostream>
 #include <set>
+#include <sstream>
 
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"

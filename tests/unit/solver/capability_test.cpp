@@ -3,6 +3,7 @@
 // else.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "merkle/hash/sha256.hpp"
