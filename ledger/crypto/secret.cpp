@@ -10,11 +10,13 @@
 
 namespace retrace::ledger {
 
-void wipe(std::span<std::uint8_t> secret) noexcept { explicit_bzero(secret.data(), secret.size()); }
+void wipe(std::span<std::uint8_t> secret) noexcept {
+    if (!secret.empty()) explicit_bzero(secret.data(), secret.size());  // which takes no null pointer
+}
 
 SecretText::~SecretText() {
     text_.resize(text_.capacity());  // what was popped is still in the buffer
-    explicit_bzero(text_.data(), text_.size());
+    if (!text_.empty()) explicit_bzero(text_.data(), text_.size());
 }
 
 bool SecretText::push_back(char c) {
