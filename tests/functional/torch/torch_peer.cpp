@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/functional/torch/torch_peer.hpp"
 
+#include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/script.h>
 #include <torch/torch.h>
 
@@ -331,6 +332,13 @@ double rate_at(const PeerTraining& training, std::uint64_t step) {
     return training.lr / 2 * (1 + std::cos(3.14159265358979323846 * progress));
 }
 
+/// As it was written, op by op: a LibTorch 2.x with LLVM would spend minutes on fused code for a training of
+/// seconds.
+Module load_plain(const std::filesystem::path& path) {
+    torch::jit::setGraphExecutorOptimize(false);
+    return torch::jit::load(path.string());
+}
+
 }  // namespace
 
 void make_model(const std::string& name, const std::filesystem::path& path) {
@@ -340,7 +348,7 @@ void make_model(const std::string& name, const std::filesystem::path& path) {
 
 std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data,
                                 const PeerTraining& training, const std::filesystem::path& trained) {
-    Module module = torch::jit::load(path.string());
+    Module module = load_plain(path);
     module.train();
     std::vector<at::Tensor> parameters;
     for (const auto& p : module.parameters()) {
@@ -375,7 +383,7 @@ std::vector<double> train_model(const std::filesystem::path& path, const PeerDat
 
 PeerResult evaluate_model(const std::filesystem::path& path, const PeerData& data, std::uint64_t batch) {
     const torch::NoGradGuard no_gradient;
-    Module module = torch::jit::load(path.string());
+    Module module = load_plain(path);
     module.eval();
     PeerResult out;
     std::int64_t right = 0, rows = 0;
