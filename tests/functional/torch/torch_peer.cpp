@@ -12,7 +12,6 @@ namespace retrace::testing {
 namespace {
 
 using torch::jit::Module;
-
 constexpr std::int64_t kVocabulary = 256, kTokens = 32;
 
 Module bare(const std::string& name) {
@@ -327,13 +326,12 @@ at::Tensor logits_of(Module& module, const at::Tensor& x) {
 }
 
 double rate_at(const PeerTraining& training, std::uint64_t step) {
-    if (!training.cosine) return training.lr;
     const double progress = static_cast<double>(step) / static_cast<double>(training.steps);
-    return training.lr / 2 * (1 + std::cos(3.14159265358979323846 * progress));
+    return training.cosine ? training.lr / 2 * (1 + std::cos(3.14159265358979323846 * progress))
+                           : training.lr;
 }
 
-/// As it was written, op by op: a LibTorch 2.x with LLVM would spend minutes on fused code for a training of
-/// seconds.
+/// Op by op: LibTorch 2.x with LLVM spends minutes on fused code.
 Module load_plain(const std::filesystem::path& path) {
     torch::jit::setGraphExecutorOptimize(false);
     return torch::jit::load(path.string());
