@@ -327,8 +327,7 @@ at::Tensor logits_of(Module& module, const at::Tensor& x) {
 
 double rate_at(const PeerTraining& training, std::uint64_t step) {
     const double progress = static_cast<double>(step) / static_cast<double>(training.steps);
-    return training.cosine ? training.lr / 2 * (1 + std::cos(3.14159265358979323846 * progress))
-                           : training.lr;
+    return training.cosine ? training.lr / 2 * (1 + std::cos(M_PI * progress)) : training.lr;
 }
 
 /// Op by op: LibTorch 2.x with LLVM spends minutes on fused code.
@@ -388,8 +387,8 @@ PeerResult evaluate_model(const std::filesystem::path& path, const PeerData& dat
     for (std::uint64_t first = 0; first < data.samples; first += batch) {
         const Batch part = batch_of(data, first, std::min(batch, data.samples - first));
         const at::Tensor logits = logits_of(module, part.x);
-        const auto count = static_cast<double>(part.labels.size(0));
-        out.loss += torch::nn::functional::cross_entropy(logits, part.labels).item<double>() * count;
+        out.loss += torch::nn::functional::cross_entropy(logits, part.labels).item<double>() *
+                    static_cast<double>(part.labels.size(0));
         right += logits.argmax(1).eq(part.labels).sum().item<std::int64_t>();
         rows += part.labels.size(0);
     }
