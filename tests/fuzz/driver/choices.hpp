@@ -47,6 +47,19 @@ private:
     View left_;
 };
 
+/// Up to three flips, replacements, cuts or insertions anywhere in `bytes`.
+inline void damage(Bytes& bytes, Choices& choices) {
+    for (std::size_t i = choices.below(4); i > 0 && !bytes.empty(); --i) {
+        const auto at = static_cast<std::size_t>(choices.number() % bytes.size());
+        switch (choices.below(4)) {
+            case 0: bytes[at] ^= static_cast<std::uint8_t>(1u << choices.below(8)); break;
+            case 1: bytes[at] = choices.byte(); break;
+            case 2: bytes.resize(at); break;
+            default: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), choices.byte()); break;
+        }
+    }
+}
+
 /// An input that begins with the choice `kind`.
 inline Bytes with_kind(std::uint8_t kind, View rest) {
     Writer out;

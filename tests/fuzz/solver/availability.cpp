@@ -30,18 +30,6 @@ struct World {
     kernels::StateCommitment commitment = kernels::commit_state(program.root(), state, pool);
 };
 
-void damage(Bytes& bytes, Choices& choices) {
-    for (std::size_t i = choices.below(4); i > 0 && !bytes.empty(); --i) {
-        const std::size_t at = (choices.byte() << 8 | choices.byte()) % bytes.size();
-        switch (choices.below(4)) {
-            case 0: bytes[at] ^= static_cast<std::uint8_t>(1u << choices.below(8)); break;
-            case 1: bytes[at] = choices.byte(); break;
-            case 2: bytes.resize(at); break;
-            default: bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), choices.byte()); break;
-        }
-    }
-}
-
 /// Small numbers, now and then one past the end, rarely any.
 std::uint64_t pick(Choices& choices, std::uint64_t count) {
     return choices.below(16) == 0 ? choices.number() : choices.below(count + 1);

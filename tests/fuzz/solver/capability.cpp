@@ -28,26 +28,6 @@ struct World {
     Bytes honest = bench.prove(kChallenge, kSeed, claim.rounds, draws);
 };
 
-void damage(Bytes& bytes, Choices& choices) {
-    for (std::size_t i = choices.below(4); i > 0 && !bytes.empty(); --i) {
-        const std::size_t at = static_cast<std::size_t>(choices.number() % bytes.size());
-        switch (choices.below(4)) {
-            case 0:
-                bytes[at] ^= static_cast<std::uint8_t>(1u << choices.below(8));
-                break;
-            case 1:
-                bytes[at] = choices.byte();
-                break;
-            case 2:
-                bytes.resize(at);
-                break;
-            default:
-                bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), choices.byte());
-                break;
-        }
-    }
-}
-
 /// A proof of this claim, in part or damaged: what verifies is the honest proof, for the questions that were
 /// asked.
 void damaged_proof(World& world, Choices& choices) {
