@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // retrace-sim: plays seeds of the simulation, one with its trace or many with a summary.
 #include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -71,10 +72,20 @@ std::optional<Arguments> read(int count, char** words) {
     return out;
 }
 
-void print_outcome(const Outcome& outcome) {
+void print_outcome(const Outcome& outcome, std::FILE* to) {
     for (const std::string& violation : outcome.verdicts.violations)
-        std::printf("VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed),
-                    violation.c_str());
+        std::fprintf(to, "VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed),
+                     violation.c_str());
+}
+
+constexpr std::uint64_t kRunsBetweenLines = 250;  ///< Of progress, on standard error.
+
+void print_progress(const Summary& so_far, std::uint64_t seeds, std::chrono::steady_clock::time_point start) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::fprintf(stderr, "%llu of %llu runs, %llu violations, %.1f runs a second\n",
+                 static_cast<unsigned long long>(so_far.runs), static_cast<unsigned long long>(seeds),
+                 static_cast<unsigned long long>(so_far.violations),
+                 static_cast<double>(so_far.runs) / seconds);
 }
 
 int play_one(const Arguments& arguments, const Catalogue& catalogue) {
@@ -88,7 +99,7 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
     if (arguments.json) {
         std::printf("%s\n", to_json(summary).c_str());
     } else {
-        print_outcome(outcome);
+        print_outcome(outcome, stdout);
         std::printf(
             "seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
             static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
@@ -103,8 +114,12 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
 int play_many(const Arguments& arguments, const Catalogue& catalogue) {
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t i = 0; i < *arguments.seeds; ++i) seeds.push_back(arguments.first_seed + i);
+    Summary so_far;
+    const auto start = std::chrono::steady_clock::now();
     const auto tell = [&](const Outcome& outcome) {
-        if (!arguments.json) print_outcome(outcome);
+        print_outcome(outcome, arguments.json ? stderr : stdout);
+        so_far.add(outcome);
+        if (so_far.runs % kRunsBetweenLines == 0) print_progress(so_far, *arguments.seeds, start);
     };
     const Summary summary =
         run_seeds(seeds, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
