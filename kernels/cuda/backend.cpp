@@ -20,12 +20,14 @@ public:
 
     std::uint64_t planned_bytes() const noexcept override { return executor_->planned_bytes(); }
 
-    std::vector<Metric> step(State& state, const Inputs& inputs) override {
-        value_or_end(executor_->load(state, inputs));
-        std::vector<Metric> metrics = value_or_end(executor_->step());
-        value_or_end(executor_->store(state));
-        return metrics;
-    }
+    void load(const State& state, const Inputs& inputs) override { value_or_end(executor_->load(state, inputs)); }
+    std::vector<Metric> advance() override { return value_or_end(executor_->step()); }
+    void store(State& state) override { value_or_end(executor_->store(state)); }
+
+    std::vector<Hash32> roots() override { return value_or_end(executor_->state_roots()); }
+    void begin_roots() override { value_or_end(executor_->begin_commitment()); }
+    std::vector<Hash32> finish_roots() override { return value_or_end(executor_->finish_commitment()); }
+    void store_committed(State& state) override { value_or_end(executor_->store_committed(state)); }
 
     std::vector<Hash32> trace(const State& state, const Inputs& inputs) override {
         value_or_end(executor_->load(state, inputs));

@@ -37,6 +37,8 @@ struct DeviceExecutor::Impl {
     std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null where it is in scratch slots.
     std::vector<ElementRun> runs;   ///< Of the plan's elementwise units, in order.
     std::optional<DeviceTrees> state_trees;
+    std::optional<DeviceCommitter> committer;
+    std::uint64_t committed_step = 0;
     Recording recording;
     std::uint64_t seed = 0, step_number = 0;
     bool loaded = false;
@@ -62,6 +64,7 @@ struct DeviceExecutor::Impl {
         state_trees.emplace(std::move(entries));
         ensure(state_trees->bytes() <= layout.workspace_bytes,
                "the workspace holds the digests of the state");
+        committer.emplace(committed_tensors(program, at), memory.data() + layout.commitment);
         for (std::uint32_t i = 0; i < program.constants; ++i) {
             const Bytes& data = program.constant_data[i].data;
             RETRACE_CHECK(queue.copy_in(at[program.states + i], data.data(), data.size()));
@@ -231,6 +234,7 @@ Status<> DeviceExecutor::load(const State& state, const Inputs& inputs) {
     }
     RETRACE_CHECK(impl_->queue.copy_in(reinterpret_cast<std::uint8_t*>(impl_->clock()), &state.step, 8));
     impl_->step_number = state.step;
+    impl_->committer->forget_unwritten();
     if (inputs.seed != impl_->seed) impl_->recording = Recording();
     impl_->seed = inputs.seed;
     impl_->loaded = true;
@@ -278,6 +282,21 @@ Status<> DeviceExecutor::store(State& state) {
 Result<std::vector<Hash32>> DeviceExecutor::state_roots() {
     ensure(impl_->loaded, "a state was loaded");
     return impl_->state_trees->roots(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
+}
+
+Status<> DeviceExecutor::begin_commitment() {
+    ensure(impl_->loaded, "a state was loaded");
+    impl_->committed_step = impl_->step_number;
+    return impl_->committer->begin(impl_->queue, impl_->memory.data() + impl_->layout.workspace);
+}
+
+Result<std::vector<Hash32>> DeviceExecutor::finish_commitment() {
+    return impl_->committer->finish();
+}
+
+Status<> DeviceExecutor::store_committed(State& state) {
+    state.step = impl_->committed_step;
+    return impl_->committer->store(state.tensors);
 }
 
 Result<std::vector<Hash32>> DeviceExecutor::trace() {

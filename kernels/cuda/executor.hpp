@@ -18,8 +18,8 @@ public:
     ~DeviceExecutor();
 
     const Device& device() const noexcept;
-    /// All device memory of the program: state, constants, data sets, workspace, digests and the plan's
-    /// arena.
+    /// All device memory of the program: state and the copy of it that is committed, constants, data sets, workspace,
+    /// digests and the plan's arena.
     std::uint64_t device_bytes() const noexcept;
     /// The plan's arena alone, as Executor::planned_bytes.
     std::uint64_t planned_bytes() const noexcept;
@@ -36,6 +36,12 @@ public:
     Status<> store(State& state);
     /// Roots of the state's tensors, hashed on the device.
     Result<std::vector<Hash32>> state_roots();
+    /// The same beside the steps that follow, of the state as it stands, by a DeviceCommitter: only tiles that changed
+    /// since the last such commitment are hashed. One at a time.
+    Status<> begin_commitment();
+    Result<std::vector<Hash32>> finish_commitment();
+    /// The state of the last `begin_commitment`, into tensors of its shapes.
+    Status<> store_committed(State& state);
 
     /// Executor::trace and Executor::outputs from the loaded state, which stays as it is. They take memory
     /// for outputs that share none, the first time.
@@ -49,8 +55,7 @@ private:
 };
 
 /// The device behind the interface of every other back end: `Executor(program, pool,
-/// *make_backend(program))`. Each call brings the state and the data sets to the device, so long trainings
-/// are better off with a DeviceExecutor. A device that fails in the middle of a step ends the process.
+/// *make_backend(program))`. A device that fails in the middle of a step ends the process.
 Result<std::unique_ptr<ExternalBackend>> make_backend(const Program& program);
 
 }  // namespace retrace::kernels::cuda

@@ -137,10 +137,11 @@ __device__ std::uint32_t entry_of(const Entry* entries, std::uint32_t count, std
     return low;
 }
 
-__global__ void __launch_bounds__(128) tiles_kernel(const HashedTensor* tensors, std::uint32_t count,
-                                                    std::uint64_t tiles, std::uint8_t* leaves) {
+__global__ void __launch_bounds__(128)
+    tiles_kernel(const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles,
+                 const std::uint8_t* changed, std::uint8_t* leaves) {
     const std::uint64_t index = global_thread();
-    if (index >= tiles) return;
+    if (index >= tiles || (changed != nullptr && changed[index] == 0)) return;
     const HashedTensor& tensor = tensors[entry_of(tensors, count, index, &HashedTensor::first_tile)];
     const std::uint64_t tile = index - tensor.first_tile, across = (tensor.cols + 31) / 32;
     const TileSource source{&tensor, tile / across * 32, tile % across * 32};
@@ -148,6 +149,39 @@ __global__ void __launch_bounds__(128) tiles_kernel(const HashedTensor* tensors,
         hash_words(0x00, 256 * tensor.size,
                    [&source](std::uint32_t block, std::uint32_t(&data)[16]) { source.load(block, data); });
     store_digest(digest, leaves + 32 * index);
+}
+
+/// Elements [first, …) of a column of one tile, `rows` of them, `cols` apart: what differs is copied.
+template <class T>
+__device__ bool take_column(const TakenTensor& tensor, std::uint64_t first, std::uint64_t rows) {
+    const T* const from = reinterpret_cast<const T*>(tensor.data) + first;
+    T* const to = reinterpret_cast<T*>(tensor.copy) + first;
+    bool differs = false;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+        const T value = from[row * tensor.cols];
+        if (value == to[row * tensor.cols]) continue;
+        to[row * tensor.cols] = value;
+        differs = true;
+    }
+    return differs;
+}
+
+/// A warp for every tile, a lane for every column of it.
+__global__ void __launch_bounds__(128)
+    take_kernel(const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles, std::uint8_t* changed) {
+    const std::uint64_t index = global_thread() / 32;
+    if (index >= tiles) return;
+    const TakenTensor& tensor = tensors[entry_of<TakenTensor>(tensors, count, index, &HashedTensor::first_tile)];
+    const std::uint64_t tile = index - tensor.first_tile, across = (tensor.cols + 31) / 32;
+    const std::uint64_t row = tile / across * 32, col = tile % across * 32 + threadIdx.x % 32;
+    bool differs = false;
+    if (col < tensor.cols) {
+        const std::uint64_t first = row * tensor.cols + col, rows = smaller<std::uint64_t>(32, tensor.rows - row);
+        differs = tensor.size == 4 ? take_column<std::uint32_t>(tensor, first, rows)
+                                   : take_column<std::uint8_t>(tensor, first, rows);
+    }
+    const unsigned any = __ballot_sync(kAllLanes, differs);
+    if (threadIdx.x % 32 == 0) changed[index] = any != 0;
 }
 
 __global__ void __launch_bounds__(128)
@@ -173,8 +207,13 @@ __global__ void __launch_bounds__(128)
 }  // namespace
 
 void hash_tiles(Stream stream, const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles,
-                std::uint8_t* leaves) {
-    launch(stream, grid_for(tiles, 128), tiles_kernel, tensors, count, tiles, leaves);
+                const std::uint8_t* changed, std::uint8_t* leaves) {
+    launch(stream, grid_for(tiles, 128), tiles_kernel, tensors, count, tiles, changed, leaves);
+}
+
+void take_tiles(Stream stream, const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles,
+                std::uint8_t* changed) {
+    launch(stream, grid_for(32 * tiles, 128), take_kernel, tensors, count, tiles, changed);
 }
 
 void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,

@@ -133,15 +133,23 @@ struct HashedTensor {
     std::uint64_t first_tile = 0;
     std::uint32_t size = 4;  ///< Of an element.
 };
+/// A tensor (`data`) and a copy of it, which follows it.
+struct TakenTensor : HashedTensor {
+    std::uint8_t* copy = nullptr;
+};
 /// The nodes of one tensor at one level: those at `from` and following of the level below become those at
 /// `to`.
 struct TreeRun {
     std::uint64_t from = 0, count = 0;  ///< In the level below.
     std::uint64_t to = 0;
 };
-/// Tile leaves H(00 ‖ tile) of all tensors (ascending first_tile, none without tiles), 32 bytes each.
+/// Tile leaves H(00 ‖ tile) of all tensors (ascending first_tile, none without tiles), 32 bytes each. Where `changed`
+/// is given, a tile whose byte there is 0 keeps the leaf that it has.
 void hash_tiles(Stream stream, const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles,
-                std::uint8_t* leaves);
+                const std::uint8_t* changed, std::uint8_t* leaves);
+/// Copies what differs from the copies; `changed` says of each tile (numbered as in hash_tiles) whether any did.
+void take_tiles(Stream stream, const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles,
+                std::uint8_t* changed);
 /// One level of all trees (ascending `to`): H(01 ‖ left ‖ right), an odd node is promoted.
 void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
                 const std::uint8_t* below, std::uint8_t* above);

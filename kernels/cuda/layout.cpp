@@ -29,6 +29,16 @@ bool is_metric(const TensorRecord& record) {
 
 }  // namespace
 
+std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program,
+                                                      const std::vector<std::uint8_t*>& at) {
+    std::vector<DeviceCommitter::Entry> out;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const TensorRecord& record = program.tensors[i];
+        out.push_back({at.empty() ? nullptr : at[i], record.dtype, record.dims, record.writer != kNoWriter});
+    }
+    return out;
+}
+
 Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan) {
     Layout out;
     Carver carver;
@@ -48,6 +58,7 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     out.element_steps = carver.take(out.steps * sizeof(ElementStep));
     out.metric_values = carver.take(4 * out.metrics.size());
     out.workspace = carver.take(out.workspace_bytes);
+    out.commitment = carver.take(DeviceCommitter(committed_tensors(program, {}), nullptr).bytes());
     out.arena = carver.take(plan.bytes);
     out.bytes = carver.bytes();
     return out;

@@ -2,6 +2,7 @@
 // Where everything of a program lies in the one block of device memory, known before it is taken.
 #pragma once
 
+#include "kernels/cuda/committer.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/ops/element.hpp"
@@ -22,11 +23,14 @@ struct Layout {
     std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op of the plan's units.
     std::uint64_t metric_values = 0;
     std::uint64_t workspace = 0, workspace_bytes = 0;  ///< The largest op's, or the digests of the state.
+    std::uint64_t commitment = 0;                      ///< Of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
     std::uint32_t steps = 0;             ///< How many element steps.
     std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
 };
+/// The state's tensors for a DeviceCommitter; `at` are the addresses of tensors, or nothing.
+std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
 Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
 
 /// Addresses of all tensors of a step; null where a tensor is in a scratch slot.

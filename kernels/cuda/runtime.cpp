@@ -132,6 +132,16 @@ Status<> Queue::finish() {
     return checked("work on the device", cudaStreamSynchronize(stream_));
 }
 
+Status<> Queue::follow(const Queue& other) {
+    cudaEvent_t event = nullptr;
+    RETRACE_CHECK(checked("an event", cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
+    const cudaError_t recorded = cudaEventRecord(event, other.stream_);
+    const cudaError_t awaited = cudaStreamWaitEvent(stream_, event, 0);
+    cudaEventDestroy(event);  // once it has happened
+    RETRACE_CHECK(checked("an event", recorded));
+    return checked("wait for an event", awaited);
+}
+
 Status<> Queue::begin_recording() {
     return checked("recording", cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
 }

@@ -76,6 +76,8 @@ public:
     void clear(std::uint8_t* to, std::uint64_t bytes);
     /// Waits for all work.
     Status<> finish();
+    /// What is queued here from now on starts after what `other` was given so far.
+    Status<> follow(const Queue& other);
 
     /// From here on work is noted down instead of done, until `end_recording`.
     Status<> begin_recording();

@@ -23,7 +23,6 @@ DeviceTrees::DeviceTrees(std::vector<Entry> tensors) : tensors_(std::move(tensor
         counts.push_back(shape.tiles());
         tiles_ += shape.tiles();
     }
-    std::uint64_t second = 0;  // nodes above the leaves: the larger of what the odd buffer holds
     while (std::any_of(counts.begin(), counts.end(), [](std::uint64_t n) { return n > 1; })) {
         Level level{runs_.size(), 0};
         std::uint64_t from = 0;
@@ -33,17 +32,19 @@ DeviceTrees::DeviceTrees(std::vector<Entry> tensors) : tensors_(std::move(tensor
             count = (count + 1) / 2;
             level.nodes += count;
         }
-        if (levels_.empty()) second = level.nodes;
         levels_.push_back(level);
     }
     runs_at_ = aligned(hashed_.size() * sizeof(HashedTensor));
-    even_at_ = runs_at_ + aligned(runs_.size() * sizeof(TreeRun));
-    odd_at_ = even_at_ + aligned(32 * tiles_);
-    bytes_ = odd_at_ + aligned(32 * second);
+    const auto nodes_of = [this](std::size_t level) { return level < levels_.size() ? levels_[level].nodes : 0; };
+    leaves_at_ = runs_at_ + aligned(runs_.size() * sizeof(TreeRun));
+    odd_at_ = leaves_at_ + aligned(32 * tiles_);
+    even_at_ = odd_at_ + aligned(32 * nodes_of(0));
+    bytes_ = even_at_ + aligned(32 * nodes_of(1));
 }
 
-std::uint8_t* DeviceTrees::digests(std::uint8_t* memory, std::size_t level) const {
-    return memory + (level % 2 == 0 ? even_at_ : odd_at_);
+std::uint64_t DeviceTrees::digests(std::size_t level) const {
+    if (level == 0) return leaves_at_;
+    return level % 2 == 0 ? even_at_ : odd_at_;
 }
 
 Status<> DeviceTrees::prepare(Queue& queue, std::uint8_t* memory) const {
@@ -51,22 +52,27 @@ Status<> DeviceTrees::prepare(Queue& queue, std::uint8_t* memory) const {
     return queue.copy_in(memory + runs_at_, runs_.data(), runs_.size() * sizeof(TreeRun));
 }
 
-void DeviceTrees::queue_levels(Stream stream, std::uint8_t* memory) const {
+void DeviceTrees::queue_levels(Stream stream, std::uint8_t* memory, const std::uint8_t* changed) const {
     const auto count = static_cast<std::uint32_t>(hashed_.size());
     if (count == 0) return;
-    hash_tiles(stream, reinterpret_cast<const HashedTensor*>(memory), count, tiles_, digests(memory, 0));
+    hash_tiles(stream, reinterpret_cast<const HashedTensor*>(memory), count, tiles_, changed,
+               memory + digests(0));
     const auto* const runs = reinterpret_cast<const TreeRun*>(memory + runs_at_);
     for (std::size_t i = 0; i < levels_.size(); ++i) {
-        hash_level(stream, runs + levels_[i].first_run, count, levels_[i].nodes, digests(memory, i),
-                   digests(memory, i + 1));
+        hash_level(stream, runs + levels_[i].first_run, count, levels_[i].nodes, memory + digests(i),
+                   memory + digests(i + 1));
     }
 }
 
 Result<std::vector<Hash32>> DeviceTrees::roots(Queue& queue, std::uint8_t* memory) const {
     RETRACE_CHECK(prepare(queue, memory));
     queue_levels(queue.stream(), memory);
+    return read(queue, memory);
+}
+
+Result<std::vector<Hash32>> DeviceTrees::read(Queue& queue, const std::uint8_t* memory) const {
     std::vector<Hash32> trees(hashed_.size());
-    RETRACE_CHECK(queue.copy_out(trees.data(), digests(memory, levels_.size()), 32 * trees.size()));
+    RETRACE_CHECK(queue.copy_out(trees.data(), memory + digests(levels_.size()), 32 * trees.size()));
     std::vector<Hash32> out;
     auto tree = trees.begin();
     for (const Entry& entry : tensors_) {

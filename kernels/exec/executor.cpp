@@ -181,13 +181,22 @@ std::uint64_t Executor::planned_bytes() const noexcept {
     return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes;
 }
 
+ExternalBackend* Executor::external() const noexcept {
+    return impl_->external.get();
+}
+
 void Executor::set_tamper(Tamper tamper) {
     ensure(impl_->external == nullptr, "tampering is done by the CPU back ends");
     impl_->tamper = std::move(tamper);
 }
 
 std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
-    if (impl_->external) return impl_->external->step(state, inputs);
+    if (ExternalBackend* const there = impl_->external.get(); there != nullptr) {
+        there->load(state, inputs);
+        std::vector<Metric> metrics = there->advance();
+        there->store(state);
+        return metrics;
+    }
     Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
     const Program& program = space.program;
     std::vector<Metric> metrics;

@@ -30,12 +30,26 @@ struct Metric {
     float value = 0;
 };
 
-/// A back end in a library of its own (CUDA), which Executor only passes calls on to: as its functions of these names.
+/// A back end in a library of its own, with memory of its own (CUDA). `trace` and `outputs` are those of Executor and
+/// take the place of the state that was loaded.
 class ExternalBackend {
 public:
     virtual ~ExternalBackend() = default;
     virtual std::uint64_t planned_bytes() const noexcept = 0;
-    virtual std::vector<Metric> step(State& state, const Inputs& inputs) = 0;
+
+    // A state that stays there: it comes back only where `store` asks for it.
+    virtual void load(const State& state, const Inputs& inputs) = 0;
+    /// One step of the loaded state; returns the metrics.
+    virtual std::vector<Metric> advance() = 0;
+    /// The loaded state as it stands, into tensors of its shapes.
+    virtual void store(State& state) = 0;
+    /// Roots of its tensors.
+    virtual std::vector<Hash32> roots() = 0;
+    /// The same, hashed beside later steps; one at a time. `store_committed` gives the state of the last begin.
+    virtual void begin_roots() = 0;
+    virtual std::vector<Hash32> finish_roots() = 0;
+    virtual void store_committed(State& state) = 0;
+
     virtual std::vector<Hash32> trace(const State& state, const Inputs& inputs) = 0;
     virtual std::vector<Tensor> outputs(const State& state, const Inputs& inputs,
                                         const std::vector<std::uint32_t>& ops) = 0;
@@ -54,8 +68,11 @@ public:
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).
     std::uint64_t planned_bytes() const noexcept;
-    /// One step: `state` (step t) becomes step t+1. Returns the program's metrics.
+    /// One step: `state` (step t) becomes step t+1. Returns the program's metrics. An external back end gets the state
+    /// and gives it back here; a training of many steps asks `external()` itself.
     std::vector<Metric> step(State& state, const Inputs& inputs);
+    /// Null on the CPU.
+    ExternalBackend* external() const noexcept;
     /// One step without its effect, keeping every op's output root: the leaves of the trace.
     std::vector<Hash32> trace(const State& state, const Inputs& inputs);
     /// One step without its effect, up to op `op`; returns that op's output.

@@ -12,13 +12,13 @@
 #include <cstdio>
 #include <iostream>
 
-#include "kernels/commit/commitment.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/cli/task_options.hpp"
 #include "node/data/dataset.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
 #include "solver/run/device.hpp"
+#include "solver/run/step_runner.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -59,13 +59,12 @@ void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time
     std::fflush(stdout);
 }
 
-MetricTable train(const Program& program, const TaskFile& task, kernels::Executor& executor,
-                  kernels::State& state, const kernels::Inputs& inputs) {
+MetricTable train(const Program& program, const TaskFile& task, solver::Training& training) {
     MetricTable table{{"loss"}, {}};
     const Clock::time_point start = Clock::now();
-    while (state.step < task.steps) {
-        const std::uint64_t step = state.step;
-        for (const kernels::Metric& metric : executor.step(state, inputs)) {
+    while (training.step() < task.steps) {
+        const std::uint64_t step = training.step();
+        for (const kernels::Metric& metric : training.advance()) {
             if (metric.name != "loss") continue;
             table.rows.push_back({step, {metric.value}});
             if (!program.json) show_step(task, step, metric.value, start);
@@ -97,11 +96,14 @@ int run_local(const Program& program, const Flags& flags) {
 
     auto device = solver::open_device(*solver::parse_device(flags.device), *step);
     if (!device) return fail(program, device.error().message);
-    kernels::Executor executor = *device == nullptr ? kernels::Executor(*step, pool)
-                                                    : kernels::Executor(*step, pool, std::move(*device));
-    const MetricTable table = train(program, *task, executor, *state, inputs);
+    solver::ProgramRunner runner = *device == nullptr
+                                       ? solver::ProgramRunner(*step, inputs, pool)
+                                       : solver::ProgramRunner(*step, inputs, pool, std::move(*device));
     const kernels::CommittedProgram committed(*step);
-    const Hash32 root = kernels::commit_state(committed.root(), *state, pool).root;
+    const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
+    const MetricTable table = train(program, *task, *training);
+    const Hash32 root = training->commit().root;
+    training->state();  // evaluation and the model's file read it here
     json::array losses;
     for (const MetricTable::Row& row : table.rows) losses.emplace_back(*row.values[0]);
     json::object out{{"losses", std::move(losses)}, {"state_root", to_hex(view(root))}};

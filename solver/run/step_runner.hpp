@@ -4,6 +4,8 @@
 #pragma once
 
 #include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
+#include "solver/run/training.hpp"
 
 namespace retrace::solver {
 
@@ -17,6 +19,10 @@ public:
     /// Outputs of `ops` (ascending) in the step that starts from `state`.
     virtual std::vector<kernels::Tensor> outputs(const kernels::State& state,
                                                  const std::vector<std::uint32_t>& ops) = 0;
+    /// Trains `state` from its step on. `program` is what the commitments name. Everything outlives the training, and
+    /// nothing else is asked of the runner meanwhile.
+    virtual std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
+                                            kernels::ThreadPool& pool);
 };
 
 /// The program as it is, on the inputs that it is given.
@@ -33,6 +39,9 @@ public:
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state,
                                          const std::vector<std::uint32_t>& ops) override;
+    /// On the runner's device, where it has one.
+    std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
+                                    kernels::ThreadPool& pool) override;
 
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
@@ -45,6 +54,7 @@ private:
     kernels::ThreadPool& pool_;
     kernels::Inputs inputs_;
     kernels::Executor executor_;
+    bool busy_ = false;  ///< A training is on the device.
 };
 
 /// The state that an initialiser's step starts from: zeros of the recorded shapes, which no op reads.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "solver/train/trainer.hpp"
 
-#include "kernels/commit/committer.hpp"
-
 namespace retrace::solver {
 
 Trainer::Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
@@ -14,23 +12,22 @@ Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnPr
     // The next checkpoint above the present step: states that were reached before are not reported again.
     std::uint64_t next = state.step / schedule_.interval + 1;
     // One checkpoint is hashed beside the step after it, on a copy of what changed.
-    kernels::StateCommitter committer(program_.program(), program_.root());
+    const std::unique_ptr<Training> training = runner_.train(program_, state, pool_);
     const auto report = [&]() -> Status<> {
-        if (!committer.under_way()) return Unit{};
-        const kernels::StateCommitment commitment = committer.finish();
-        return on_checkpoint(next++, commitment, committer.state());
+        if (!training->commitment_under_way()) return Unit{};
+        const kernels::StateCommitment commitment = training->finish_commitment();
+        return on_checkpoint(next++, commitment, training->committed());
     };
-    for (const std::uint64_t last = schedule_.step_of(index); state.step < last;) {
-        const std::vector<kernels::Metric> metrics = runner_.step(state);
+    bool stopped = false;
+    for (const std::uint64_t last = schedule_.step_of(index); training->step() < last && !stopped;) {
+        const std::vector<kernels::Metric> metrics = training->advance();
         RETRACE_CHECK(report());
-        if (state.step == schedule_.step_of(next)) committer.begin(state, pool_);
-        if (on_progress && !on_progress({state.step, metrics})) {
-            RETRACE_CHECK(report());
-            return false;
-        }
+        if (training->step() == schedule_.step_of(next)) training->begin_commitment();
+        stopped = on_progress && !on_progress({training->step(), metrics});
     }
     RETRACE_CHECK(report());
-    return true;
+    training->state();
+    return !stopped;
 }
 
 }  // namespace retrace::solver

@@ -50,7 +50,12 @@ const State& Replayer::end_state() {
 
 Hash32 Replayer::end_root() {
     if (!roots_.empty()) return roots_.back();
-    return kernels::commit_state(setup_.program->root(), end_state(), *setup_.pool).root;
+    if (initialiser_ || end_) return kernels::commit_state(setup_.program->root(), end_state(), *setup_.pool).root;
+    // Hashed where the state is, before it comes here.
+    const std::unique_ptr<solver::Training> training = train_to(last_step_);
+    const Hash32 root = training->commit().root;
+    end_ = training->state();
+    return root;
 }
 
 Hash32 Replayer::root_at(std::uint64_t step) {
@@ -58,11 +63,14 @@ Hash32 Replayer::root_at(std::uint64_t step) {
     if (roots_.empty()) {
         State state = start_;
         std::vector<Hash32> roots;
-        roots.push_back(kernels::commit_state(setup_.program->root(), state, *setup_.pool).root);
-        while (state.step < last_step_) {
-            setup_.runner->step(state);
-            roots.push_back(kernels::commit_state(setup_.program->root(), state, *setup_.pool).root);
+        const auto training = setup_.runner->train(*setup_.program, state, *setup_.pool);
+        while (training->step() < last_step_) {
+            training->begin_commitment();  // is hashed beside the step
+            training->advance();
+            roots.push_back(training->finish_commitment().root);
         }
+        roots.push_back(training->commit().root);
+        training->state();
         roots_ = std::move(roots);
         end_ = std::move(state);
     }
@@ -77,10 +85,16 @@ void Replayer::forget() {
 }
 
 const State& Replayer::state_at(std::uint64_t step) {
+    if (cursor_ && cursor_->step == step) return *cursor_;
+    return train_to(step)->state();
+}
+
+std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
     ensure(step >= start_.step && step <= last_step_, "a step of the segment");
     if (!cursor_ || cursor_->step > step) cursor_ = start_;
-    while (cursor_->step < step) setup_.runner->step(*cursor_);
-    return *cursor_;
+    auto training = setup_.runner->train(*setup_.program, *cursor_, *setup_.pool);
+    while (training->step() < step) training->advance();
+    return training;
 }
 
 Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {

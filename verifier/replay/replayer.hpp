@@ -66,6 +66,8 @@ private:
     struct StepCache;  // What is known about one step.
 
     const kernels::State& state_at(std::uint64_t step);
+    /// The cursor's training, advanced to `step`; the cursor itself follows once its state() is asked for.
+    std::unique_ptr<solver::Training> train_to(std::uint64_t step);
     StepCache& cache_of(std::uint64_t t);
 
     ReplaySetup setup_;

@@ -13,6 +13,7 @@ struct EmulatedDevice {
     bool warpgroups = false;
     std::uint64_t memory = std::uint64_t{1} << 30;
     std::uint64_t taken = 0;  ///< Bytes that are in use.
+    std::uint64_t copied_in = 0, copied_out = 0;  ///< Bytes that went between host and device.
 };
 extern EmulatedDevice device;
 

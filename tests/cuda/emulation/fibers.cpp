@@ -205,9 +205,9 @@ void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const 
 
 }  // namespace
 
-void launch(CUstream_st*, std::uint64_t blocks, unsigned threads, std::size_t shared,
+void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
             std::function<void()> body) {
-    enqueue([=] { run_grid(blocks, threads, shared, body); });
+    enqueue(stream, [=] { run_grid(blocks, threads, shared, body); });
 }
 
 void* shared_memory() {

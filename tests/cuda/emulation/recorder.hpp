@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: MIT
-// The one stream of the emulated device: work runs at once, or is noted down while a graph is captured.
+// The streams of the emulated device: work runs at once, or is noted down while a graph is captured. A stream
+// that follows another works as late as it may: when it is waited for.
 #pragma once
 
 #include <functional>
 #include <vector>
 
+struct CUstream_st {
+    bool late = false;
+    std::vector<std::function<void()>> waiting;
+};
+
 namespace retrace::emulation {
 
-void enqueue(std::function<void()> work);
+void enqueue(CUstream_st* stream, std::function<void()> work);
 void begin_recording();
 std::vector<std::function<void()>> end_recording();
 

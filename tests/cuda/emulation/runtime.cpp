@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; the one stream
-// does its work at once, or notes it down.
+// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; a stream does its
+// work at once, notes it down, or waits with it as long as it may.
 #include "kernels/cuda/runtime.hpp"
 
 #include <chrono>
@@ -21,9 +21,11 @@ std::vector<std::function<void()>> recorded;
 
 }  // namespace
 
-void enqueue(std::function<void()> work) {
+void enqueue(CUstream_st* stream, std::function<void()> work) {
     if (recording) {
         recorded.push_back(std::move(work));
+    } else if (stream != nullptr && stream->late) {
+        stream->waiting.push_back(std::move(work));
     } else {
         work();
     }
@@ -37,12 +39,21 @@ std::vector<std::function<void()>> end_recording() {
     return std::exchange(recorded, {});
 }
 
+namespace {
+
+void catch_up(CUstream_st* stream) {
+    for (const auto& work : std::exchange(stream->waiting, {})) work();
+}
+
+}  // namespace
+
 EmulatedDevice device;
 
 }  // namespace retrace::emulation
 
 namespace retrace::kernels::cuda {
 
+using emulation::catch_up;
 using emulation::device;
 
 Result<Device> find_device() {
@@ -86,31 +97,46 @@ Recording::Recording(Recording&&) noexcept = default;
 Recording& Recording::operator=(Recording&&) noexcept = default;
 
 Result<Queue> Queue::open() {
-    return Queue(nullptr);
+    return Queue(new CUstream_st);
 }
-Queue::~Queue() = default;
-Queue::Queue(Queue&&) noexcept = default;
-Queue& Queue::operator=(Queue&&) noexcept = default;
+Queue::~Queue() {
+    delete stream_;
+}
+Queue::Queue(Queue&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+Queue& Queue::operator=(Queue&& other) noexcept {
+    std::swap(stream_, other.stream_);
+    return *this;
+}
 
 Status<> Queue::copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes) {
+    catch_up(stream_);
     if (bytes != 0) std::memcpy(to, from, bytes);
+    device.copied_in += bytes;
     return Unit{};
 }
 Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes) {
+    catch_up(stream_);
     if (bytes != 0) std::memcpy(to, from, bytes);
+    device.copied_out += bytes;
     return Unit{};
 }
 void Queue::copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t bytes) {
-    emulation::enqueue([=] {
+    emulation::enqueue(stream_, [=] {
         if (bytes != 0) std::memcpy(to, from, bytes);
     });
 }
 void Queue::clear(std::uint8_t* to, std::uint64_t bytes) {
-    emulation::enqueue([=] {
+    emulation::enqueue(stream_, [=] {
         if (bytes != 0) std::memset(to, 0, bytes);
     });
 }
 Status<> Queue::finish() {
+    catch_up(stream_);
+    return Unit{};
+}
+Status<> Queue::follow(const Queue& other) {
+    catch_up(other.stream_);
+    stream_->late = true;
     return Unit{};
 }
 Status<> Queue::begin_recording() {

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "solver/run/training.hpp"
+
+#include "solver/run/step_runner.hpp"
+
+namespace retrace::solver {
+
+HostTraining::HostTraining(StepRunner& runner, const kernels::CommittedProgram& program,
+                           kernels::State& state, kernels::ThreadPool& pool)
+    : runner_(runner),
+      state_(state),
+      pool_(pool),
+      program_root_(program.root()),
+      committer_(program.program(), program.root()) {}
+
+std::vector<kernels::Metric> HostTraining::advance() {
+    return runner_.step(state_);
+}
+
+kernels::StateCommitment HostTraining::commit() {
+    return kernels::commit_state(program_root_, state_, pool_);
+}
+
+DeviceTraining::DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
+                               const Hash32& program_root, kernels::State& state, bool& busy)
+    : device_(device), program_root_(program_root), state_(state), busy_(busy), step_(state.step) {
+    busy_ = true;
+    device_.load(state_, inputs);
+}
+
+DeviceTraining::~DeviceTraining() {
+    if (under_way_) device_.finish_roots();
+    busy_ = false;
+}
+
+std::vector<kernels::Metric> DeviceTraining::advance() {
+    ++step_;
+    return device_.advance();
+}
+
+const kernels::State& DeviceTraining::state() {
+    if (state_.step != step_) device_.store(state_);
+    return state_;
+}
+
+kernels::StateCommitment DeviceTraining::commit() {
+    return kernels::commit_roots(program_root_, step_, device_.roots());
+}
+
+void DeviceTraining::begin_commitment() {
+    device_.begin_roots();
+    committed_step_ = step_;
+    under_way_ = true;
+}
+
+kernels::StateCommitment DeviceTraining::finish_commitment() {
+    under_way_ = false;
+    return kernels::commit_roots(program_root_, committed_step_, device_.finish_roots());
+}
+
+const kernels::State& DeviceTraining::committed() {
+    if (!committed_) committed_ = state_;
+    if (committed_->step != committed_step_) device_.store_committed(*committed_);
+    return *committed_;
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// A training under way: its state goes forward where the steps are computed, and comes to the host's memory
+// only when it is asked for. Commitments are made where the state is.
+#pragma once
+
+#include <optional>
+
+#include "kernels/commit/committer.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/program/codec.hpp"
+
+namespace retrace::solver {
+
+class Training {
+public:
+    virtual ~Training() = default;
+
+    /// Steps done: the state's number.
+    virtual std::uint64_t step() const noexcept = 0;
+    /// One step; returns the program's metrics.
+    virtual std::vector<kernels::Metric> advance() = 0;
+    /// Brings the state that the training began with up to date and returns it.
+    virtual const kernels::State& state() = 0;
+
+    /// The commitment of the present state, at once.
+    virtual kernels::StateCommitment commit() = 0;
+    /// The same beside the steps that follow, one at a time; only tiles that changed since the last one that
+    /// was begun are hashed.
+    virtual void begin_commitment() = 0;
+    virtual bool commitment_under_way() const noexcept = 0;
+    virtual kernels::StateCommitment finish_commitment() = 0;
+    /// The state of the last `begin_commitment`.
+    virtual const kernels::State& committed() = 0;
+};
+
+class StepRunner;
+
+/// In the host's memory, by a runner's steps: `state` itself goes forward.
+class HostTraining final : public Training {
+public:
+    /// Everything outlives the training.
+    HostTraining(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state,
+                 kernels::ThreadPool& pool);
+
+    std::uint64_t step() const noexcept override { return state_.step; }
+    std::vector<kernels::Metric> advance() override;
+    const kernels::State& state() override { return state_; }
+    kernels::StateCommitment commit() override;
+    void begin_commitment() override { committer_.begin(state_, pool_); }
+    bool commitment_under_way() const noexcept override { return committer_.under_way(); }
+    kernels::StateCommitment finish_commitment() override { return committer_.finish(); }
+    const kernels::State& committed() override { return committer_.state(); }
+
+private:
+    StepRunner& runner_;
+    kernels::State& state_;
+    kernels::ThreadPool& pool_;
+    const Hash32 program_root_;
+    kernels::StateCommitter committer_;
+};
+
+/// On a device, which nothing else may use meanwhile: `state` stays as it was until state() is called.
+class DeviceTraining final : public Training {
+public:
+    /// Everything outlives the training. `busy` is true as long as the training is there.
+    DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
+                   const Hash32& program_root, kernels::State& state, bool& busy);
+    ~DeviceTraining() override;
+    DeviceTraining(const DeviceTraining&) = delete;
+    DeviceTraining& operator=(const DeviceTraining&) = delete;
+
+    std::uint64_t step() const noexcept override { return step_; }
+    std::vector<kernels::Metric> advance() override;
+    const kernels::State& state() override;
+    kernels::StateCommitment commit() override;
+    void begin_commitment() override;
+    bool commitment_under_way() const noexcept override { return under_way_; }
+    kernels::StateCommitment finish_commitment() override;
+    const kernels::State& committed() override;
+
+private:
+    kernels::ExternalBackend& device_;
+    const Hash32 program_root_;
+    kernels::State& state_;
+    bool& busy_;
+    std::uint64_t step_ = 0, committed_step_ = 0;
+    bool under_way_ = false;
+    std::optional<kernels::State> committed_;  ///< Of committed_step_, once it was asked for.
+};
+
+}  // namespace retrace::solver
