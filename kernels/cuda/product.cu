@@ -9,11 +9,11 @@ namespace {
 
 /// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM
 /// × kWarpN.
-template <std::uint32_t S_, std::uint32_t kK_, std::uint32_t kStages_>
+template <std::uint32_t S_, std::uint32_t kM_, std::uint32_t kK_, std::uint32_t kStages_>
 struct Shape {
-    static constexpr std::uint32_t S = S_, kK = kK_, kStages = kStages_;
-    static constexpr std::uint32_t kM = 128, kN = S == 3 ? 64 : 128;
-    static constexpr std::uint32_t kWarpM = S == 3 ? 32 : 64, kWarpN = 32;
+    static constexpr std::uint32_t S = S_, kM = kM_, kK = kK_, kStages = kStages_;
+    static constexpr std::uint32_t kN = S == 3 ? 64 : 128;
+    static constexpr std::uint32_t kWarpN = 32, kWarpM = kM * kN / (8 * kWarpN);
     static constexpr std::uint32_t kWarpsN = kN / kWarpN;
     static constexpr std::uint32_t kRow =
         kK + 16;  ///< Padded: the eight rows of a matrix lie in different banks.
@@ -21,6 +21,8 @@ struct Shape {
     static constexpr std::uint32_t kStepsABlock = kBlockK / kK;
     static_assert(kM / kWarpM * kWarpsN * 32 == kThreads, "eight warps");
     static_assert(kM + kN <= kThreads, "a thread looks after one scale");
+    static_assert(kMTiles * 16 == kWarpM && kNTiles % 2 == 0, "whole fragments, columns two at a time");
+    static_assert(kStepsABlock * kK == kBlockK, "whole stages");
 
     struct Shared {
         std::int8_t a[kStages][S][kM][kRow], b[kStages][S][kN][kRow];
@@ -175,7 +177,7 @@ __device__ void store(const Product& p, const Place& place, const Carried<T>& ca
 }
 
 template <class T>
-__global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
+__device__ void product(const Product& p) {
     typename T::Shared& shared = shared_as<typename T::Shared>();
     const Place place = place_of<T>(p);
     const std::uint64_t steps = p.padded / T::kK;
@@ -210,6 +212,18 @@ __global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
     store<T>(p, place, carried);
 }
 
+constexpr std::uint32_t kTuringShared = 64 * 1024;  ///< All that a block of compute capability 7.5 can have.
+
+template <class T>
+__global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    // What does not fit there is never launched there, and its registers would spill.
+    if constexpr (sizeof(typename T::Shared) <= kTuringShared) product<T>(p);
+#else
+    product<T>(p);
+#endif
+}
+
 template <class T>
 void multiply_as(Stream stream, Product p, std::uint64_t batch) {
     p.tiles_m = (p.m + T::kM - 1) / T::kM;
@@ -221,9 +235,9 @@ void multiply_as(Stream stream, Product p, std::uint64_t batch) {
 
 template <std::uint32_t S>
 void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t shared_limit) {
-    using Large = Shape<S, 64, 3>;
-    using Small = Shape<S, 32, 2>;
-    static_assert(sizeof(typename Small::Shared) <= 64 * 1024, "compute capability 7.5");
+    using Large = Shape<S, 128, 64, 3>;
+    using Small = Shape<S, S == 2 ? 64 : 128, 32, 2>;  // 128 rows spill two registers where S is 2 (nvcc 12.4)
+    static_assert(sizeof(typename Small::Shared) <= kTuringShared, "compute capability 7.5");
     if (shared_limit >= sizeof(typename Large::Shared)) return multiply_as<Large>(stream, p, batch);
     multiply_as<Small>(stream, p, batch);
 }
