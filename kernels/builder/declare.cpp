@@ -6,6 +6,11 @@
 namespace retrace::kernels {
 
 Value Declarer::declare(ParameterSpec parameter) {
+    parameter.trained = parameter.trained && !frozen_;
+    return declare_trained(std::move(parameter));
+}
+
+Value Declarer::declare_trained(ParameterSpec parameter) {
     out_.values.push_back(tape_.graph().state(parameter.name, DType::f32, parameter.dims));
     out_.parameters.push_back(std::move(parameter));
     return out_.values.back();
@@ -30,6 +35,18 @@ Value Declarer::linear(const std::string& name, Value x, std::uint64_t width, Pr
     std::optional<Value> shift;
     if (bias) shift = uniform(name + ".bias", {width}, in);
     return retrace::kernels::linear(tape_, x, weight, shift, precision);
+}
+
+Value Declarer::lora_linear(const std::string& name, Value x, std::uint64_t width, std::uint64_t rank, float alpha,
+                            Precision precision, bool bias) {
+    const std::uint64_t in = tape_.graph().dims(x)[1];
+    const float bound = 1.0f / std::sqrt(static_cast<float>(in));
+    const Value weight = declare({name + ".weight", {width, in}, Start::uniform, bound, false});
+    std::optional<Value> shift;
+    if (bias) shift = declare({name + ".bias", {width}, Start::uniform, bound, false});
+    const Value down = declare_trained({name + ".lora_down", {rank, in}, Start::uniform, bound});
+    const Value up = declare_trained({name + ".lora_up", {width, rank}, Start::constant, 0.0f});
+    return retrace::kernels::lora_linear(tape_, x, weight, shift, {down, up, alpha}, precision);
 }
 
 Value Declarer::conv(const std::string& name, Value x, std::uint64_t channels, std::uint64_t kernel,

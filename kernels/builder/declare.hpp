@@ -8,7 +8,8 @@ namespace retrace::kernels {
 /// Declares parameters as layers ask for them.
 class Declarer {
 public:
-    Declarer(Tape& tape, ModelOutput& out) : tape_(tape), out_(out) {}
+    /// `frozen`: what is declared is not trained, but for the corrections of lora_linear.
+    Declarer(Tape& tape, ModelOutput& out, bool frozen = false) : tape_(tape), out_(out), frozen_(frozen) {}
     Tape& tape() noexcept { return tape_; }
 
     Value declare(ParameterSpec parameter);
@@ -23,6 +24,10 @@ public:
 
     /// NAME.weight [width, in], NAME.bias [width].
     Value linear(const std::string& name, Value x, std::uint64_t width, Precision precision, bool bias = true);
+    /// The same with weight and bias frozen, and NAME.lora_down [rank, in], NAME.lora_up [width, rank], which begins as
+    /// zeros.
+    Value lora_linear(const std::string& name, Value x, std::uint64_t width, std::uint64_t rank, float alpha,
+                      Precision precision, bool bias = true);
     /// NAME.weight [channels, in, kernel, kernel], NAME.bias [channels]; stride 1.
     Value conv(const std::string& name, Value x, std::uint64_t channels, std::uint64_t kernel, std::uint64_t padding,
                Precision precision);
@@ -33,8 +38,11 @@ public:
     Value batch_norm(const std::string& name, Value x, bool training);
 
 private:
+    Value declare_trained(ParameterSpec parameter);
+
     Tape& tape_;
     ModelOutput& out_;
+    bool frozen_;
 };
 
 /// The logits head is i8x3 where the layers are i8x2 (NUMERICS 3).

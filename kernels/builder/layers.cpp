@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "kernels/builder/transformer_layers.hpp"
 #include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels {
@@ -22,6 +23,18 @@ Value linear(Tape& tape, Value x, Value weight, std::optional<Value> bias, Preci
         if (bias && needed[2]) out[2] = reshape(g, sum_columns(g, dy), g.dims(*bias));
         return out;
     });
+}
+
+Value lora_linear(Tape& tape, Value x, Value weight, std::optional<Value> bias, const LowRank& correction,
+                  Precision precision) {
+    Graph& g = tape.graph();
+    const float factor = correction.alpha / static_cast<float>(g.dims(correction.down)[0]);
+    const Value narrow = linear(tape, x, correction.down, std::nullopt, precision);
+    const Value wide = linear(tape, narrow, correction.up, std::nullopt, precision);
+    const Value scaled = tape.note({wide}, scale(g, wide, factor), [&g, factor](Value dy, const std::vector<bool>&) {
+        return std::vector<std::optional<Value>>{scale(g, dy, factor)};
+    });
+    return sum(tape, linear(tape, x, weight, bias, precision), scaled);
 }
 
 Value relu(Tape& tape, Value x) {

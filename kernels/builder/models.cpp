@@ -71,13 +71,14 @@ Status<> check_model(const ModelSpec& spec) {
         if (spec.layers == 0 || spec.layers > 64) return error("model layers out of range");
     }
     if (is_transformer(spec)) return check_transformer(spec);
+    if (spec.lora_rank != 0) return error("model lora_rank is for transformers");
     return Unit{};
 }
 
 ModelOutput build_model(Tape& tape, const ModelSpec& spec, Value x, std::uint64_t batch, Precision precision,
                         bool training) {
     ModelOutput out;
-    Declarer declare(tape, out);
+    Declarer declare(tape, out, spec.lora_rank > 0);
     if (is_transformer(spec)) {
         out.logits = build_transformer(declare, spec, x, batch, precision);
     } else if (spec.kind == "resnet") {

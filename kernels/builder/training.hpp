@@ -17,6 +17,9 @@ struct ModelSpec {
     std::uint64_t classes = 10;                ///< Of a token model: the vocabulary.
     std::uint64_t width = 64, layers = 2, heads = 4, patch = 4;  ///< Transformers; patch: vit. resnet: channels of the
                                                                  ///< first stage, blocks of each stage.
+    std::uint64_t lora_rank = 0;   ///< Transformers: over 0, only corrections of this rank to the linear layers of the
+                                   ///< blocks are trained (LoRA); all other parameters are frozen state.
+    float lora_alpha = 1.0f;       ///< The corrections are scaled by lora_alpha / lora_rank.
 };
 
 enum class Optimizer : std::uint8_t { sgd = 1, adamw = 2 };

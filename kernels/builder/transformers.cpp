@@ -28,7 +28,8 @@ private:
     }
 
     Value linear(const std::string& name, Value x, std::uint64_t width) {
-        return declare_.linear(name, x, width, precision_, !modern_);
+        if (spec_.lora_rank == 0) return declare_.linear(name, x, width, precision_, !modern_);
+        return declare_.lora_linear(name, x, width, spec_.lora_rank, spec_.lora_alpha, precision_, !modern_);
     }
 
     Value heads(const std::string& name, Value x, bool turned) {
@@ -84,6 +85,8 @@ Status<> check_transformer(const ModelSpec& spec) {
     if (spec.layers == 0 || spec.layers > 256) return error("model layers out of range");
     if (spec.width == 0 || spec.width > 1 << 16) return error("model width out of range");
     if (spec.heads == 0 || spec.width % spec.heads != 0) return error("model width is no multiple of heads");
+    if (spec.lora_rank > spec.width) return error("model lora_rank is larger than width");
+    if (!(spec.lora_alpha > 0.0f && spec.lora_alpha < 1e6f)) return error("model lora_alpha out of range");
     if (spec.kind == "llama" && spec.width / spec.heads % 2 != 0) return error("model width of a head is odd");
     if (spec.kind == "vit") {
         if (spec.input.size() != 3) return error("model input of vit is channels, height, width");

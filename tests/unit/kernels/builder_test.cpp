@@ -27,6 +27,12 @@ TEST(Gradients, of_linear_layers_and_relu) {
     });
 }
 
+TEST(Gradients, of_low_rank_corrections) {
+    expect_gradients({{4, 9}, {12, 9}, {12}, {3, 9}, {12, 3}}, [](Tape& tape, const std::vector<Value>& p) {
+        return lora_linear(tape, p[0], p[1], p[2], {p[3], p[4], 6.0f}, Precision::f32);
+    });
+}
+
 TEST(Gradients, of_convolution) {
     expect_gradients({{2, 3, 6, 5}, {4, 3, 3, 3}, {4}}, [](Tape& tape, const std::vector<Value>& p) {
         return view_as(tape, conv2d(tape, p[0], p[1], p[2], 2, 1, Precision::f32), {2, 36});
