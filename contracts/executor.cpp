@@ -4,6 +4,7 @@
 #include "contracts/agenda.hpp"
 #include "contracts/dispatch.hpp"
 #include "contracts/invariants.hpp"
+#include "contracts/staking/beacon.hpp"
 #include "contracts/views/methods.hpp"
 #include "merkle/hash/sha256.hpp"
 
@@ -68,7 +69,9 @@ void Executor::genesis(ledger::State& state, View config) const {
     ensure(params.has_value(), "genesis parameters were checked when the genesis file was read");
     store(state, keys::params(), *params);
     constexpr std::string_view kDomain = "retrace/beacon-genesis/1";
-    store(state, keys::beacon(), views::Beacon{0, merkle::sha256({retrace::view(kDomain), config})});
+    const views::Beacon first{0, merkle::sha256({retrace::view(kDomain), config})};
+    store(state, keys::beacon(), first);
+    store_reveals(state, first.value, {});
 }
 
 void Executor::check_invariants(const ledger::StateView& before, const ledger::State& after) const {

@@ -13,17 +13,31 @@ Hash32 mix_beacon(const Hash32& before, std::uint64_t epoch, const std::vector<R
     return hash.finish();
 }
 
-bool is_drawn(const Hash32& beacon, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
-              std::uint16_t audit_bp) {
-    const Hash32 digest = merkle::Sha256()
-                              .update(view(std::string_view("retrace/audit/1")))
-                              .update(view(beacon))
-                              .update_u64(task)
-                              .update_u32(run)
-                              .update_u64(segment)
-                              .finish();
-    // 2^64 modulo 10,000 biases by less than 10^-15.
-    return load_u64(digest.data()) % kBasisPoints < audit_bp;
+bool is_drawn(const std::vector<Reveal>& reveals, std::uint64_t task, std::uint32_t run,
+              std::uint64_t segment, std::uint16_t audit_bp) {
+    const U256 two_64 = U256(1) + U256(~std::uint64_t{0});
+    // No stake is near 2^128; the bound keeps the products below 2^216, whatever a genesis file gives away.
+    const auto weight_of = [most = two_64 * two_64](const Reveal& reveal) {
+        return ledger::min(reveal.weight, most);
+    };
+    U256 total, before;
+    for (const Reveal& reveal : reveals) total += weight_of(reveal);
+    for (const Reveal& reveal : reveals) {
+        const Hash32 digest = merkle::Sha256()
+                                  .update(view(std::string_view("retrace/audit/2")))
+                                  .update(view(reveal.preimage))
+                                  .update_u64(task)
+                                  .update_u32(run)
+                                  .update_u64(segment)
+                                  .finish();
+        // With W the total and C the stake before this one: chance p w / (W - p C), so that the chance that
+        // none of the first k draws is 1 - p C_k / W, and of all of them 1 - p.
+        const U256 weight = weight_of(reveal);
+        const U256 rest = total * U256(kBasisPoints) - before * U256(audit_bp);
+        if (U256(load_u64(digest.data())) * rest < weight * U256(audit_bp) * two_64) return true;
+        before += weight;
+    }
+    return false;
 }
 
 std::vector<Address> draw_auditors(const Hash32& beacon, std::uint64_t audit, std::uint32_t attempt,

@@ -10,6 +10,8 @@ namespace {
 using ledger::mul_div;
 
 constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;
+/// A stake at its floor loses by less than one of the smallest unit; so gains are compared in parts of it.
+constexpr std::uint64_t kParts = 1ull << 32;
 
 U256 share_of(const U256& amount, std::uint64_t bp) {
     return mul_div(amount, bp, kBasisPoints);
@@ -28,8 +30,10 @@ Ratio other(const Ratio& p) {
     return {p.denominator - p.numerator, p.denominator};
 }
 
+/// Of being caught while the reveals of all members count.
 Ratio chance(const Setting& s, std::uint64_t audit_bp) {
-    return effective_audit_probability(audit_bp, s.params.collusion_bp, s.spec.auditors);
+    const Ratio seats = honest_seat_probability(s.params.collusion_bp, s.spec.auditors);
+    return {U256(audit_bp) * seats.numerator, U256(kBasisPoints) * seats.denominator};
 }
 /// What a convicted solver loses when its own verifier takes the challenger's share and costs.
 U256 net_loss(const Setting& s) {
@@ -40,21 +44,31 @@ U256 replay_cost(const Setting& s) {
     return share_of(s.spec.price_ceiling, s.cost_bp);
 }
 
+/// Paid if it is not found, with the loss if it is.
+Prospect bet(Fraud fraud, const U256& price, const U256& loss, const Ratio& found) {
+    const U256 win = times_up(price * U256(kParts), other(found)), lose = times(loss * U256(kParts), found);
+    return {fraud, (win + U256(kParts - 1)) / U256(kParts), lose / U256(kParts), win > lose};
+}
+/// What is certain.
+Prospect sure(Fraud fraud, const U256& win, const U256& lose) {
+    return {fraud, win, lose, win > lose};
+}
+
 /// SPEC 8.2.1: one bad segment, drawn with probability p.
 Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
-    return {fraud, times_up(s.spec.price_ceiling, other(p)), times(net_loss(s), p)};
+    return bet(fraud, s.spec.price_ceiling, net_loss(s), p);
 }
 
 /// SPEC 8.2.10: caught when nobody of all who are drawn colludes; then the whole stake is burned.
 Prospect starve(const Setting& s) {
-    const Ratio p = starved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors);
-    return {Fraud::starve_auditors, times_up(s.spec.price_ceiling, other(p)), times(s.stake, p)};
+    return bet(Fraud::starve_auditors, s.spec.price_ceiling, s.stake,
+               starved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors));
 }
 
 /// SPEC 8.2.2: k bad segments are worth (1 - (1-p)^k) / p times as much as one.
 Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
     Prospect one = skip(Fraud::skip_all, s, p);
-    if (count == 0 || p.numerator.is_zero()) return {Fraud::skip_all, one.win * U256(count), U256{}};
+    if (count == 0 || p.numerator.is_zero()) return sure(Fraud::skip_all, one.win * U256(count), {});
     U256 missed = kFixedOne, base = times(kFixedOne, other(p));
     for (std::uint64_t rest = count; rest != 0; rest >>= 1) {
         if (rest & 1) missed = mul_div(missed, base, kFixedOne);
@@ -69,16 +83,10 @@ Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
     return one;
 }
 
-/// SPEC 8.2.8: each member may turn one bad draw into a new one, for the penalty.
-Prospect grind(const Setting& s, const Ratio& p) {
-    Prospect best = skip(Fraud::grind_beacon, s, p);
-    for (std::uint64_t member = 0; member < s.withheld; ++member) {
-        // Only who gains by drawing again withholds: what it would lose otherwise is its stake.
-        if (best.lose + s.params.beacon_penalty > best.win + net_loss(s)) break;
-        best.win = times_up(s.spec.price_ceiling, other(p)) + times_up(best.win, p);
-        best.lose = times(best.lose + s.params.beacon_penalty, p);
-    }
-    return best;
+/// SPEC 8.2.8: only reveals of honest members draw. The penalties of the others would come on top.
+Prospect grind(const Setting& s) {
+    return skip(Fraud::grind_beacon, s,
+                effective_audit_probability(s.spec.audit_bp, s.params.collusion_bp, s.spec.auditors));
 }
 
 /// SPEC 8.2.9: whoever is drawn could take the challenger's share instead.
@@ -86,7 +94,9 @@ Prospect bribe(const Setting& s) {
     const Ratio p = chance(s, s.spec.audit_bp);
     const U256 each = share_of(s.stake, s.params.challenger_share_bp);
     const U256 cost = ledger::min(each * U256(s.spec.auditors), net_loss(s) + s.spec.price_ceiling);
-    return {Fraud::bribe_auditors, s.spec.price_ceiling, times(cost, p), false};
+    Prospect out = sure(Fraud::bribe_auditors, s.spec.price_ceiling, times(cost, p));
+    out.assumed = false;
+    return out;
 }
 
 }  // namespace
@@ -101,13 +111,13 @@ std::vector<Prospect> prospects(const Setting& s) {
         skip(Fraud::skip_segment, s, p),
         skip_many(s, p, n > 2 ? n - 2 : 0),
         skip(Fraud::forge_first, s, always),
-        {Fraud::accuse_self, s.stake - net_loss(s), s.stake},
-        {Fraud::withhold_data, {}, s.stake},
-        {Fraud::stop, {}, share_of(s.stake, s.params.silence_penalty_bp)},
-        {Fraud::skip_audit, cost, fee + silence},
-        {Fraud::idle_verdict, cost, fee + s.params.audit_bond},
-        {Fraud::false_accusation, {}, s.params.challenge_bond},
-        grind(s, p),
+        sure(Fraud::accuse_self, s.stake - net_loss(s), s.stake),
+        sure(Fraud::withhold_data, {}, s.stake),
+        sure(Fraud::stop, {}, share_of(s.stake, s.params.silence_penalty_bp)),
+        sure(Fraud::skip_audit, cost, fee + silence),
+        sure(Fraud::idle_verdict, cost, fee + s.params.audit_bond),
+        sure(Fraud::false_accusation, {}, s.params.challenge_bond),
+        grind(s),
         bribe(s),
         starve(s),
     };
@@ -120,7 +130,6 @@ std::vector<Prospect> faults(const Setting& setting) {
 }
 
 std::optional<Limits> limits(const Setting& s) {
-    const Ratio p = chance(s, s.spec.audit_bp);
     Params bare = s.params;
     bare.safety_bp = kBasisPoints;
     const auto least = stake_floor(bare, s.spec);
@@ -131,8 +140,7 @@ std::optional<Limits> limits(const Setting& s) {
         const auto bears = [&](std::uint64_t share) {
             Setting colluding = s;
             colluding.params.collusion_bp = share;
-            const bool served = skip(Fraud::skip_segment, colluding, chance(colluding, s.spec.audit_bp)).pays();
-            return !served && !(starving && starve(colluding).pays());
+            return !grind(colluding).pays() && !(starving && starve(colluding).pays());
         };
         std::uint64_t found = 0;
         for (std::uint64_t step = 8'192; step != 0; step >>= 1)
@@ -141,13 +149,9 @@ std::optional<Limits> limits(const Setting& s) {
     };
     out.collusion_bp = most(true);
     out.served_collusion_bp = most(false);
-    const Ratio odds{other(p).numerator, p.numerator};  // (1-p) / p
-    out.least_beacon_penalty = times_up(s.spec.price_ceiling, odds);
-    out.price_for_beacon = odds.numerator.is_zero()
-                               ? U256::max()
-                               : times(s.params.beacon_penalty, {odds.denominator, odds.numerator});
-    out.price_for_auditors =
-        s.cost_bp <= s.params.audit_fee_bp ? U256::max() : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
+    out.price_for_auditors = s.cost_bp <= s.params.audit_fee_bp
+                                 ? U256::max()
+                                 : mul_div(s.params.audit_fee, kBasisPoints, s.cost_bp);
     return out;
 }
 

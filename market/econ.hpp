@@ -17,7 +17,6 @@ struct Setting {
     std::uint64_t cost_bp =
         8'000;  ///< What computing a segment costs, as a share of its price. A replay costs the same.
     std::uint64_t verifiers = 10;  ///< With equal stakes.
-    std::uint64_t withheld = 8;    ///< Members of the beacon that one cheater holds.
     U256 stake;                    ///< What the solver has locked.
 };
 
@@ -31,7 +30,7 @@ enum class Fraud : std::uint8_t {
     skip_audit = 7,        ///< A drawn auditor does nothing.
     idle_verdict = 8,      ///< It commits to anything and never reveals it.
     false_accusation = 9,  ///< A right segment is challenged.
-    grind_beacon = 10,     ///< Reveals are withheld when the beacon would draw the bad segment.
+    grind_beacon = 10,     ///< A bad segment, and colluding members withhold the reveals that draw it.
     bribe_auditors = 11,   ///< All drawn auditors are paid what betraying the solver would bring them.
     starve_auditors = 12,  ///< A bad segment that is drawn is served to nobody but who colludes.
 };
@@ -44,9 +43,10 @@ std::string_view sentence(Fraud fraud) noexcept;
 struct Prospect {
     Fraud fraud{};
     U256 win, lose;
+    bool gains = false;  ///< Whether more is won than lost, decided in parts of the smallest unit.
     bool assumed =
         true;  ///< Must not pay. False: answered by an assumption only (SPEC 8.4), shown but not asserted.
-    bool pays() const noexcept { return win > lose; }
+    bool pays() const noexcept { return gains; }
 };
 std::vector<Prospect> prospects(const Setting& setting);
 /// Those that pay although they must not.
@@ -57,8 +57,6 @@ struct Limits {
     U256 least_stake;                ///< Without the safety factor.
     std::uint64_t collusion_bp = 0;  ///< The largest share of colluding stake that `stake` still bears,
     std::uint64_t served_collusion_bp = 0;  ///< and when the solver serves everybody.
-    U256 least_beacon_penalty;       ///< So that no number of withheld reveals pays.
-    U256 price_for_beacon;           ///< The dearest segment for which the penalty is enough.
     U256 price_for_auditors;         ///< The dearest segment whose replay the audit fee covers.
 };
 /// Null when nothing is ever audited.

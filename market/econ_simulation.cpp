@@ -233,7 +233,7 @@ private:
             else
                 compute(solver, cost_of(solver));
             const Hash32 beacon = dice_.hash();
-            if ((always || is_drawn(beacon, task, run, segment, spec_.audit_bp)) &&
+            if ((always || is_drawn({{Address{}, beacon, 1}}, task, run, segment, spec_.audit_bp)) &&
                 audit(beacon, segment, solver, bad)) {
                 ++caught_;
                 ++solver.convictions;

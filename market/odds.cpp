@@ -14,20 +14,27 @@ constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;  // fixed point f
 
 }  // namespace
 
-Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors) {
-    ensure(audit_bp <= kWhole && collusion_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
+Ratio honest_seat_probability(std::uint64_t collusion_bp, std::uint8_t auditors) {
+    ensure(collusion_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
     U256 all = 1, colluding = 1;
     for (std::uint8_t i = 0; i < auditors; ++i) {
         all = all * U256(kWhole);
         colluding = colluding * U256(collusion_bp);
     }
-    return {U256(audit_bp) * (all - colluding), U256(kWhole) * all};
+    return {all - colluding, all};
+}
+
+Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors) {
+    ensure(audit_bp <= kWhole, "shares are at most 100 %");
+    const Ratio seats = honest_seat_probability(collusion_bp, auditors);
+    return {U256(audit_bp * (kWhole - collusion_bp)) * seats.numerator,
+            U256(kWhole * kWhole) * seats.denominator};
 }
 
 Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors) {
     ensure(audit_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
     U256 honest = kFixedOne;
-    for (std::uint64_t i = 0; i < auditors * (1 + params.redraws); ++i)
+    for (std::uint64_t i = 0; i < 1 + auditors * (1 + params.redraws); ++i)
         honest = ledger::mul_div(honest, kWhole - params.collusion_bp, kWhole);
     return {U256(audit_bp) * honest, U256(kWhole) * U256(kFixedOne)};
 }
@@ -39,7 +46,7 @@ std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, st
     const Ratio starved = starved_audit_probability(audit_bp, params, auditors);
     if (p.numerator.is_zero() || starved.numerator.is_zero()) return std::nullopt;
     const U256 missed = p.denominator - p.numerator;
-    // gain < 2^128, missed ≤ 10^24 < 2^80, so the product with 10^4 stays below 2^222.
+    // gain < 2^128, missed ≤ 10^28 < 2^94, so the product with 10^4 stays below 2^236.
     const U256 top = missed * U256(kWhole) * gain;
     const U256 bottom = p.numerator * U256(kWhole - params.challenger_share_bp);
     const U256 against_starving =
@@ -54,7 +61,8 @@ std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
 
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments) {
     const U256 one = kFixedOne;
-    U256 base = ledger::mul_div(one, probability.denominator - probability.numerator, probability.denominator);
+    U256 base =
+        ledger::mul_div(one, probability.denominator - probability.numerator, probability.denominator);
     U256 missed = one;
     for (std::uint64_t rest = bad_segments; rest != 0; rest >>= 1) {
         if (rest & 1) missed = ledger::mul_div(missed, base, one);

@@ -12,10 +12,14 @@ struct Ratio {
     U256 numerator, denominator;
 };
 
-/// p · (1 - f^v): probability that a bad segment is drawn and at least one auditor is honest.
+/// 1 - f^v: probability that not all auditors of a segment collude with its solver.
+Ratio honest_seat_probability(std::uint64_t collusion_bp, std::uint8_t auditors);
+
+/// p · (1-f) · (1 - f^v): at least the probability that a bad segment is drawn by an honest member's reveal and has an
+/// honest auditor. Reveals of colluding members are withheld when they draw it (SPEC 8.2.8).
 Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusion_bp, std::uint8_t auditors);
 
-/// p · (1-f)^(v · (1 + redraws)): probability that a bad segment is drawn and nobody drawn for it colludes,
+/// p · (1-f) · (1-f)^(v · (1 + redraws)): probability that a bad segment is drawn so and nobody drawn for it colludes,
 /// when the solver serves nobody else. Rounded down to 10^-18.
 Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors);
 

@@ -48,7 +48,7 @@ struct Params {
     U256 challenge_bond = 100 * kMilli;
     U256 report_fee = 1 * kMilli;
     U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit, at least (market/escrow.hpp).
-    U256 beacon_penalty = 100 * kMilli;          ///< For not revealing. SPEC 8.2.8 says what it must exceed.
+    U256 beacon_penalty = 100 * kMilli;          ///< For not revealing.
     U256 capability_penalty = 10 * kMilli;       ///< For a claimed benchmark run that is not proved.
 
     // Shares in basis points.
@@ -57,7 +57,7 @@ struct Params {
     std::uint64_t silence_penalty_bp = 1'000;    ///< Of a silent party's lock.
     std::uint64_t solver_cost_bp = 5'000;        ///< Of a false accuser's bond, to the solver.
     std::uint64_t safety_bp = 20'000;            ///< Stake floor's safety factor, 2.
-    std::uint64_t collusion_bp = 0;              ///< Assumed share f of verifiers that collude.
+    std::uint64_t collusion_bp = 0;              ///< Assumed share f of the verifiers' stake that colludes.
     std::uint64_t capability_bp = 100;           ///< Of registered solvers that each beacon challenges.
     std::uint64_t capability_slack_bp = 40'000;  ///< A task may run so much faster than the benchmark.
 

@@ -16,8 +16,8 @@ bool is_audited(const Effects& fx, const market::Run& run, const market::Segment
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     if (segment.audits != 0) return true;                                            // another round
     if (index == run.first_state || index + 1 == spec.segments()) return true;       // 14.1: always
-    const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
-    return market::is_drawn(beacon.value, run.task, run.index, index, spec.audit_bp);
+    const auto reveals = list<market::Reveal>(fx.state, keys::reveals());
+    return market::is_drawn(reveals, run.task, run.index, index, spec.audit_bp);
 }
 
 /// False when no verifier can be drawn.

@@ -51,6 +51,7 @@ Key solver(const Address& party) { return std::move(staking('s').party(party)); 
 Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
 Key verifiers() { return staking('m'); }
 Key beacon() { return staking('b'); }
+Key reveals() { return staking('r'); }
 Key solvers() { return staking('l'); }
 Key challenge_count() { return staking('n'); }
 Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }

@@ -31,6 +31,7 @@ Key solver(const Address& party);
 Key verifier(const Address& party);
 Key verifiers();
 Key beacon();
+Key reveals();                               ///< That made the beacon: they draw the segments.
 Key solvers();                               ///< Who may be challenged.
 Key challenge_count();
 Key challenge(std::uint64_t challenge);

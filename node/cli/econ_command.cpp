@@ -29,7 +29,7 @@ constexpr std::uint64_t kTasksMax = 1'000'000;  ///< Of a simulation.
 struct Flags {
     std::string genesis, price, stake;
     std::vector<std::string> set;
-    std::uint64_t segments = 100, audit_bp = 500, auditors = 2, cost_bp = 8'000, verifiers = 10, withheld = 8;
+    std::uint64_t segments = 100, audit_bp = 500, auditors = 2, cost_bp = 8'000, verifiers = 10;
     std::uint64_t simulate = 0, seed = 1;
 };
 
@@ -42,6 +42,11 @@ std::string coins(const U256& plus, const U256& minus) {
 }
 std::string percent(std::uint64_t bp) {
     return std::to_string(bp / 100) + "." + (bp % 100 < 10 ? "0" : "") + std::to_string(bp % 100) + " %";
+}
+
+U256 two_128() {
+    const U256 two_64 = U256(1) + U256(~std::uint64_t{0});
+    return two_64 * two_64;
 }
 
 /// "name=value" with the names and values of a genesis file.
@@ -76,7 +81,6 @@ Result<market::Setting> setting_of(const market::Params& chain, const Flags& fla
     if (flags.cost_bp > market::kBasisPoints) return error("--cost-bp is at most 10000");
     if (flags.verifiers == 0 || flags.verifiers > market::kVerifiersMax)
         return error("--verifiers is 1 to 1024");
-    if (flags.withheld > market::kVerifiersMax) return error("--withheld is at most 1024");
     market::Setting setting;
     RETRACE_TRY(params, with_changes(chain, flags.set));
     setting.params = params;
@@ -86,9 +90,9 @@ Result<market::Setting> setting_of(const market::Params& chain, const Flags& fla
     setting.spec.auditors = static_cast<std::uint8_t>(flags.auditors);
     setting.cost_bp = flags.cost_bp;
     setting.verifiers = flags.verifiers;
-    setting.withheld = flags.withheld;
     const auto price = flags.price.empty() ? std::optional(params.audit_fee) : parse_coins(flags.price);
-    if (!price || price->is_zero()) return error("--price must be coins for a segment, more than none");
+    if (!price || price->is_zero() || *price > U256::max() / two_128())
+        return error("--price must be coins for a segment, more than none and below 2^128 of the smallest unit");
     setting.spec.price_ceiling = *price;
     const auto floor = market::stake_floor(params, setting.spec);
     if (!floor) return error("nothing is audited: no stake is enough");
@@ -134,8 +138,6 @@ json::object report_json(const market::Setting& s) {
             {"detection", odds_json(s)},
             {"frauds", std::move(frauds)},
             {"beacon_penalty", s.params.beacon_penalty.to_decimal()},
-            {"least_beacon_penalty", bounds.least_beacon_penalty.to_decimal()},
-            {"price_for_beacon", bounds.price_for_beacon.to_decimal()},
             {"price_for_auditors", bounds.price_for_auditors.to_decimal()},
             {"audits", static_cast<double>(books.audits_milli) / 1e3},
             {"replay_share", static_cast<double>(books.replays_bp) / 1e4},
@@ -166,8 +168,7 @@ void print_report(const market::Setting& s) {
               << (bounds.price_for_auditors == U256::max()
                       ? std::string("of any price")
                       : "up to " + format_coins(bounds.price_for_auditors, 6))
-              << ", the beacon penalty up to "
-              << format_coins(bounds.price_for_beacon, 6) << "\n\nexpected gain over honest play, in coins\n";
+              << "\n\nexpected gain over honest play, in coins\n";
     for (const Prospect& p : market::prospects(s)) {
         std::cout << std::setw(14) << coins(p.win, p.lose) << "  " << std::left << std::setw(17)
                   << market::slug(p.fraud) << std::right << market::sentence(p.fraud)
@@ -259,7 +260,6 @@ void add_econ(CLI::App& app, Program& program) {
     command->add_option("--cost-bp", flags->cost_bp,
                         "Cost of computing a segment as a share of its price [8000]");
     command->add_option("--verifiers", flags->verifiers, "Verifiers that share the audits [10]");
-    command->add_option("--withheld", flags->withheld, "Beacon members that one cheater holds [8]");
     command->add_option("--simulate", flags->simulate,
                         "Also play so many tasks among honest and cheating agents");
     command->add_option("--seed", flags->seed, "Of the simulation [1]");

@@ -49,6 +49,7 @@ Seen watch(std::uint64_t seed, const Scenario& scenario) {
 TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         Scenario scenario = long_task();
+        scenario.orders[0].audit_bp = 100;  // Auditors keep what they audited: hardly anything.
         const Seen paying = watch(seed, scenario);
         scenario.solvers[0].pays_for_retention = false;
         const Seen waiting = watch(seed, scenario);

@@ -56,11 +56,18 @@ struct SweptTask {
     U256 price;
     std::uint64_t cost_bp;
 };
-/// From a thousandth of the audit fee's floor to a million times it; computing costs up to the whole price.
-const SweptTask kTasks[] = {{1, 5 * kMilli, 8'000},          {2, 5 * kMilli, 10'000},
-                            {3, U256(5'000'000'000), 8'000}, {100, 5 * kMilli, 8'000},
-                            {100, 1'000 * kMilli, 10'000},   {100, U256(5'000) * U256(1'000 * kMilli), 8'000},
-                            {10'000, 20 * kMilli, 8'000}};
+/// From the smallest unit to the dearest segment that a task may have; computing costs up to the whole
+/// price.
+const SweptTask kTasks[] = {
+    {1, 5 * kMilli, 8'000},
+    {2, 5 * kMilli, 10'000},
+    {3, U256(5'000'000'000), 8'000},
+    {100, 5 * kMilli, 8'000},
+    {100, 1'000 * kMilli, 10'000},
+    {100, U256(5'000) * U256(1'000 * kMilli), 8'000},
+    {10'000, 20 * kMilli, 8'000},
+    {100, 1, 10'000},
+    {100, U256::max() / (U256(1) + U256(~std::uint64_t{0})) / (U256(1) + U256(~std::uint64_t{0})), 10'000}};
 
 /// Whatever a task asks for and whatever genesis assumes, the stake floor that a bid must lock is enough.
 TEST(Econ, NoFraudPaysOverTheSweep) {
@@ -76,11 +83,9 @@ TEST(Econ, NoFraudPaysOverTheSweep) {
                         setting.spec.steps = n;
                         setting.spec.price_ceiling = price;
                         setting.cost_bp = cost;
-                        // A genesis for this audit rate: the penalty that 8.2.8 asks for.
                         setting.stake = stake_floor(setting.params, setting.spec).value();
-                        setting.params.beacon_penalty = limits(setting)->least_beacon_penalty + kRounding;
-                        EXPECT_EQ(names(faults(setting)), "")
-                            << p << " " << int{v} << " " << f << " " << a << " " << n << " " << price.to_decimal();
+                        EXPECT_EQ(names(faults(setting)), "") << p << " " << int{v} << " " << f << " " << a
+                                                              << " " << n << " " << price.to_decimal();
                         ++settings;
                     }
     EXPECT_EQ(settings, 8u * 5 * 4 * 5 * std::size(kTasks));
@@ -90,7 +95,6 @@ TEST(Econ, AStakeThatIsTooLowIsFound) {
     Setting setting = setting_of();
     setting.params.safety_bp = kBasisPoints;  // Then a conviction pays no costs (SPEC 6.3).
     setting.stake = limits(setting)->least_stake + kRounding;
-    setting.params.beacon_penalty = 1'000 * kMilli;
     EXPECT_EQ(names(faults(setting)), "") << "the least stake is enough";
     setting.stake = mul_div(setting.stake, 99, 100);
     EXPECT_EQ(names(faults(setting)), "skip_segment skip_all grind_beacon ");
@@ -100,8 +104,11 @@ TEST(Econ, AStakeThatIsTooLowIsFound) {
 
 TEST(Econ, OtherParametersThatInviteCheatingAreFound) {
     Setting setting = setting_of();
-    setting.params.beacon_penalty = 10 * kMilli;
-    EXPECT_EQ(names(faults(setting)), "grind_beacon ");
+    setting.params.beacon_penalty = {};
+    EXPECT_EQ(names(faults(setting)), "") << "a withheld reveal redraws nothing, whatever it costs";
+    setting.params.collusion_bp = 4'000;
+    EXPECT_EQ(names(faults(setting)), "grind_beacon starve_auditors ")
+        << "this stake was not locked for so many colluders";
     setting = setting_of();
     setting.params.audit_bond = setting.params.audit_fee = 1;
     setting.params.audit_fee_bp = 0;
@@ -109,9 +116,9 @@ TEST(Econ, OtherParametersThatInviteCheatingAreFound) {
     setting = setting_of();
     setting.spec.price_ceiling = 1'000 * kMilli;
     setting.stake = stake_floor(setting.params, setting.spec).value();
-    EXPECT_EQ(names(faults(setting)), "grind_beacon ") << "the beacon's penalty does not follow the price";
-    setting.params.audit_fee_bp = 0;  // and a fee that does not is far under what a replay costs
-    EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict grind_beacon ");
+    EXPECT_EQ(names(faults(setting)), "") << "stake and fee follow the price";
+    setting.params.audit_fee_bp = 0;  // A fee that does not is far under what a replay costs.
+    EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict ");
 }
 
 TEST(Econ, ProspectsAreTheClosedForms) {
@@ -123,10 +130,7 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     EXPECT_NEAR(gain(setting, Fraud::accuse_self), -(1 - a) * stake + costs, 1e-9);
     EXPECT_NEAR(gain(setting, Fraud::bribe_auditors), g - p * 2 * a * stake, 1e-9);
     EXPECT_NEAR(gain(setting, Fraud::skip_audit), 0.004 - 0.015, 1e-9);
-    double ground = gain(setting, Fraud::skip_segment);
-    for (int i = 0; i < 8; ++i) ground = (1 - p) * g + p * (ground - 0.1);
-    EXPECT_NEAR(gain(setting, Fraud::grind_beacon), ground, 1e-9);
-    EXPECT_NEAR(coins(limits(setting)->least_beacon_penalty), 19 * g, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::grind_beacon), gain(setting, Fraud::skip_segment), 1e-9);
     EXPECT_EQ(limits(setting)->price_for_auditors, U256::max()) << "a replay costs less than the segment";
     Setting flat = setting;
     flat.params.audit_fee_bp = 0;
@@ -134,17 +138,19 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     EXPECT_NEAR(gain(setting, Fraud::starve_auditors), (1 - p) * g - p * stake, 1e-9);
     Setting colluding = setting;
     colluding.params.collusion_bp = 1'000;
-    const double starved = p * std::pow(0.9, 2 * 4);
+    const double starved = p * std::pow(0.9, 1 + 2 * 4), ground = p * 0.9 * 0.99,
+                 net = (1 - a) * stake - costs;
     EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - starved) * g - starved * stake, 1e-9);
+    EXPECT_NEAR(gain(colluding, Fraud::grind_beacon), (1 - ground) * g - ground * net, 1e-9);
+    EXPECT_NEAR(gain(colluding, Fraud::skip_segment), (1 - p * 0.99) * g - p * 0.99 * net, 1e-9);
 }
 
 TEST(Econ, TheStakeBearsTheCollusionItIsSaidToBear) {
     Setting setting = setting_of();
-    setting.params.beacon_penalty = 1'000 * kMilli;
-    EXPECT_NEAR(static_cast<double>(limits(setting)->served_collusion_bp), 6'882, 2)
-        << "p (1-f^2) ((1-a) S - costs) = (1-p (1-f^2)) g";
+    EXPECT_NEAR(static_cast<double>(limits(setting)->served_collusion_bp), 3'831, 2)
+        << "q ((1-a) S - costs) = (1-q) g with q = p (1-f) (1-f^2)";
     const std::uint64_t share = limits(setting)->collusion_bp;
-    EXPECT_NEAR(static_cast<double>(share), 1'050, 10) << "p (1-f)^8 S = (1-p (1-f)^8) g";
+    EXPECT_NEAR(static_cast<double>(share), 937, 3) << "q S = (1-q) g with q = p (1-f)^9";
     setting.params.collusion_bp = share;
     EXPECT_EQ(names(faults(setting)), "");
     setting.params.collusion_bp = share + 1;
@@ -200,10 +206,11 @@ TEST(Economy, IsRepeatedByItsSeed) {
     EXPECT_NE(digest(7), digest(8));
 }
 
-TEST(Economy, CheatingPaysWhereStakesAreNothing) {
-    Setting setting = setting_of();
+TEST(Economy, CheatingPaysWhereHardlyAnythingIsAuditedAndStakesAreNothing) {
+    Setting setting = setting_of(10);
     setting.stake = {};
-    EXPECT_FALSE(simulate_economy(setting, {300, 1}).honest_best());
+    for (const std::uint64_t seed : {1u, 2u, 3u})
+        EXPECT_FALSE(simulate_economy(setting, {300, seed}).honest_best()) << seed;
 }
 
 }  // namespace

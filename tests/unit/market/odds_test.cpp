@@ -35,10 +35,10 @@ TEST(Odds, TheFloorIsTheLeastStakeThatMakesHonestyBest) {
         for (const std::uint64_t f : {0u, 1'000u, 5'000u, 9'000u})
             for (std::uint8_t v = 1; v <= 5; ++v) {
                 params.collusion_bp = f;
-                const double p_eff = p / 1e4 * (1 - std::pow(f / 1e4, v));
+                const double p_eff = p / 1e4 * (1 - f / 1e4) * (1 - std::pow(f / 1e4, v));
                 EXPECT_NEAR(as_double(effective_audit_probability(p, f, v)), p_eff, 1e-12);
                 const double gain = 1e9;
-                const double p_starved = p / 1e4 * std::pow(1 - f / 1e4, v);
+                const double p_starved = p / 1e4 * std::pow(1 - f / 1e4, 1 + v);
                 const double closed =
                     std::max((1 - p_eff) * gain / (p_eff * 0.8), (1 - p_starved) * gain / p_starved);
                 const double floor = static_cast<double>(stake_floor(params, p, v, 1'000'000'000).value().low64());
@@ -55,7 +55,7 @@ TEST(Odds, TheFloorCountsOnAuditorsThatAreNotServed) {
                 params.redraws = redraws;
                 params.collusion_bp = f;
                 const Ratio starved = starved_audit_probability(500, params, v);
-                const double odds = 0.05 * std::pow(1 - f / 1e4, v * (1 + redraws));
+                const double odds = 0.05 * std::pow(1 - f / 1e4, 1 + v * (1 + redraws));
                 EXPECT_NEAR(static_cast<double>(detection_ppm(starved, 1)), 1e6 * odds, 1) << f << " " << int{v};
             }
     params.collusion_bp = 9'999;

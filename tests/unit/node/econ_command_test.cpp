@@ -51,21 +51,22 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
     EXPECT_THAT(econ({}).out, HasSubstr("skip_segment"));
 }
 
-TEST(EconCommand, FailsWhereCheatingPays) {
-    const Said dear = econ({"--json", "--price", "1"});
-    EXPECT_EQ(dear.code, 1);
-    const json::object dear_report = dear.json();
-    for (const json::value& fraud : dear_report.at("frauds").as_array()) {
-        const json::object& row = fraud.as_object();
-        const bool fails = row.at("asserted").as_bool() && row.at("pays").as_bool();
-        EXPECT_EQ(fails, row.at("fraud") == "grind_beacon") << row.at("fraud");
+TEST(EconCommand, NoPriceMakesCheatingPay) {
+    for (const char* price : {"0.000000000000000001", "0.000001", "0.005", "1", "1000", "1000000000", "100000000000000000000"}) {
+        const Said said = econ({"--json", "--price", price});
+        EXPECT_EQ(said.code, 0) << price << said.out << said.err;
+        EXPECT_FALSE(said.json().at("cheating_pays").as_bool()) << price;
     }
-    EXPECT_EQ(econ({"--json", "--price", "1", "--set", "beacon_penalty=20"}).code, 0);
-    EXPECT_EQ(econ({"--json", "--price", "1", "--set", "beacon_penalty=20", "--set", "audit_fee_bp=0"}).code, 1)
+    EXPECT_THAT(econ({"--price", "1"}).out, HasSubstr("segments of any price"));
+    EXPECT_THAT(econ({"--price", "1000000000000000000000"}).err, HasSubstr("--price"));
+}
+
+TEST(EconCommand, FailsWhereCheatingPays) {
+    EXPECT_EQ(econ({"--json", "--price", "1", "--set", "audit_fee_bp=0"}).code, 1)
         << "then the audit fee is too low for such segments";
     EXPECT_EQ(econ({"--json", "--stake", "0.01"}).code, 1);
-    const Said low = econ({"--json", "--set", "beacon_penalty=0.001"});
-    EXPECT_EQ(low.code, 1);
+    const Said low = econ({"--json", "--set", "collusion_bp=3000", "--stake", "0.2375"});
+    EXPECT_EQ(low.code, 1) << "a stake that was made for no collusion";
     EXPECT_TRUE(low.json().at("cheating_pays").as_bool());
     EXPECT_THAT(econ({"--stake", "0.01"}).out, HasSubstr("** PAYS **"));
 }
