@@ -9,7 +9,7 @@
 
 #include "ledger/block/block.hpp"
 #include "ledger/state/state.hpp"
-#include "ledger/chain/tree_nodes.hpp"
+#include "ledger/chain/paged_tree.hpp"
 
 namespace retrace::ledger {
 
@@ -29,9 +29,8 @@ struct BlockInput {
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
-    StateDiff before;      ///< The values that `diff` replaces; of a genesis none.
-    PageWrites pages;      ///< Changes of the state tree.
-    PageWrites old_pages;  ///< What stood at those places before; empty bytes: nothing.
+    StateDiff before;  ///< The values that `diff` replaces; of a genesis none.
+    std::vector<PageChange> pages;  ///< Of the state tree.
 };
 
 }  // namespace retrace::ledger

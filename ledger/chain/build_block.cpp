@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "ledger/chain/paged_tree.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"
@@ -46,8 +45,9 @@ public:
 
 }  // namespace
 
-Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts) {
-    auto change = change_tree(store, parts.old_state_root, tree_updates(parts.diff), parts.threads);
+Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts) {
+    auto change = change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads,
+                              std::move(parts.ahead));
     if (!change) {
         return Unexpected{ChainFailure{ChainError::corrupt, "the state tree is damaged: " +
                                                                 std::string(merkle::slug(change.error()))}};
@@ -73,7 +73,6 @@ Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts pa
     out.diff = std::move(parts.diff);
     out.before = std::move(parts.before);
     out.pages = std::move(change->pages);
-    out.old_pages = std::move(change->old_pages);
     return out;
 }
 
@@ -92,7 +91,7 @@ Result<BlockOutcome, ChainFailure> build_genesis(const Store& store, const Genes
     parts.header.base_fee = genesis.base_fee;
     parts.header.gas_limit = genesis.gas_limit;
     parts.diff = state.diff();
-    return build_block(store, std::move(parts));
+    return build_block(PageSource(store), std::move(parts));
 }
 
 }  // namespace retrace::ledger

@@ -16,9 +16,10 @@ struct BlockParts {
     StateDiff before;              ///< The values that `diff` replaces.
     Hash32 old_state_root;
     unsigned threads = 0;          ///< For the state tree; 0: as many as the machine has.
+    TreeAhead ahead;               ///< Pages of the state tree that were read already.
 };
-/// Fills in the roots and the hash; applies `diff` to the state tree read from `store`.
-Result<BlockOutcome, ChainFailure> build_block(const Store& store, BlockParts parts);
+/// Fills in the roots and the hash; applies `diff` to the state tree read from `source`.
+Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts);
 
 /// The block of height 0: allocations and the contracts' own records.
 Result<BlockOutcome, ChainFailure> build_genesis(const Store& store, const Genesis& genesis,

@@ -3,6 +3,7 @@
 #include "ledger/chain/chain.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/build_block.hpp"
@@ -28,8 +29,12 @@ Status<ChainFailure> check_owner(const Store& store, const Genesis& genesis) {
     const auto owner = store.get(keys::genesis());
     const Hash32 expected = genesis_hash(genesis);
     if (format && *format != Bytes{kFormatVersion}) {
-        return failure(ChainError::other_version, "the data were written by another format version than " +
-                                                      std::to_string(kFormatVersion));
+        const std::string written = format->size() == 1 ? std::to_string((*format)[0]) : to_0x(*format);
+        return failure(ChainError::other_version,
+                       "the data were written in format " + written + ", this program reads format " +
+                           std::to_string(kFormatVersion) +
+                           "; export a snapshot with the program that wrote them and import it into a new directory, "
+                           "or begin with an empty one");
     }
     if (owner && !equal(*owner, view(expected))) {
         return failure(ChainError::other_chain, "the data belong to another chain: genesis " + to_0x(*owner) +
@@ -88,6 +93,33 @@ std::vector<Address> parties_of(const std::vector<BlockTx>& txs) {
     return out;
 }
 
+/// Reads the pages of the state tree that lead to `parties`, while their transactions are executed.
+class ReadAhead {
+public:
+    ReadAhead(const PageSource& source, const std::vector<Address>& parties, unsigned threads) {
+        constexpr std::size_t kWorthAThread = 128;
+        if (threads == 1 || parties.size() < kWorthAThread) return;
+        thread_ = std::thread([this, &source, &parties] {
+            std::vector<Hash32> keys;
+            keys.reserve(parties.size());
+            for (const Address& party : parties) keys.push_back(account_leaf_key(party));
+            std::sort(keys.begin(), keys.end());
+            pages_ = read_ahead(source, keys);
+        });
+    }
+    ~ReadAhead() {
+        if (thread_.joinable()) thread_.join();
+    }
+    TreeAhead take() {
+        if (thread_.joinable()) thread_.join();
+        return std::move(pages_);
+    }
+
+private:
+    TreeAhead pages_;
+    std::thread thread_;
+};
+
 StateDiff values_before(const StateDiff& diff, const StateView& view) {
     StateDiff out;
     for (const auto& [address, account] : diff.accounts) {
@@ -134,6 +166,7 @@ Result<std::unique_ptr<Chain>, ChainFailure> Chain::open(Store& store, const Gen
     RETRACE_TRY(block, load_tip(store, *tip));
     auto impl = std::make_unique<Impl>(store, executor, genesis, options);
     impl->writing = tip->height;
+    impl->pages.keep_upper();
     impl->publish(*tip, std::move(block));
     return std::unique_ptr<Chain>(new Chain(std::move(impl)));
 }
@@ -174,6 +207,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     CachedView cached(committed);
     const std::vector<Address> parties = parties_of(parts.txs);
     cached.remember(parties, committed.accounts(parties, impl_->options.threads));
+    ReadAhead ahead(impl_->pages, parties, impl_->options.threads);
     State state(cached);
     const BlockContext context{.height = input.height,
                                .time_s = parts.header.time_s(),
@@ -184,7 +218,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     parts.diff = state.diff();
     parts.before = values_before(parts.diff, cached);
     parts.threads = impl_->options.threads;
-    return build_block(impl_->store, std::move(parts));
+    parts.ahead = ahead.take();
+    return build_block(impl_->pages, std::move(parts));
 }
 
 Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
@@ -201,6 +236,7 @@ Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
         impl.failed = true;
         return failure(ChainError::store_failed, written.error().message);
     }
+    impl.pages.take_over(outcome.pages);
     impl.publish(plan.tip, outcome.block);
     return Unit{};
 }

@@ -13,7 +13,7 @@ namespace retrace::ledger {
 
 struct Chain::Impl {
     Impl(Store& s, const TxExecutor& e, Genesis g, ChainOptions o)
-        : store(s), executor(e), genesis(std::move(g)), options(o), live(s) {}
+        : store(s), executor(e), genesis(std::move(g)), options(o), live(s), pages(s) {}
 
     Store& store;
     const TxExecutor& executor;
@@ -22,6 +22,7 @@ struct Chain::Impl {
     const LiveView live;
 
     // Of the committing thread alone.
+    PageSource pages;
     TipRecord tip_record;
     bool failed = false;
 

@@ -42,7 +42,7 @@ void put_undo(Batch& batch, std::uint64_t height, const BlockOutcome& outcome) {
         changed.push_back(std::move(change.key));
     }
     batch.put(keys::changed(height), encode_keys(changed));
-    batch.put(keys::old_pages(height), encode_pages(outcome.old_pages));
+    batch.put(keys::old_pages(height), encode_patches(outcome.pages));
 }
 
 std::uint64_t window_start(std::uint64_t height, std::uint64_t window) {
@@ -90,9 +90,15 @@ Status<ChainFailure> plan_undo(Batch& batch, const Store& store, std::uint64_t h
         put_or_erase(batch, key, std::move(*before));
     }
     const auto pages_record = store.get(keys::old_pages(height));
-    auto pages = pages_record ? decode_pages(*pages_record) : std::nullopt;
-    if (!pages) return Unexpected{torn("the pages before it are missing")};
-    for (auto& [key, page] : *pages) put_or_erase(batch, keys::page(key), std::move(page));
+    const auto patches = pages_record ? decode_patches(*pages_record) : std::nullopt;
+    if (!patches) return Unexpected{torn("the undo records of the state tree are missing")};
+    for (const auto& [page_key, patch] : *patches) {
+        const Bytes key = keys::page(page_key);
+        auto page = decode_page(store.get(key).value_or(Bytes{}));
+        if (page) page = patched(std::move(*page), patch);
+        if (!page) return Unexpected{torn("an undo record of the state tree does not fit")};
+        put_or_erase(batch, key, encode_page(*page));
+    }
     return Unit{};
 }
 
@@ -123,7 +129,7 @@ CommitPlan plan_commit(const Store& store, const BlockOutcome& outcome, const st
     if (old) put_undo(batch, height, outcome);
     batch.put(keys::undoable(), keys::be64(height));
     for (Change& change : changes) put_or_erase(batch, std::move(change.key), std::move(change.value));
-    for (const auto& [key, page] : outcome.pages) put_or_erase(batch, keys::page(key), page);
+    for (const PageChange& change : outcome.pages) put_or_erase(batch, keys::page(change.key), change.page);
     put_block(batch, block);
     prune(batch, store, plan.tip, options);
     batch.put(keys::tip(), encode(plan.tip));

@@ -24,7 +24,7 @@ Bytes page(const Bytes& page_key);             ///< n: page of the state tree.
 Bytes undo_prefix(View state_key);  ///< u: value of an a or s key before block `height`.
 Bytes undo(View state_key, std::uint64_t height);
 Bytes changed(std::uint64_t height);    ///< z: the a and s keys that block `height` changed.
-Bytes old_pages(std::uint64_t height);  ///< y: pages before block `height`.
+Bytes old_pages(std::uint64_t height);  ///< y: how to take back what block `height` changed in pages.
 
 Bytes block(std::uint64_t height);      ///< b: header, counts, system logs.
 Bytes block_hash(const Hash32& hash);   ///< h: height of a block hash.

@@ -3,66 +3,35 @@
 
 #include <algorithm>
 
-#include "ledger/chain/keys.hpp"
-
 namespace retrace::ledger {
 namespace {
 
 using merkle::NodePath;
-using merkle::SparseNode;
-using Updates = std::span<const merkle::SparseUpdate>;
-
-/// Whether the way to `key` leaves the page (with its top at `depth`) through its lowest level.
-bool leads_below(const PageSlots& nodes, const Hash32& key, std::uint16_t depth) {
-    std::size_t slot = 0;
-    for (std::uint16_t level = 0;; ++level) {
-        const SparseNode& node = nodes[slot];
-        if (node.kind != SparseNode::Kind::inner) return false;
-        const bool right = merkle::key_bit(key, static_cast<std::uint16_t>(depth + level));
-        if (level + 1 == kPageLevels) return !(right ? node.right : node.left).is_zero();
-        slot = 2 * slot + 1 + (right ? 1 : 0);
-    }
-}
+using Keys = std::span<const Hash32>;
 
 /// Appends the parts of `group` that go on below its page.
-void append_below(std::vector<Updates>& out, const PageSlots& nodes, Updates group, std::uint16_t depth) {
-    const auto below = static_cast<std::uint16_t>(depth + kPageLevels);
-    while (!group.empty()) {
-        const Hash32& first = group.front().first;
-        const auto end =
-            std::partition_point(group.begin(), group.end(), [&](const merkle::SparseUpdate& update) {
-                return merkle::shares_prefix(update.first, first, below);
-            });
-        const auto size = static_cast<std::size_t>(end - group.begin());
-        if (leads_below(nodes, first, depth)) out.push_back(group.first(size));
-        group = group.subspan(size);
+void append_below(std::vector<Keys>& out, const OpenPage& page, Keys group, std::uint16_t depth) {
+    const auto* branch = std::get_if<Branch>(&page.before);
+    if (branch == nullptr || depth >= merkle::kSparseDepthMax) return;
+    for (; !group.empty(); group = group.subspan(first_group(group, depth).size())) {
+        if ((*branch)[place_of(group.front(), depth)].count > 0) out.push_back(first_group(group, depth));
     }
 }
 
 }  // namespace
 
-PagesAhead::PagesAhead(const Store& store, std::uint16_t depth, Updates updates) : top_(depth) {
-    std::vector<Updates> groups{updates}, below;
+PagesAhead::PagesAhead(const PageSource& source, std::uint16_t depth, Keys keys) : top_(depth) {
+    std::vector<Keys> groups, below;
+    if (!keys.empty()) groups.push_back(keys);
     for (; !groups.empty(); depth = static_cast<std::uint16_t>(depth + kPageLevels)) {
-        std::vector<Bytes> page_keys, store_keys;
+        std::vector<Bytes> page_keys;
         page_keys.reserve(groups.size());
-        store_keys.reserve(groups.size());
-        for (const Updates& group : groups) {
-            page_keys.push_back(NodePath::of(group.front().first, depth).store_key());
-            store_keys.push_back(keys::page(page_keys.back()));
-        }
-        std::vector<std::optional<Bytes>> read = store.get_many(store_keys);
+        for (const Keys& group : groups) page_keys.push_back(NodePath::of(group.front(), depth).store_key());
         Level& level = levels_.emplace_back();
-        level.pages.reserve(groups.size());
+        level.pages = source.open_all(std::move(page_keys));
         below.clear();
-        for (std::size_t i = 0; i < groups.size(); ++i) {
-            auto page = std::make_unique<OpenPage>();
-            page->key = std::move(page_keys[i]);
-            page->old = std::move(read[i]).value_or(Bytes{});
-            page->nodes = decode_page(page->old);
-            append_below(below, page->nodes, groups[i], depth);
-            level.pages.push_back(std::move(page));
-        }
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            append_below(below, *level.pages[i], groups[i], depth);
         groups.swap(below);
     }
 }
@@ -76,6 +45,16 @@ std::unique_ptr<OpenPage> PagesAhead::take(const NodePath& path) {
     while (level.next < level.pages.size() && level.pages[level.next]->key < key) ++level.next;
     if (level.next == level.pages.size() || level.pages[level.next]->key != key) return nullptr;
     return std::move(level.pages[level.next++]);
+}
+
+TreeAhead read_ahead(const PageSource& source, Keys keys) {
+    TreeAhead out;
+    while (!keys.empty()) {
+        const Keys group = first_group(keys, 0);
+        out[place_of(group.front(), 0)] = PagesAhead(source, kPageLevels, group);
+        keys = keys.subspan(group.size());
+    }
+    return out;
 }
 
 }  // namespace retrace::ledger

@@ -3,29 +3,23 @@
 // level in one call, which costs a data base about half of what one call a page does.
 #pragma once
 
+#include <array>
 #include <span>
 #include <vector>
 
-#include "ledger/chain/tree_nodes.hpp"
-#include "merkle/tree/sparse_tree.hpp"
+#include "ledger/chain/page_source.hpp"
 
 namespace retrace::ledger {
-
-/// A page while it is changed.
-struct OpenPage {
-    Bytes key;
-    Bytes old;
-    PageSlots nodes;
-};
 
 class PagesAhead {
 public:
     /// Nothing is read ahead.
     PagesAhead() = default;
-    /// Reads the page at `depth` (a page's top) under which all `updates` lie, and those below it that they
-    /// lead to. `updates` is not empty, its keys ascend.
-    PagesAhead(const Store& store, std::uint16_t depth, std::span<const merkle::SparseUpdate> updates);
+    /// Reads the page at `depth` (a page's top) under which all `keys` lie, and those below it that they lead
+    /// to. The keys ascend.
+    PagesAhead(const PageSource& source, std::uint16_t depth, std::span<const Hash32> keys);
 
+    bool empty() const noexcept { return levels_.empty(); }
     /// Moves the page out; nullptr when it was not read ahead. Pages of one depth are asked for in ascending
     /// order.
     std::unique_ptr<OpenPage> take(const merkle::NodePath& path);
@@ -38,5 +32,10 @@ private:
     std::uint16_t top_ = 0;
     std::vector<Level> levels_;
 };
+
+/// For each of the sixteen subtrees below the root's page, so that they can be worked on side by side.
+using TreeAhead = std::array<PagesAhead, kPlaces>;
+/// The keys ascend, none twice.
+TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys);
 
 }  // namespace retrace::ledger

@@ -110,24 +110,31 @@ std::optional<std::vector<Bytes>> decode_keys(View bytes) {
     return keys;
 }
 
-Bytes encode_pages(const PageWrites& pages) {
+Bytes encode_patches(const std::vector<PageChange>& pages) {
     Writer out;
     out.u32(static_cast<std::uint32_t>(pages.size()));
-    for (const auto& [key, page] : pages) out.bytes(key).bytes(page);
+    for (const PageChange& change : pages) out.bytes(change.key).bytes(change.undo);
     return std::move(out).take();
 }
 
-std::optional<PageWrites> decode_pages(View bytes) {
+Bytes encode_patches(const PagePatches& patches) {
+    Writer out;
+    out.u32(static_cast<std::uint32_t>(patches.size()));
+    for (const auto& [key, patch] : patches) out.bytes(key).bytes(patch);
+    return std::move(out).take();
+}
+
+std::optional<PagePatches> decode_patches(View bytes) {
     Reader in(bytes);
-    PageWrites pages;
+    PagePatches patches;
     const std::uint32_t count = in.count(kRecordMax, 8);
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
         Bytes key = to_bytes(in.bytes(kRecordMax));
-        if (!pages.empty() && key <= pages.rbegin()->first) in.fail(CodecError::not_canonical);
-        pages.emplace_hint(pages.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
+        if (!patches.empty() && key <= patches.rbegin()->first) in.fail(CodecError::not_canonical);
+        patches.emplace_hint(patches.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
     }
     if (!in.finish()) return std::nullopt;
-    return pages;
+    return patches;
 }
 
 }  // namespace retrace::ledger

@@ -6,11 +6,12 @@
 #include <optional>
 
 #include "ledger/chain/chain.hpp"
+#include "ledger/chain/tree_nodes.hpp"
 
 namespace retrace::ledger {
 
 /// Under keys::format; another one is refused.
-inline constexpr std::uint8_t kFormatVersion = 2;
+inline constexpr std::uint8_t kFormatVersion = 3;
 
 /// Under keys::tip.
 struct TipRecord {
@@ -37,10 +38,13 @@ std::optional<BlockRecord> decode_block_record(View bytes);
 Bytes encode_tx_record(const BlockTx& tx, const Receipt& receipt, std::uint64_t first_log_index);
 std::optional<TxRecord> decode_tx_record(View bytes);
 
-/// Under keys::changed and keys::old_pages. Empty bytes of a page: there was none.
+/// Under keys::changed.
 Bytes encode_keys(const std::vector<Bytes>& keys);
 std::optional<std::vector<Bytes>> decode_keys(View bytes);
-Bytes encode_pages(const PageWrites& pages);
-std::optional<PageWrites> decode_pages(View bytes);
+
+/// Under keys::old_pages: the key of each page that a block changed, ascending, and the patch that takes it back.
+Bytes encode_patches(const std::vector<PageChange>& pages);
+Bytes encode_patches(const PagePatches& patches);
+std::optional<PagePatches> decode_patches(View bytes);
 
 }  // namespace retrace::ledger

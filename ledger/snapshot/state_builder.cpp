@@ -78,9 +78,15 @@ Status<ChainFailure> StateBuilder::add(const std::vector<Entry>& entries) {
         batch.put(key, value);
     }
     std::sort(updates.begin(), updates.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    auto change = change_tree(*store_, root_, updates, 0);
+    auto change = change_tree(PageSource(*store_), root_, updates);
     if (!change) return bad("the state tree cannot be built: " + std::string(merkle::slug(change.error())));
-    for (auto& [key, page] : change->pages) batch.put(keys::page(key), std::move(page));
+    for (PageChange& changed : change->pages) {
+        if (changed.page.empty()) {
+            batch.erase(keys::page(changed.key));
+        } else {
+            batch.put(keys::page(changed.key), std::move(changed.page));
+        }
+    }
     RETRACE_CHECK(write(*store_, batch));
     root_ = change->root;
     return Unit{};
