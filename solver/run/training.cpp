@@ -10,7 +10,7 @@ HostTraining::HostTraining(StepRunner& runner, const kernels::CommittedProgram& 
     : runner_(runner),
       state_(state),
       pool_(pool),
-      program_root_(program.root()),
+      program_(program),
       committer_(program.program(), program.root()) {}
 
 std::vector<kernels::Metric> HostTraining::advance() {
@@ -18,7 +18,9 @@ std::vector<kernels::Metric> HostTraining::advance() {
 }
 
 kernels::StateCommitment HostTraining::commit() {
-    return kernels::commit_state(program_root_, state_, pool_);
+    before_ = before_ ? kernels::commit_next(program_.program(), *before_, state_, pool_)
+                      : kernels::commit_state(program_.root(), state_, pool_);
+    return *before_;
 }
 
 DeviceTraining::DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,

@@ -22,7 +22,8 @@ public:
     /// Brings the state that the training began with up to date and returns it.
     virtual const kernels::State& state() = 0;
 
-    /// The commitment of the present state, at once.
+    /// The commitment of the present state, at once. Tensors that no op writes are hashed the first time
+    /// only.
     virtual kernels::StateCommitment commit() = 0;
     /// The same beside the steps that follow, one at a time; only tiles that changed since the last one that
     /// was begun are hashed.
@@ -55,8 +56,9 @@ private:
     StepRunner& runner_;
     kernels::State& state_;
     kernels::ThreadPool& pool_;
-    const Hash32 program_root_;
+    const kernels::CommittedProgram& program_;
     kernels::StateCommitter committer_;
+    std::optional<kernels::StateCommitment> before_;  ///< Of an earlier step.
 };
 
 /// On a device, which nothing else may use meanwhile: `state` stays as it was until state() is called.

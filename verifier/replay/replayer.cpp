@@ -64,12 +64,11 @@ Hash32 Replayer::root_at(std::uint64_t step) {
         State state = start_;
         std::vector<Hash32> roots;
         const auto training = setup_.runner->train(*setup_.program, state, *setup_.pool);
-        while (training->step() < last_step_) {
-            training->begin_commitment();  // is hashed beside the step
-            training->advance();
-            roots.push_back(training->finish_commitment().root);
-        }
         roots.push_back(training->commit().root);
+        while (training->step() < last_step_) {
+            training->advance();
+            roots.push_back(training->commit().root);  // at once: kernels/decisions/005
+        }
         training->state();
         roots_ = std::move(roots);
         end_ = std::move(state);
