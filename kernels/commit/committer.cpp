@@ -35,6 +35,16 @@ void take_rows(const std::uint8_t* from, std::uint8_t* to, const Geometry& shape
 StateCommitter::StateCommitter(const Program& program, const Hash32& program_root, unsigned threads)
     : program_(program), program_root_(program_root), pool_(threads), tensors_(program.states) {}
 
+std::uint64_t StateCommitter::planned_bytes(const Program& program) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const Geometry shape = geometry(program.tensors[i].dims);
+        bytes += shape.elements() * size_of(program.tensors[i].dtype);
+        bytes += shape.tiles() * (sizeof(Hash32) + sizeof(std::uint64_t));
+    }
+    return bytes;
+}
+
 StateCommitter::~StateCommitter() {
     if (worker_.joinable()) worker_.join();
 }

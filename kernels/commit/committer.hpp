@@ -9,7 +9,7 @@
 
 namespace retrace::kernels {
 
-/// Keeps a copy of the last state and the hashes of its tiles (33 bytes for 4 KiB). What a step wrote is
+/// Keeps a copy of the last state, the hashes of its tiles and the list of those that changed (40 bytes for 4 KiB). What a step wrote is
 /// found by comparison with the copy, tile by tile, so it does not matter which op wrote it; tensors that no
 /// op writes are not even compared.
 class StateCommitter {
@@ -17,6 +17,8 @@ public:
     /// `program` outlives the committer. `threads` hash beside the training.
     StateCommitter(const Program& program, const Hash32& program_root, unsigned threads = 1);
     ~StateCommitter();
+    /// Bytes that a committer of this program's states takes, once one was begun.
+    static std::uint64_t planned_bytes(const Program& program);
     StateCommitter(const StateCommitter&) = delete;
     StateCommitter& operator=(const StateCommitter&) = delete;
 

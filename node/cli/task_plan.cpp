@@ -12,6 +12,7 @@
 #include <set>
 #include <sstream>
 
+#include "kernels/commit/committer.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
@@ -33,6 +34,7 @@ constexpr std::chrono::milliseconds kMeasure{1500};  ///< Steps are timed for ab
 
 struct Plan {
     std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
+    std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
     std::uint64_t step_flops = 0;
     double step_seconds = 0;
     std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
@@ -101,6 +103,7 @@ Result<Plan> make_plan(const TaskFile& task) {
     if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
     kernels::Executor executor(program, pool);
     plan.buffer_bytes = executor.planned_bytes();
+    plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.step_seconds = measure(executor, state, inputs);
     plan.evidence_bytes = evidence_bound(program);
@@ -157,7 +160,8 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     const auto found = [&](std::uint64_t bad) {
         return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     };
-    const std::uint64_t memory = plan->state_bytes + plan->buffer_bytes + plan->data_bytes;
+    const std::uint64_t memory =
+        plan->state_bytes + plan->buffer_bytes + plan->commitment_bytes + plan->data_bytes;
     const double seconds = plan->step_seconds * static_cast<double>(task->steps);
     const double flops = static_cast<double>(plan->step_flops) * static_cast<double>(task->steps);
     if (program.json) {
@@ -166,6 +170,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
                                                   {"flops", flops},
                                                   {"memory_bytes", memory},
                                                   {"state_bytes", plan->state_bytes},
+                                                  {"commitment_bytes", plan->commitment_bytes},
                                                   {"seconds_per_step", plan->step_seconds},
                                                   {"seconds", seconds},
                                                   {"segments", spec.segments()},
@@ -182,7 +187,8 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
               << amount(plan->state_bytes) << ")\narithmetic   "
               << static_cast<double>(plan->step_flops) / 1e9 << " GFLOP a step, " << flops / 1e12
               << " TFLOP in all\nmemory       " << amount(memory) << " at the peak: state, "
-              << amount(plan->buffer_bytes) << " of buffers, " << amount(plan->data_bytes)
+              << amount(plan->buffer_bytes) << " of buffers, "
+              << amount(plan->commitment_bytes) << " for commitments, " << amount(plan->data_bytes)
               << " of data\ntime         " << plan->step_seconds * 1e3 << " ms a step here, " << seconds
               << " s for " << task->steps << " steps\nprice        at most " << format_coins(escrow->work)
               << " for " << spec.segments() << " segments and " << format_coins(escrow->audits)

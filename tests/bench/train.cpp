@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "kernels/builder/training.hpp"
-#include "kernels/commit/commitment.hpp"
+#include "kernels/commit/committer.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "tests/bench/rows.hpp"
@@ -174,7 +174,8 @@ Measured measure(const Job& job, int rounds) {
     Measured out;
     out.step = median(ours);
     out.commit = median(commits);
-    out.bytes = static_cast<double>(executor.planned_bytes());
+    out.bytes =
+        static_cast<double>(executor.planned_bytes() + kernels::StateCommitter::planned_bytes(programs.train));
     for (const Tensor& tensor : state.tensors) out.bytes += static_cast<double>(tensor.data.size());
     for (std::size_t i = 0; i < peers.size(); ++i) {
         if (!peers[i]->present()) continue;

@@ -85,6 +85,11 @@ TEST(StateCommitter, hashes_the_state_of_begin_whatever_is_trained_meanwhile) {
     committer.begin(state, pool);  // and ends with one under way
 }
 
+TEST(StateCommitter, says_beforehand_what_it_takes) {
+    // A copy of 70·100·4 + 33 + 4 + 1800·4 + 4096·4 bytes and 40 bytes for each of 12 + 2 + 1 + 4 + 4 tiles.
+    EXPECT_EQ(StateCommitter::planned_bytes(shapes_program()), 51621u + 40 * 23);
+}
+
 TEST(StateCommitter, an_embedding_trained_without_decay_is_hashed_where_tokens_were) {
     constexpr std::uint64_t kRows = 4096, kWidth = 64;
     Graph g;
