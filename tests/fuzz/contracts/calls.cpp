@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The native contracts under arbitrary transactions in arbitrary blocks: calls that parties would make, calls of any
-// fields, damaged calldata, noise, with any value. A refused call changes nothing, the invariants hold after every
-// call, and at the end all records add up.
+// fields, damaged calldata, noise, with any value, and reads. A refused call changes nothing, the invariants hold after
+// every call, a simulation says what the call then does, a read only reads, and at the end all records add up.
 #include "contracts/executor.hpp"
 #include "contracts/invariants.hpp"
+#include "contracts/views/methods.hpp"
 #include "tests/fuzz/contracts/actions.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/random.hpp"
@@ -15,6 +16,7 @@ namespace {
 using namespace contracts;
 
 constexpr std::size_t kCallsMax = 300;
+constexpr std::uint64_t kReadGas = 1'000'000;
 
 class EmptyView final : public ledger::StateView {
 public:
@@ -69,6 +71,7 @@ struct Filler {
     void fill(T& v) { v = static_cast<T>(choices.below(16) == 0 ? choices.number() : choices.below(5)); }
     void fill(ledger::U256& v) { v = ledger::U256(market::kMilli) * ledger::U256(choices.byte()); }
     void fill(Hash32& v) { v = pick_hash(choices); }
+    void fill(ledger::Address& v) { v = party(choices.below(kParties + 1)); }
     void fill(std::string& v) { v = "http://a"; }
     void fill(Bytes& v) { v = to_bytes(choices.take(choices.byte())); }
     void fill(TaskSpec& v) { v = sample_spec(choices); }
@@ -92,6 +95,19 @@ Action any_call(std::size_t index, Choices& choices) {
     }
 }
 
+/// A read of view `index` with ids and parties that may exist, or may not.
+template <std::size_t I = 0>
+Action any_read(std::size_t index, Choices& choices) {
+    if constexpr (I == std::variant_size_v<AnyRead>) {
+        return {};
+    } else {
+        if (index != I) return any_read<I + 1>(index, choices);
+        std::variant_alternative_t<I, AnyRead> read;
+        std::apply([&](auto&... field) { (Filler{choices}.fill(field), ...); }, read.tie(read));
+        return {party(choices.below(kParties)), read.kContract, calldata(read), 0};
+    }
+}
+
 class World {
 public:
     World() {
@@ -106,14 +122,31 @@ public:
         (void)executor_.begin_block(after, block_);
         take_over(after);
     }
+    /// Deadlines pass by themselves.
+    void wait(std::size_t blocks) {
+        for (; blocks > 0; --blocks) next_block();
+    }
     void call(const Action& action, std::uint64_t gas) {
         ledger::State after = ledger::State::over(state_);
         const ledger::Call call{action.sender, address_of(action.contract), action.value, action.data, gas};
+        const ledger::CallResult said = executor_.view_call(state_, block_, call);
         const ledger::CallResult result = executor_.call(after, block_, call);
         require(result.gas_used <= gas, "a call takes no more gas than it was given");
+        require(said.ok == result.ok && said.gas_used == result.gas_used && said.output == result.output &&
+                    said.logs == result.logs,
+                "a simulation says what the call then does");
         if (result.ok) return take_over(after);
         require(after.diff().empty(), "a refused call changes nothing");
         require(result.logs.empty() && decode_refusal(result.output), "a refusal says why");
+    }
+    /// Of whatever is there: an answer or a refusal by name, in bounded gas, and nothing written.
+    void read(const Action& action) const {
+        ledger::State after = ledger::State::over(state_);
+        const ledger::Call call{action.sender, address_of(action.contract), action.value, action.data, kReadGas};
+        const ledger::CallResult result = executor_.call(after, block_, call);
+        require(after.diff().empty() && result.logs.empty(), "a read only reads");
+        require(result.ok ? result.output.size() % 32 == 0 : decode_refusal(result.output).has_value(),
+                "a read answers in words, or says why not");
     }
     /// What somebody would do now, or anything.
     Action pick(Choices& choices) const {
@@ -161,6 +194,8 @@ void run(View input) {
     world.next_block();
     for (std::size_t calls = 0; calls < kCallsMax && !choices.empty(); ++calls) {
         if (choices.below(6) == 0) world.next_block();
+        if (choices.below(32) == 0) world.wait(choices.below(64));
+        if (choices.below(4) == 0) world.read(any_read(choices.below(std::variant_size_v<AnyRead>), choices));
         Action action = world.pick(choices);
         if (choices.below(16) == 0 && !action.data.empty())
             action.data[choices.byte() % action.data.size()] ^= choices.byte();

@@ -116,11 +116,53 @@ void read_damaged_store(Choices& choices) {
     (void)tree.apply({{pick_key(choices), naive::number(1)}});
 }
 
+/// The same contents in other orders, batches and detours have the same root and the same nodes; and a proof for one
+/// root shows of a later one only what is so there too.
+void histories_do_not_matter(Choices& choices) {
+    MemoryNodeStore store, slow_store;
+    Contents first, second;
+    std::vector<Hash32> keys;
+    for (std::size_t i = choices.between(2, 14); i > 0; --i) keys.push_back(pick_key(choices));
+    for (const Hash32& key : keys) first[key] = naive::number(1 + choices.below(3));
+    for (const Hash32& key : keys)
+        if (choices.below(3) != 0) second[key] = naive::number(1 + choices.below(3));
+    using Updates = std::map<Hash32, std::optional<Hash32>>;
+    const auto change_of = [](MemoryNodeStore& in, const Hash32& root, const Updates& updates) {
+        const auto change = SparseTree(in, root).apply({updates.begin(), updates.end()});
+        require(change.has_value(), "a whole store takes every update");
+        in.write(change->writes);
+        return change->root;
+    };
+    const Hash32 at_once = change_of(store, {}, {first.begin(), first.end()});
+    // One by one, each with a detour: a wrong value, or a key that goes again.
+    Hash32 slowly;
+    for (std::size_t start = choices.below(keys.size()), i = 0; i < keys.size(); ++i) {
+        const Hash32& key = keys[(start + i) % keys.size()];
+        slowly = change_of(slow_store, slowly, {{key, naive::number(9)}});
+        if (choices.flip()) slowly = change_of(slow_store, slowly, {{key, std::nullopt}});
+        slowly = change_of(slow_store, slowly, {{key, first.at(key)}});
+    }
+    require(slowly == at_once && slow_store.nodes() == store.nodes(), "a tree depends on its contents alone");
+    Updates updates;
+    for (const Hash32& key : keys) updates[key] = second.contains(key) ? std::optional(second[key]) : std::nullopt;
+    const Hash32 later = change_of(store, at_once, updates);
+    require(later == naive::sparse_root(second), "the second contents are those of the naive tree");
+    for (const Hash32& key : keys) {
+        const auto proof = SparseTree(slow_store, at_once).prove(key);
+        require(proof && verify_sparse(at_once, key, first.at(key), *proof), "an honest proof verifies");
+        const bool same = second.contains(key) && second[key] == first.at(key);
+        if (verify_sparse(later, key, first.at(key), *proof)) require(same, "a proof shows of another root what is so");
+        if (verify_sparse(later, key, std::nullopt, *proof)) require(!second.contains(key), "absence likewise");
+    }
+    for (const Hash32& key : keys) updates[key] = std::nullopt;
+    require(change_of(store, later, updates) == Hash32{} && store.nodes().empty(), "an emptied tree leaves nothing");
+}
+
 }  // namespace
 
 std::vector<Bytes> seeds() {
     std::vector<Bytes> out;
-    for (std::uint8_t mode = 0; mode < 3; ++mode)
+    for (std::uint8_t mode = 0; mode < 4; ++mode)
         for (std::uint64_t number = 0; number < 12; ++number) out.push_back(random_choices(mode, number, 200));
     Writer bytes;
     bytes.u8(1).hash({}).hash({});
@@ -131,9 +173,10 @@ std::vector<Bytes> seeds() {
 
 void run(View input) {
     Choices choices(input);
-    switch (choices.below(3)) {
+    switch (choices.below(4)) {
         case 0: update_and_prove(choices); break;
         case 1: decode_anything(choices); break;
+        case 2: histories_do_not_matter(choices); break;
         default: read_damaged_store(choices); break;
     }
 }
