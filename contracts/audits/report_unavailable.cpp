@@ -65,6 +65,7 @@ Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, cons
     if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
         kept->keepers.empty())
         return Verdict::nothing_to_report;                                                          // 16.1.16
+    if (context.height > own->deadline) return Verdict::too_late;                                   // 16.1.17
     return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;            // 16.1.12
 }
 
@@ -81,10 +82,12 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     }
     const auto dispute = own_dispute(view, call, context.sender);
     if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
+    const bool challengers = dispute->mover == static_cast<std::uint8_t>(verifier::Side::challenger);
+    if (challengers && context.height > dispute->deadline) return Verdict::too_late;                // 16.1.17
     return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
 }
 
-/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer.
+/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer. It is not over (16.1.17).
 void wait_for_answer(const ReportUnavailable& call, const Address& reporter, Effects& fx) {
     if (kind_of(call) == ReportKind::kept) {
         auto own = run_of_solver(fx.state, call.task, reporter).value();

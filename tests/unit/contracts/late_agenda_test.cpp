@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// What may still be sent when reminders come late (SPEC 9.2): a deadline that is over stays over.
+#include "tests/unit/contracts/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class LateAgenda : public MarketTest {
+protected:
+    /// Blocks pass and nothing is handled in them: so many items wait before those of these heights.
+    void pass_unhandled(std::uint64_t blocks) { height += blocks; }
+};
+
+TEST_F(LateAgenda, AChallengerWhoseClockIsOverReportsNothing) {
+    start_run();
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice");
+        check_audits();
+        return segment(0).window_end != 0;
+    }));
+    ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+    verifier::PostHashes post;
+    post.hashes.resize(verifier::search_positions(views::game(state, 1)->search).size());
+    ASSERT_EQ(send("alice", PlayMove{1, verifier::encode(verifier::Move{post})}), Verdict::ok) << last.revert_reason;
+    const std::uint64_t deadline = views::dispute(state, 1)->deadline;
+    const ReportUnavailable report{1, 1, 0, 0, 0, 0};
+    pass_unhandled(deadline - height);
+    ASSERT_EQ(send("bob", report, params.report_fee), Verdict::ok) << "in the last block";
+    const std::uint64_t moved = views::dispute(state, 1)->deadline;
+    EXPECT_EQ(moved, deadline + params.answer_blocks);
+    pass_unhandled(moved + 1 - height);
+    EXPECT_EQ(send("bob", report, params.report_fee), Verdict::too_late);
+    pass_unhandled(params.answer_blocks + 5);
+    EXPECT_EQ(send("bob", report, params.report_fee), Verdict::too_late) << "nor long after";
+}
+
+TEST_F(LateAgenda, ASuccessorWhoseDeadlineIsOverReportsNothing) {
+    start_run();
+    wrong_from = 4;
+    play("alice");
+    const std::uint64_t first = task().first_state;
+    auction({{"bob", 500}});
+    ASSERT_EQ(run(1).first_state, first);
+    const ReportUnavailable report{5, 1, 0, first, 0, 0};
+    pass_unhandled(run(1).deadline - height);
+    ASSERT_EQ(send("bob", report, params.report_fee), Verdict::ok) << last.revert_reason;
+    pass_unhandled(run(1).deadline + 1 - height);
+    EXPECT_EQ(send("bob", report, params.report_fee), Verdict::too_late);
+    pass_unhandled(params.answer_blocks + 5);
+    EXPECT_EQ(send("bob", report, params.report_fee), Verdict::too_late);
+}
+
+}  // namespace
+}  // namespace retrace::contracts
