@@ -45,6 +45,7 @@ struct ReportView {
     std::uint64_t index = 0;  ///< State, or data set.
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
+    std::uint64_t deadline = 0;  ///< The last block that takes the answer.
 };
 
 /// An assignment of this solver that is not over.

@@ -33,6 +33,7 @@ const std::vector<CheatName>& solver_cheats() {
         {slug(Trick::commit_early), "commits to made-up states at once and trains never"},
         {slug(Trick::withhold), "serves nothing, answers on the ledger alone"},
         {slug(Trick::hide), "serves nothing and answers no report"},
+        {slug(Trick::answer_late), "serves nothing, answers each report as late as it dares"},
         {slug(Trick::wrong_tiles), "serves tiles with one bit turned"},
         {slug(Trick::flood), "sends calls that are refused all the time"},
         {slug(GameLie::steps), "ulp, and posts state roots that nothing hashes to"},
@@ -88,7 +89,7 @@ Result<VerifierFraud> parse_verifier_cheat(std::string_view name) {
 }
 
 ArtifactServer::Tamper tamper_of(Trick trick) {
-    if (trick == Trick::withhold || trick == Trick::hide) {
+    if (trick == Trick::withhold || trick == Trick::hide || trick == Trick::answer_late) {
         return [](const HttpRequest&, HttpReply& reply) {
             reply = refusal({Fault::not_found, "nothing is served here"});
         };

@@ -98,8 +98,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
         if (!report || report->run != run.index || report->state != market::ReportState::open ||
             report->kind == market::ReportKind::kept)
             continue;
-        out.reports.push_back(
-            {id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor, report->tile});
+        out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
+                               report->tile, report->deadline});
     }
     out.keep_from = std::min(run.paid, run.clear);
     return out;

@@ -11,8 +11,9 @@ namespace retrace::solver {
 namespace {
 
 constexpr std::array kTricks = {Trick::commit_early, Trick::withhold, Trick::wrong_tiles, Trick::flood,
-                                Trick::hide};
+                                Trick::hide, Trick::answer_late};
 constexpr std::size_t kFloodCalls = 12;  // In one view.
+constexpr std::uint64_t kLateBlocks = 3;  // What it takes to be in a block.
 
 class NothingServed final : public ArtifactSource {
 public:
@@ -65,6 +66,8 @@ std::string_view slug(Trick trick) noexcept {
             return "flood";
         case Trick::hide:
             return "hide";
+        case Trick::answer_late:
+            return "answer_late";
     }
     return "unknown";
 }
@@ -101,6 +104,20 @@ void TrickyMoves::commit_early(const RunView& run, std::vector<SolverMove>& move
         if (index > run.first_state) moves.push_back(OpenRoots{run.terms.id, run.run, {made_up(run, index)}});
 }
 
+void TrickyMoves::answer_late(const SolverView& view, std::vector<SolverMove>& moves) {
+    for (const SolverMove& move : moves)
+        if (const auto* answer = std::get_if<AnswerReport>(&move))
+            held_.try_emplace(answer->report, *answer);
+    std::erase_if(moves, [](const SolverMove& move) { return std::holds_alternative<AnswerReport>(move); });
+    // From then on in every block until the chain shows it, for nothing may go wrong any more.
+    for (const RunView& run : view.runs)
+        for (const ReportView& report : run.reports) {
+            const auto held = held_.find(report.id);
+            if (held != held_.end() && view.height + kLateBlocks >= report.deadline)
+                moves.emplace_back(held->second);
+        }
+}
+
 void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves) {
     std::vector<SolverMove> kept;
     for (const SolverMove& move : moves) {
@@ -113,11 +130,13 @@ void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves)
         for (std::size_t i = 0; trick_ == Trick::flood && i < kFloodCalls; ++i)
             kept.push_back(CommitCheckpoint{run.terms.id, run.run, (1u << 20) + flooded_++, secret_});
     }
+    if (trick_ == Trick::answer_late) answer_late(view, kept);
     moves = std::move(kept);
 }
 
 std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest) {
-    if (trick == Trick::withhold || trick == Trick::hide) return std::make_unique<NothingServed>();
+    if (trick == Trick::withhold || trick == Trick::hide || trick == Trick::answer_late)
+        return std::make_unique<NothingServed>();
     if (trick == Trick::wrong_tiles) return std::make_unique<BitTurned>(honest);
     return nullptr;
 }

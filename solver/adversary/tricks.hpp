@@ -3,6 +3,7 @@
 // Nothing of the product makes one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -19,6 +20,7 @@ enum class Trick : std::uint8_t {
     wrong_tiles = 3,   ///< Serves tensors with one bit turned.
     flood = 4,         ///< Works honestly and sends calls that are refused all the time.
     hide = 5,          ///< Serves nothing and answers no report.
+    answer_late = 6,   ///< Serves nothing and answers each report as late as it dares.
 };
 std::string_view slug(Trick trick) noexcept;
 std::optional<Trick> parse_trick(std::string_view text) noexcept;
@@ -33,9 +35,11 @@ public:
 private:
     void commit_early(const RunView& run, std::vector<SolverMove>& moves) const;
     Opening made_up(const RunView& run, std::uint64_t index) const;
+    void answer_late(const SolverView& view, std::vector<SolverMove>& moves);
 
     Trick trick_;
     Hash32 secret_;
+    std::map<std::uint64_t, AnswerReport> held_;  ///< By report.
     std::uint64_t flooded_ = 0;
 };
 

@@ -16,6 +16,7 @@
  *   -DMUT_OPEN_EARLY       a state may be opened while the audit that ends there collects commitments
  *   -DMUT_FORFEIT_STARVED  a run that nobody could audit ends without a slash, and with it its open disputes
  *   -DMUT_PENALISE_STARVED an auditor that used up its reports is penalised like a silent one
+ *   -DMUT_LATE_ANSWERS     the deadline of verdicts runs on while a report waits for its answer
  *   -DMUT_PAY_DISPUTED     a segment is paid while a dispute about it is open
  *   -DMUT_NO_REVEAL_DUE    a solver that does not reveal has no deadline
  */
@@ -61,6 +62,11 @@ bool starved[2];              /* an auditor used up its reports */
 /* An honest auditor in its seat has a move to make. */
 #define BUSY(s, k) (DRAWN(s, k) && honest[SEAT(s, k)] && \
                     (serves || (reports[SEAT(s, k)] < REPORTS && !asked[SEAT(s, k)])))
+#ifdef MUT_LATE_ANSWERS
+#define WAITS(s, k) false
+#else
+#define WAITS(s, k) asked[SEAT(s, k)]
+#endif
 #define OPEN_DISPUTE(s) (seat[SEAT(s, 0)] == accuser || seat[SEAT(s, 1)] == accuser)
 #ifdef MUT_PAY_DISPUTED
 #define SETTLED(s) true
@@ -246,8 +252,8 @@ proctype chain(byte s) {
                 !honest_solver -> slash_solver() }
     :: atomic { !over && (asked[SEAT(s, 0)] || asked[SEAT(s, 1)]) && !honest_solver -> slash_solver() }
     :: atomic { !over && posted <= SEGS && !honest_solver -> slash_solver() }      /* no checkpoint in time */
-    :: atomic { !over && phase[s] == collecting && !BUSY(s, 0) && !BUSY(s, 1) && !asked[SEAT(s, 0)] &&
-                !asked[SEAT(s, 1)] && (seat[SEAT(s, 0)] == drawn || seat[SEAT(s, 1)] == drawn) ->
+    :: atomic { !over && phase[s] == collecting && !BUSY(s, 0) && !BUSY(s, 1) && !WAITS(s, 0) && !WAITS(s, 1) &&
+                (seat[SEAT(s, 0)] == drawn || seat[SEAT(s, 1)] == drawn) ->
         starve_or_go_on(s) }
     :: atomic { !over && phase[s] == redrawing -> redraw(s, 0); redraw(s, 1); phase[s] = collecting }
     :: atomic { !over && UNREVEALED(s, 0) && !honest[SEAT(s, 0)] && !(UNREVEALED(s, 1) && honest[SEAT(s, 1)]) ->

@@ -132,6 +132,7 @@ const SolverCase kSolvers[] = {
     {"silent", RunState::forfeited, Loses::whole_lock},
     {"withhold", RunState::forfeited, Loses::whole_lock},
     {"wrong_tiles", RunState::forfeited, Loses::whole_lock},
+    {"answer_late", RunState::forfeited, Loses::whole_lock},
     {"flood", RunState::settled, Loses::nothing},
     {"lie_steps", RunState::forfeited, Loses::whole_lock},
     {"lie_state", RunState::forfeited, Loses::whole_lock},
@@ -155,6 +156,50 @@ TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
     expect_settled(outcome);
     EXPECT_EQ(outcome.tasks[0].runs.at(0).earned, U256());
     expect_balances(outcome, scenario, Loses::whole_lock);
+}
+
+/// Contracts 16.1.13: auditors have their whole time after each answer, so late answers end like none at all, later.
+TEST(Adversaries, answers_in_the_last_block_cost_no_auditor_anything) {
+    Scenario scenario = calm_scenario();
+    scenario.orders[0].audit_bp = 10'000;
+    scenario.solvers.push_back(*solver_named("answer_late"));
+    const Outcome late = play(1, scenario, catalogue(), {});
+    expect_settled(late);
+    expect_balances(late, scenario, Loses::whole_lock);
+    std::size_t answered = 0;
+    for (const market::Report& report : late.reports) {
+        if (report.run != 0) continue;
+        answered += report.state == market::ReportState::answered ? 1 : 0;
+        EXPECT_EQ(report.state, market::ReportState::answered) << "in time, if only just";
+    }
+    EXPECT_GE(answered, kParams.reports * scenario.orders[0].auditors) << "every auditor used up its reports";
+    EXPECT_EQ(earned(late, 0), U256());
+    for (const market::Audit& audit : late.audits)
+        for (const market::Seat& seat : audit.seats) EXPECT_NE(seat.state, market::SeatState::missed);
+    scenario.solvers[2] = *solver_named("withhold");
+    const Outcome soon = play(1, scenario, catalogue(), {});
+    EXPECT_GT(late.height, soon.height + kParams.reports * kParams.answer_blocks / 2);
+}
+
+/// A seed that failed once: the task is done by the third solver, after two that serve nothing lost their locks.
+TEST(Adversaries, two_that_withhold_in_turn_both_lose_their_locks) {
+    Scenario scenario = calm_scenario();
+    scenario.solvers.assign(3, *solver_named("withhold"));
+    scenario.solvers[2] = *solver_named("honest");
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_settled(outcome);
+    const U256 lock = *market::stake_floor(kParams, posted_spec(scenario));
+    ASSERT_EQ(outcome.tasks[0].runs.size(), 3u);
+    for (const char* name : {"solver0", "solver1"}) {
+        EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake - lock);
+        EXPECT_EQ(wealth(outcome, name) + lock,
+                  initial_coins() + fees_of_reports(outcome, name[6] == '0' ? 0 : 1)) << "paid for no segment";
+    }
+    EXPECT_EQ(wealth(outcome, "solver2"), initial_coins() + earned(outcome, 2));
+    EXPECT_EQ(wealth_of_all(outcome, "solver") + wealth_of_all(outcome, "verifier") + wealth(outcome, "requester") +
+                  lock + lock,
+              initial_coins() * U256(1 + scenario.verifiers.size() + scenario.solvers.size()))
+        << "both locks are burned, and nothing else";
 }
 
 TEST(Adversaries, every_named_solver_is_in_the_table) {

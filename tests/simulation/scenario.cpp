@@ -120,6 +120,7 @@ const std::vector<std::string>& solver_names() {
                                                     "wrong_tiles",
                                                     "flood",
                                                     "hide",
+                                                    "answer_late",
                                                     "lie_steps",
                                                     "lie_state",
                                                     "lie_trace",

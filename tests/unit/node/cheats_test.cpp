@@ -34,6 +34,7 @@ const SolverCase kSolvers[] = {
     {"commit_early", std::nullopt, Trick::commit_early},
     {"withhold", std::nullopt, Trick::withhold},
     {"hide", std::nullopt, Trick::hide},
+    {"answer_late", std::nullopt, Trick::answer_late},
     {"wrong_tiles", std::nullopt, Trick::wrong_tiles},
     {"flood", std::nullopt, Trick::flood},
     {"lie_steps", Fraud::ulp, std::nullopt, GameLie::steps},
@@ -116,7 +117,7 @@ TEST(Cheats, tamper_with_what_is_served) {
     };
     const std::string tiles = "/tiles?first=0&count=4";
     const auto honest = *wire::decode_tile_range(served(std::nullopt, tiles).body);
-    for (const Trick trick : {Trick::withhold, Trick::hide}) {
+    for (const Trick trick : {Trick::withhold, Trick::hide, Trick::answer_late}) {
         EXPECT_EQ(served(trick, tiles).status, 404u);
         EXPECT_EQ(served(trick, "/info").status, 404u);
     }
