@@ -10,6 +10,7 @@ namespace {
 std::uint64_t intrinsic_of(const SimulatedCall& call) {
     Transaction tx;
     tx.data = call.data;
+    tx.access_list = call.access_list;
     return intrinsic_gas(tx);
 }
 

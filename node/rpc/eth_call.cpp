@@ -18,6 +18,27 @@ Checked<T> member(std::size_t arg, const json::object& object, const char* name,
     return std::move(parsed).value();
 }
 
+/// [{address, storageKeys}], of which an estimate takes account.
+Parsed<std::vector<ledger::AccessEntry>> parse_access_list(const json::value& v) {
+    const json::array* entries = v.if_array();
+    if (entries == nullptr) return Unexpected<std::string>{"not an array"};
+    std::vector<ledger::AccessEntry> out;
+    for (const json::value& entry : *entries) {
+        const json::object* object = entry.if_object();
+        const json::value* keys = object != nullptr ? object->if_contains("storageKeys") : nullptr;
+        if (keys == nullptr || !keys->is_array() || !object->contains("address"))
+            return Unexpected<std::string>{"an entry is {address, storageKeys}"};
+        ledger::AccessEntry& added = out.emplace_back();
+        RETRACE_TRY(address, parse_address(object->at("address")));
+        added.address = address;
+        for (const json::value& key : keys->get_array()) {
+            RETRACE_TRY(hash, parse_hash(key));
+            added.keys.push_back(hash);
+        }
+    }
+    return out;
+}
+
 /// `data` and `input` are the old and the new name of one thing. Members that matter to a transaction only
 /// (nonce, fees, type, chain id) are not looked at.
 Checked<SimulatedCall> parse_call(const Params& params) {
@@ -35,6 +56,8 @@ Checked<SimulatedCall> parse_call(const Params& params) {
         RETRACE_TRY(address, member(0, *object, "to", parse_address, ledger::Address{}));
         call.to = address;
     }
+    RETRACE_TRY(access_list, member(0, *object, "accessList", parse_access_list, {}));
+    call.access_list = std::move(access_list);
     call.from = from;
     call.gas = gas;
     call.value = value;
@@ -73,8 +96,9 @@ struct Prepared {
     ledger::BlockContext block;
 };
 
-/// Calls run in the block that they name; estimates of the newest state run in the one after it, deadlines and draws of
-/// that block included: a transaction that is sent now cannot come earlier, and what is legal may differ.
+/// Calls run in the block that they name; estimates of the newest state run in the one after it, deadlines
+/// and draws of that block included: a transaction that is sent now cannot come earlier, and what is legal
+/// may differ.
 enum class When : std::uint8_t { named_block, next_block };
 
 Checked<Prepared> prepare(const Backend& backend, const Params& params, When when) {
@@ -94,11 +118,18 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params, When whe
     return out;
 }
 
+/// Clients show the words of a revert, and of other errors of an estimate only that there was one.
+Unexpected<RpcError> refused(const ledger::TxRefusal& refusal) {
+    if (refusal.code == ledger::TxError::creation_not_supported)
+        return Unexpected{reverted_with(refusal.message)};
+    return server_error(refusal.message);
+}
+
 Answer eth_call(const Backend& backend, const Params& params) {
     RETRACE_TRY(run, prepare(backend, params, When::named_block));
     const auto out =
         ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
-    if (out.refusal) return server_error(out.refusal->message);
+    if (out.refusal) return refused(*out.refusal);
     if (!out.result.ok) return Unexpected{reverted(out.result.output)};
     return json::value(data(View(out.result.output)));
 }
@@ -107,7 +138,7 @@ Answer estimate_gas(const Backend& backend, const Params& params) {
     RETRACE_TRY(run, prepare(backend, params, When::next_block));
     const auto out =
         ledger::estimate_gas(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
-    if (out.run.refusal) return server_error(out.run.refusal->message);
+    if (out.run.refusal) return refused(*out.run.refusal);
     if (!out.ok()) return Unexpected{reverted(out.run.result.output)};
     return json::value(quantity(out.gas));
 }

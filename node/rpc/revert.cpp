@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/revert.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 #include "ledger/types/u256.hpp"
+#include "merkle/base/ensure.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -33,6 +37,16 @@ std::optional<std::string> revert_string(View output) {
 RpcError reverted(View output) {
     const auto reason = revert_string(output);
     return {kReverted, reason ? "execution reverted: " + *reason : "execution reverted", to_0x(output)};
+}
+
+RpcError reverted_with(std::string_view reason) {
+    ensure(reason.size() <= 255 && printable(view(reason)), "a short reason in ASCII");
+    Bytes out(4 + 64 + (reason.size() + 31) / 32 * 32);
+    std::copy(std::begin(kErrorSelector), std::end(kErrorSelector), out.begin());
+    out[4 + 31] = 32;  // where the string begins
+    out[4 + 63] = static_cast<std::uint8_t>(reason.size());
+    std::copy(reason.begin(), reason.end(), out.begin() + 4 + 64);
+    return reverted(out);
 }
 
 }  // namespace retrace::node::rpc

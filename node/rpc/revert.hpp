@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 #include "merkle/base/bytes.hpp"
 #include "node/rpc/error.hpp"
 
@@ -12,5 +16,7 @@ std::optional<std::string> revert_string(View output);
 /// Code 3 with the revert data. The message carries a reason only when the data is Error(string): clients
 /// decode custom errors from the data themselves.
 RpcError reverted(View output);
+/// The same for a refusal of our own: Error(string) with `reason`, which is at most 255 ASCII characters.
+RpcError reverted_with(std::string_view reason);
 
 }  // namespace retrace::node::rpc

@@ -136,7 +136,8 @@ void add_questions(json::object& out) {
                                            {"gas", "Quantity"},
                                            {"value", "Quantity"},
                                            {"input", "Data"},
-                                           {"data", "Data"}});
+                                           {"data", "Data"},
+                                           {"accessList", "AccessEntry[]"}});
     out["Filter"] = question_schema("log filter", {{"fromBlock", "BlockTag"},
                                                    {"toBlock", "BlockTag"},
                                                    {"blockHash", "Hash"},

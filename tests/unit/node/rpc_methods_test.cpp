@@ -180,11 +180,21 @@ TEST(RpcCall, EstimatesAndRefuses) {
               "0x5208");
     const json::object poor{{"from", ledger::to_0x(kBob)}, {"to", address(1)}, {"value", "0x1"}};
     EXPECT_EQ(world.error("eth_estimateGas", {poor}).at("message"), "insufficient funds for transfer");
+    const json::object entry{{"address", toy()}, {"storageKeys", json::array{kUnknownHash}}};
+    const json::object listed{{"from", address(0)}, {"to", address(1)}, {"accessList", json::array{entry}}};
+    EXPECT_EQ(world.result("eth_estimateGas", {listed}), "0x62d4");  // 21000 + 2400 + 1900
+    const json::object broken{{"to", address(1)}, {"accessList", json::array{json::object()}}};
+    EXPECT_EQ(text(world.error("eth_estimateGas", {broken}).at("message")),
+              "invalid argument 0: accessList: an entry is {address, storageKeys}");
     const json::object rich{{ledger::to_0x(kBob), json::object{{"balance", "0x100"}}}};
     EXPECT_EQ(world.result("eth_estimateGas", {poor, "latest", rich}), "0x5208");
     const json::object code{{ledger::to_0x(kBob), json::object{{"code", "0x00"}}}};
     EXPECT_EQ(world.error("eth_estimateGas", {poor, "latest", code}).at("code"), -32602);
-    EXPECT_EQ(world.error("eth_call", {json::object{{"data", "0x00"}}}).at("code"), -32000);
+    for (const char* method : {"eth_call", "eth_estimateGas"}) {
+        const json::object creation = world.error(method, {json::object{{"data", "0x00"}}});
+        EXPECT_EQ(creation.at("code"), 3);
+        EXPECT_EQ(creation.at("message"), "execution reverted: contract creation is not supported: no EVM");
+    }
 }
 
 TEST(RpcTxs, ArePendingThenMined) {
