@@ -46,6 +46,40 @@ TEST_F(Replicas, EqualRootsArePaidTwice) {
     EXPECT_EQ(task().state, market::TaskState::settled);
 }
 
+/// 13.4: a segment is clear when every replica has opened its end; then the one that waited is paid too.
+TEST_F(Replicas, WhoIsReadyFirstIsPaidWhenTheOtherHasOpened) {
+    market::Params slow = small_params();
+    slow.reveal_segment_blocks = 25;
+    begin(slow);
+    start();
+    for (std::uint64_t i = 0; i <= 4; ++i) {
+        ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        ASSERT_EQ(checkpoint("bob", i, 1), Verdict::ok);
+    }
+    const auto bob_is_to_reveal = [&] {
+        for (const std::uint64_t id : open_audit_ids(1, 1)) {
+            const market::Audit audit = views::audit(state, id).value();
+            if (audit.segment == 3 && audit.phase == market::AuditPhase::revealing) return true;
+        }
+        return false;
+    };
+    bool alice_waited = false;
+    for (int i = 0, late = 0; i < 100 && run(1).state == market::RunState::running; ++i) {
+        serve("alice", 0);
+        if (!bob_is_to_reveal() || late++ == 20) serve("bob", 1);
+        check_audits();
+        next_block();
+        const market::Segment last = segment(3);
+        alice_waited |= last.state == market::SegmentState::verified && last.window_end != 0 &&
+                        height > last.window_end && run(0).paid < 4;
+    }
+    EXPECT_TRUE(alice_waited) << "all of hers is over, and bob's last state not opened";
+    for (const std::uint32_t index : {0u, 1u}) {
+        EXPECT_EQ(run(index).paid, 4u);
+        EXPECT_EQ(run(index).earned, U256(4 * 700));
+    }
+}
+
 TEST_F(Replicas, NoRootIsOpenedBeforeTheOtherHasCommitted) {
     start();
     ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
