@@ -25,6 +25,12 @@ bool SecretText::push_back(char c) {
     return true;
 }
 
+bool SecretText::append(std::string_view text) {
+    if (text.size() > text_.capacity() - text_.size()) return false;
+    text_.insert(text_.end(), text.begin(), text.end());
+    return true;
+}
+
 void random_bytes(std::span<std::uint8_t> out) {
     // getrandom never returns short for up to 256 bytes, and is interrupted only before the pool is ready.
     for (std::size_t at = 0; at < out.size();) {

@@ -22,6 +22,7 @@ public:
 
     /// False, and nothing appended, when it is full.
     [[nodiscard]] bool push_back(char c);
+    [[nodiscard]] bool append(std::string_view text);
     void pop_back() { text_.pop_back(); }
     std::string_view view() const noexcept { return {text_.data(), text_.size()}; }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // retrace wallet new | import | export | list
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
+#include <cerrno>
 #include <iostream>
 #include <memory>
 
@@ -38,9 +41,37 @@ void add_new_options(CLI::App& command, NewOptions& options) {
     command.add_flag("--light", options.light, "Cheap key derivation: for test keys only");
 }
 
+/// Past the buffers of the standard streams, which nobody wipes.
+void print_secret(const ledger::SecretText& line) {
+    std::cout << std::flush;
+    for (std::string_view left = line.view(); !left.empty();) {
+        const ssize_t size = ::write(STDOUT_FILENO, left.data(), left.size());
+        if (size < 0 && errno != EINTR) return;
+        if (size > 0) left.remove_prefix(static_cast<std::size_t>(size));
+    }
+}
+
+/// `before`, `secret`, `after` and the end of the line, in a buffer that is wiped.
+void print_with(std::string_view before, std::string_view secret, std::string_view after) {
+    ledger::SecretText line(before.size() + secret.size() + after.size() + 1);
+    ensure(line.append(before) && line.append(secret) && line.append(after) && line.append("\n"),
+           "room for all");
+    print_secret(line);
+}
+
+ledger::SecretText hex_of(View secret) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    ledger::SecretText out(2 + 2 * secret.size());
+    bool fits = out.append("0x");
+    for (const std::uint8_t byte : secret)
+        fits = fits && out.push_back(kDigits[byte >> 4]) && out.push_back(kDigits[byte & 15]);
+    ensure(fits, "room for every digit");
+    return out;
+}
+
 /// Stores the key and reports it. `words` is printed once and never stored.
 int store(const Program& program, const NewOptions& options, const ledger::SecretKey& key,
-          const std::string& words) {
+          std::string_view words) {
     const auto passphrase = read_passphrase(options.passphrase_file, "passphrase for the new keystore", true);
     if (!passphrase) return fail(program, passphrase.error().message);
     const auto path =
@@ -49,13 +80,15 @@ int store(const Program& program, const NewOptions& options, const ledger::Secre
     if (!path) return fail(program, path.error().message);
     const std::string address = ledger::to_checksum(key.address());
     if (program.json) {
-        json::object out{{"address", address}, {"file", *path}};
-        if (!words.empty()) out["mnemonic"] = words;
-        std::cout << json::serialize(out) << '\n';
+        const std::string out = json::serialize(json::object{{"address", address}, {"file", *path}});
+        if (words.empty())
+            std::cout << out << '\n';
+        else
+            print_with(out.substr(0, out.size() - 1) + R"(,"mnemonic":")", words, R"("})");
         return kDone;
     }
     std::cout << address << "  " << *path << '\n';
-    if (!words.empty()) std::cout << "mnemonic (write it down, it is shown once): " << words << '\n';
+    if (!words.empty()) print_with("mnemonic (write it down, it is shown once): ", words, "");
     return kDone;
 }
 
@@ -63,11 +96,11 @@ int run_new(const Program& program, const NewOptions& options) {
     if (!options.mnemonic) return store(program, options, ledger::SecretKey::random(), {});
     std::array<std::uint8_t, 16> entropy{};
     ledger::random_bytes(entropy);
-    const std::string words = wallet::mnemonic_of(entropy);
+    const ledger::SecretText words = wallet::mnemonic_of(entropy);
     ledger::wipe(entropy);
-    const auto key = wallet::account_key(words, "", 0);
+    const auto key = wallet::account_key(words.view(), "", 0);
     if (!key) return fail(program, key.error().message);
-    return store(program, options, *key, words);
+    return store(program, options, *key, words.view());
 }
 
 Result<ledger::SecretKey> import_key(const NewOptions& options) {
@@ -101,11 +134,11 @@ int run_export(const Program& program, const KeyOptions& options, bool private_k
     if (!key) return fail(program, key.error().message);
     const std::string address = ledger::to_checksum(key->address());
     if (private_key) {
-        const std::string secret = to_0x(key->bytes());
-        std::cout << (program.json
-                          ? json::serialize(json::object{{"address", address}, {"private_key", secret}})
-                          : secret)
-                  << '\n';
+        const ledger::SecretText secret = hex_of(key->bytes());
+        if (program.json)
+            print_with(R"({"address":")" + address + R"(","private_key":")", secret.view(), R"("})");
+        else
+            print_with("", secret.view(), "");
         return kDone;
     }
     const auto passphrase =
@@ -142,35 +175,35 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
         program.run = [&, new_options] { return run_new(program, *new_options); };
     });
 
-    CLI::App* import = wallet.add_subcommand("import", "Take over a key from elsewhere");
+    CLI::App* taken = wallet.add_subcommand("import", "Take over a key from elsewhere");
     auto import_options = std::make_shared<NewOptions>();
-    add_new_options(*import, *import_options);
-    import->add_option("--keystore", import_options->keystore, "Keystore V3 file");
-    import->add_option("--private-key-file", import_options->private_key_file, "File with 64 hex digits");
-    import->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
-    import->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
-    add_json(*import, program);
-    import->callback([&program, import_options] {
+    add_new_options(*taken, *import_options);
+    taken->add_option("--keystore", import_options->keystore, "Keystore V3 file");
+    taken->add_option("--private-key-file", import_options->private_key_file, "File with 64 hex digits");
+    taken->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
+    taken->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
+    add_json(*taken, program);
+    taken->callback([&program, import_options] {
         program.run = [&, import_options] { return run_import(program, *import_options); };
     });
 
-CLI::App* out = wallet.add_subcommand("export", "Print a key as keystore file, or in the clear");
-auto export_options = std::make_shared<KeyOptions>();
-auto private_key = std::make_shared<bool>(false);
-export_options->add_to(*out);
-out->add_flag("--private-key", *private_key, "Print the private key itself");
-add_json(*out, program);
-out->callback([&program, export_options, private_key] {
-    program.run = [&, export_options, private_key] {
-        return run_export(program, *export_options, *private_key);
-    };
-});
+    CLI::App* out = wallet.add_subcommand("export", "Print a key as keystore file, or in the clear");
+    auto export_options = std::make_shared<KeyOptions>();
+    auto private_key = std::make_shared<bool>(false);
+    export_options->add_to(*out);
+    out->add_flag("--private-key", *private_key, "Print the private key itself");
+    add_json(*out, program);
+    out->callback([&program, export_options, private_key] {
+        program.run = [&, export_options, private_key] {
+            return run_export(program, *export_options, *private_key);
+        };
+    });
 
-CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");
-auto keys = std::make_shared<std::string>();
-add_keys_option(*list, *keys);
-add_json(*list, program);
-list->callback([&program, keys] { program.run = [&, keys] { return run_list(program, *keys); }; });
+    CLI::App* list = wallet.add_subcommand("list", "List the folder of keys");
+    auto keys = std::make_shared<std::string>();
+    add_keys_option(*list, *keys);
+    add_json(*list, program);
+    list->callback([&program, keys] { program.run = [&, keys] { return run_list(program, *keys); }; });
 }
 
 }  // namespace retrace::node::cli

@@ -13,7 +13,7 @@
 namespace retrace::node::wallet {
 namespace {
 
-constexpr std::size_t kWordBits = 11;
+constexpr std::size_t kWordBits = 11, kWordMax = 8;  // bits, letters
 constexpr std::uint32_t kSeedRounds = 2048;
 constexpr std::size_t kPathMax = 16;
 
@@ -37,17 +37,16 @@ bool bit(View bytes, std::size_t index) {
 }
 
 /// Words separated by single spaces, whatever whitespace was typed.
-std::string normalised(std::string_view mnemonic) {
-    std::string out;
+ledger::SecretText normalised(std::string_view mnemonic) {
+    ledger::SecretText out(mnemonic.size());
     bool gap = false;
     for (const char c : mnemonic) {
         if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-            gap = !out.empty();
+            gap = !out.view().empty();
             continue;
         }
-        if (gap) out += ' ';
+        ensure((!gap || out.push_back(' ')) && out.push_back(c), "it is never longer than what was typed");
         gap = false;
-        out += c;
     }
     return out;
 }
@@ -63,27 +62,27 @@ std::array<std::uint8_t, 4> big_endian(std::uint32_t v) {
 
 }  // namespace
 
-std::string mnemonic_of(View entropy) {
+ledger::SecretText mnemonic_of(View entropy) {
     ensure(entropy.size() >= 16 && entropy.size() <= 32 && entropy.size() % 4 == 0,
            "entropy of a BIP-39 size");
-    Bytes bits = to_bytes(entropy);
-    bits.push_back(merkle::sha256(entropy).bytes[0]);  // the checksum is its first size/4 bits
+    Bytes bits(entropy.size() + 1);  // at once: a vector that grows leaves copies behind
+    std::copy(entropy.begin(), entropy.end(), bits.begin());
+    bits.back() = merkle::sha256(entropy).bytes[0];  // the checksum is its first size/4 bits
     const std::size_t count = (entropy.size() * 8 + entropy.size() / 4) / kWordBits;
-    std::string out;
+    ledger::SecretText out(count * (kWordMax + 1));
     for (std::size_t word = 0; word < count; ++word) {
         std::size_t index = 0;
         for (std::size_t i = 0; i < kWordBits; ++i)
             index = index << 1 | (bit(bits, word * kWordBits + i) ? 1 : 0);
-        if (word != 0) out += ' ';
-        out += words()[index];
+        ensure((word == 0 || out.push_back(' ')) && out.append(words()[index]), "room for every word");
     }
     ledger::wipe(bits);
     return out;
 }
 
 Result<Bytes> entropy_of(std::string_view mnemonic) {
-    const std::string text = normalised(mnemonic);
-    const std::vector<std::string_view> parts = split(text, ' ');
+    const ledger::SecretText text = normalised(mnemonic);
+    const std::vector<std::string_view> parts = split(text.view(), ' ');
     if (parts.size() < 12 || parts.size() > 24 || parts.size() % 3 != 0) {
         return error("a mnemonic has 12, 15, 18, 21 or 24 words, this one has " +
                      std::to_string(parts.size()));
@@ -92,6 +91,7 @@ Result<Bytes> entropy_of(std::string_view mnemonic) {
     for (std::size_t word = 0; word < parts.size(); ++word) {
         const auto it = std::lower_bound(words().begin(), words().end(), parts[word]);
         if (it == words().end() || *it != parts[word]) {
+            ledger::wipe(bits);
             return error("word " + std::to_string(word + 1) +
                          " of the mnemonic is not in the English BIP-39 list");
         }
@@ -102,9 +102,12 @@ Result<Bytes> entropy_of(std::string_view mnemonic) {
                 bits[at / 8] |= static_cast<std::uint8_t>(0x80U >> at % 8);
         }
     }
-    const Bytes entropy(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(parts.size() / 3 * 4));
-    if (mnemonic_of(entropy) != text)
+    Bytes entropy(bits.begin(), bits.begin() + static_cast<std::ptrdiff_t>(parts.size() / 3 * 4));
+    ledger::wipe(bits);
+    if (mnemonic_of(entropy).view() != text.view()) {
+        ledger::wipe(entropy);
         return error("the mnemonic's checksum is wrong: a word is mistyped or misplaced");
+    }
     return entropy;
 }
 
@@ -112,10 +115,9 @@ Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase) {
     RETRACE_TRY(entropy, entropy_of(mnemonic));
     ledger::wipe(entropy);
     RETRACE_TRY(secret, nfkd(passphrase));
-    std::string text = normalised(mnemonic);
     std::string salt = "mnemonic" + secret;
-    auto derived = ledger::pbkdf2_hmac_sha512(view(text), view(salt), kSeedRounds, 64);
-    for (std::string* used : {&secret, &text, &salt}) wipe_text(*used);
+    auto derived = ledger::pbkdf2_hmac_sha512(view(normalised(mnemonic).view()), view(salt), kSeedRounds, 64);
+    for (std::string* used : {&secret, &salt}) wipe_text(*used);
     RETRACE_TRY(bytes, std::move(derived));
     Seed seed;
     std::copy(bytes.begin(), bytes.end(), seed.begin());
@@ -127,7 +129,7 @@ Result<ExtendedKey> master_key(View seed) {
     auto digest = ledger::hmac_sha512(view(std::string_view("Bitcoin seed")), seed);
     auto key = ledger::SecretKey::from_bytes(View(digest).first(32));
     if (!key) return error("the seed yields no key");
-    ExtendedKey out{std::move(*key), {}};
+    ExtendedKey out(std::move(*key));
     std::copy(digest.begin() + 32, digest.end(), out.chain_code.begin());
     ledger::wipe(digest);
     return out;
@@ -135,6 +137,7 @@ Result<ExtendedKey> master_key(View seed) {
 
 Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index) {
     Bytes message;
+    message.reserve(1 + 32 + 4);
     if ((index & kHardened) != 0) {
         message.push_back(0);
         message.insert(message.end(), parent.key.bytes().begin(), parent.key.bytes().end());
@@ -148,7 +151,7 @@ Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index) {
     ledger::wipe(message);
     auto key = parent.key.add_tweak(View(digest).first(32));
     if (!key) return error("index " + std::to_string(index) + " yields no key; take the next one");
-    ExtendedKey out{std::move(*key), {}};
+    ExtendedKey out(std::move(*key));
     std::copy(digest.begin() + 32, digest.end(), out.chain_code.begin());
     ledger::wipe(digest);
     return out;
@@ -185,9 +188,10 @@ Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path) {
 Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
                                       std::uint32_t index) {
     RETRACE_TRY(seed, seed_of(mnemonic, passphrase));
-    RETRACE_TRY(key, derive(seed, {44 | kHardened, 60 | kHardened, kHardened, 0, index}));
+    auto key = derive(seed, {44 | kHardened, 60 | kHardened, kHardened, 0, index});
     ledger::wipe(seed);
-    return std::move(key.key);
+    if (!key) return error(key.error().message);
+    return std::move(key->key);
 }
 
 }  // namespace retrace::node::wallet

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "ledger/crypto/secp256k1.hpp"
+#include "ledger/crypto/secret.hpp"
 #include "merkle/base/result.hpp"
 
 namespace retrace::node::wallet {
 
 /// 16, 20, 24, 28 or 32 bytes (asserted) as 12 to 24 English words.
-std::string mnemonic_of(View entropy);
-/// The entropy; an Error for a wrong number of words, an unknown word, or a wrong checksum.
+ledger::SecretText mnemonic_of(View entropy);
+/// The entropy, for the caller to wipe; an Error for a wrong number of words, an unknown word, or a wrong checksum.
 Result<Bytes> entropy_of(std::string_view mnemonic);
 
 using Seed = std::array<std::uint8_t, 64>;
@@ -22,8 +23,13 @@ using Seed = std::array<std::uint8_t, 64>;
 /// characters are refused rather than hashed in a form that another wallet would not reproduce.
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase);
 
-/// A node of the BIP-32 tree.
+/// A node of the BIP-32 tree, wiped on destruction.
 struct ExtendedKey {
+    explicit ExtendedKey(ledger::SecretKey key_in) : key(std::move(key_in)) {}
+    ExtendedKey(ExtendedKey&&) noexcept = default;
+    ExtendedKey& operator=(ExtendedKey&&) noexcept = default;
+    ~ExtendedKey() { ledger::wipe(chain_code); }
+
     ledger::SecretKey key;
     std::array<std::uint8_t, 32> chain_code{};
 };

@@ -30,6 +30,7 @@ Result<std::string> nfkd(std::string_view text) {
     const icu::Normalizer2* normalizer = icu::Normalizer2::getNFKDInstance(code);
     if (U_FAILURE(code)) return error("ICU has no data for NFKD");
     std::string out;
+    out.reserve(18 * text.size());  // the most that NFKD makes of a character: no copies by growing
     icu::StringByteSink<std::string> sink(&out);
     const icu::StringPiece piece(text.data(), static_cast<std::int32_t>(text.size()));
     normalizer->normalizeUTF8(0, piece, sink, nullptr, code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Bodies of JSON-RPC requests, on a chain in memory with all methods of Ethereum's families. Whatever comes in, what
-// goes out is nothing or JSON that answers as JSON-RPC 2.0 says.
+// goes out is nothing or JSON that answers as JSON-RPC 2.0 says; a naive reader agrees on what is JSON at all.
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -13,6 +13,7 @@
 #include "node/rpc/methods.hpp"
 #include "node/wallet/mnemonic.hpp"
 #include "tests/fuzz/driver/target.hpp"
+#include "tests/fuzz/node/naive_json.hpp"
 
 namespace retrace::fuzz {
 namespace {
@@ -86,6 +87,13 @@ void check_answer(const json::value& answer) {
     require(error.at("code") != rpc::kInternalError, "nothing from outside is an internal error");
 }
 
+/// The twin: a parse error is answered when, and only when, the text is no JSON of at most 32 levels.
+void check_parse(std::string_view body, bool parse_error) {
+    naive::JsonReader reader(body, rpc::DispatchLimits{}.depth);
+    const bool is_json = reader.read().has_value();
+    if (!reader.huge_exponent()) require(is_json != parse_error, "both readers agree on what is JSON");
+}
+
 std::string request(std::string_view method, std::string_view params) {
     return R"({"jsonrpc":"2.0","id":1,"method":")" + std::string(method) + R"(","params":)" + std::string(params) + "}";
 }
@@ -142,21 +150,33 @@ std::vector<Bytes> seeds() {
     out.push_back(to_bytes(view(batch + "]")));
     out.push_back(to_bytes(view(R"({"jsonrpc":"2.0","method":"eth_chainId","params":[]})")));
     out.push_back(Bytes(200, '['));
+    for (const std::size_t depth : {31, 32, 33}) {
+        const std::string nested = std::string(depth, '[') + std::string(depth, ']');
+        out.push_back(to_bytes(view(nested)));
+    }
+    for (const std::string_view text :
+         {R"({"jsonrpc":"2.0","id":-0,"method":"\u0065th_\ud83d\ude00\n"})", "[1e5,-0.25E-3,18446744073709551616]",
+          "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"", R"("\ud800")", "\"\xed\xa0\x80\"", "[1,]", "01"})
+        out.push_back(to_bytes(view(text)));
     return out;
 }
 
 void run(View input) {
     static World world;
     rpc::Caller caller;
-    const std::string answer =
-        world.dispatcher.handle({reinterpret_cast<const char*>(input.data()), input.size()}, caller);
-    if (answer.empty()) return;
+    const std::string_view body(reinterpret_cast<const char*>(input.data()), input.size());
+    const std::string answer = world.dispatcher.handle(body, caller);
+    if (answer.empty()) return check_parse(body, false);
     json::error_code failed;
     const json::value parsed = json::parse(answer, failed);
     require(!failed, "an answer is JSON");
-    if (const json::array* batch = parsed.if_array())
+    if (const json::array* batch = parsed.if_array()) {
         for (const json::value& one : *batch) check_answer(one);
-    else check_answer(parsed);
+        return check_parse(body, false);
+    }
+    check_answer(parsed);
+    const json::value* error = parsed.as_object().if_contains("error");
+    check_parse(body, error != nullptr && error->at("code") == rpc::kParseError);
 }
 
 }  // namespace retrace::fuzz

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Secrets do not stay in freed memory. Every block that this process gives back is searched for the words, the key and
+// the passphrase that the wallet worked with: what was not wiped before it was freed is found.
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "node/wallet/keystore.hpp"
+#include "node/wallet/mnemonic.hpp"
+
+namespace {
+
+// Plain arrays: a container would be freed, and searched, itself.
+struct Needle {
+    std::array<unsigned char, 64> bytes;
+    std::size_t size;
+};
+std::array<Needle, 4> needles;
+std::atomic<std::size_t> needle_count = 0, found = 0;
+
+void search(const void* block) {
+    const std::size_t size = ::malloc_usable_size(const_cast<void*>(block));
+    for (std::size_t i = 0; i < needle_count; ++i)
+        if (::memmem(block, size, needles[i].bytes.data(), needles[i].size) != nullptr) ++found;
+}
+
+void look_for(const void* bytes, std::size_t size) {
+    Needle& needle = needles.at(needle_count);
+    std::memcpy(needle.bytes.data(), bytes, size);
+    needle.size = size;
+    ++needle_count;
+}
+
+}  // namespace
+
+void operator delete(void* block) noexcept {
+    if (block != nullptr) search(block);
+    std::free(block);
+}
+void operator delete(void* block, std::size_t) noexcept {
+    ::operator delete(block);
+}
+void* operator new(std::size_t size) {
+    void* block = std::malloc(size);
+    if (block == nullptr) std::abort();
+    return block;
+}
+
+namespace retrace::node::wallet {
+namespace {
+
+// Secrets of these tests live in arrays, which nobody frees.
+constexpr char kWords[] = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+constexpr char kPassphrase[] = "correct horse battery staple, and a good deal more of it";
+
+class Secrets : public testing::Test {
+protected:
+    void SetUp() override { needle_count = found = 0; }
+    void TearDown() override { needle_count = 0; }
+};
+
+TEST_F(Secrets, TheSearchFindsWhatIsLeft) {
+    look_for(kWords, 20);
+    { const std::string copy(kWords); }
+    EXPECT_GE(found, 1U);
+}
+
+TEST_F(Secrets, WordsAndWhatFollowsFromThemAreWiped) {
+    std::array<std::uint8_t, 32> key{};
+    {
+        const auto made = account_key(kWords, kPassphrase, 0);
+        ASSERT_TRUE(made.has_value());
+        std::memcpy(key.data(), made->bytes().data(), key.size());
+    }
+    std::array<std::uint8_t, 16> entropy{};
+    entropy.fill(0x7f);  // of these words, a vector of BIP-39
+    look_for(kWords, 20);
+    look_for(kPassphrase, 20);
+    look_for(key.data(), key.size());
+    look_for(entropy.data(), entropy.size());
+    {
+        const auto again = account_key(kWords, kPassphrase, 0);
+        const auto mistyped = account_key("legal winner thank year wave sausage worth useful legal winner thank thank",
+                                          kPassphrase, 0);
+        const auto words = mnemonic_of(entropy);
+        EXPECT_EQ(words.view(), kWords);
+        EXPECT_TRUE(again.has_value() && !mistyped.has_value());
+    }
+    EXPECT_EQ(found, 0U);
+}
+
+TEST_F(Secrets, KeystoresLeaveNothing) {
+    std::array<std::uint8_t, 32> bytes{};
+    bytes.fill(0x5a);
+    bytes[7] = 0x11;
+    look_for(bytes.data(), bytes.size());
+    look_for(kPassphrase, 20);
+    {
+        const auto key = ledger::SecretKey::from_bytes(bytes);
+        const std::string file = encrypt_keystore(*key, kPassphrase, kLightScrypt);
+        const auto opened = decrypt_keystore(file, kPassphrase);
+        ASSERT_TRUE(opened.has_value());
+        EXPECT_FALSE(decrypt_keystore(file, "another").has_value());
+    }
+    EXPECT_EQ(found, 0U);
+}
+
+}  // namespace
+}  // namespace retrace::node::wallet
