@@ -141,14 +141,20 @@ bool concerns(const json::object& tx, const std::string& address) {
     return member(tx, "from") == address || member(tx, "to") == address;
 }
 
-json::object history_line(const json::object& tx) {
-    const auto value = rpc::parse_u256(tx.at("value"));
-    const auto height = rpc::parse_u64(tx.at("blockNumber"));
-    return {{"height", height ? *height : 0},
-            {"hash", member(tx, "hash")},
-            {"from", member(tx, "from")},
-            {"to", member(tx, "to")},
-            {"value", value ? format_coins(*value) : "?"}};
+/// What was refused in its block moved nothing, so each line says whether it was done.
+Result<json::object> history_line(RpcClient& client, const json::object& tx) {
+    const json::value* coins = tx.if_contains("value");
+    const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
+    const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
+    if (!value || !hash) return error("the node's transaction is not one");
+    const auto outcome = client.outcome(*hash);
+    if (!outcome) return failed(outcome.error());
+    if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
+    json::object out{{"height", (*outcome)->height},  {"hash", member(tx, "hash")},
+                     {"from", member(tx, "from")},    {"to", member(tx, "to")},
+                     {"value", format_coins(*value)}, {"ok", (*outcome)->ok}};
+    if (!(*outcome)->ok) out["reason"] = (*outcome)->reason;
+    return out;
 }
 
 /// The node keeps no index by account: the last blocks are read one by one.
@@ -164,8 +170,9 @@ Result<json::array> read_history(RpcClient& client, const ledger::Address& addre
         const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
         if (txs == nullptr || !txs->is_array()) return error("the node's block is not one");
         for (const json::value& tx : txs->get_array()) {
-            if (tx.is_object() && concerns(tx.get_object(), wanted))
-                out.push_back(history_line(tx.get_object()));
+            if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
+            RETRACE_TRY(line, history_line(client, tx.get_object()));
+            out.push_back(std::move(line));
         }
     }
     return out;
@@ -185,7 +192,9 @@ int run_history(const Program& program, const AccountOptions& options) {
     for (const json::value& line : *lines) {
         const json::object& tx = line.get_object();
         std::cout << tx.at("height") << "  " << member(tx, "hash") << "  " << member(tx, "from") << " -> "
-                  << member(tx, "to") << "  " << member(tx, "value") << '\n';
+                  << member(tx, "to") << "  " << member(tx, "value");
+        if (!tx.at("ok").as_bool()) std::cout << "  reverted: " << member(tx, "reason");
+        std::cout << '\n';
     }
     return kDone;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // `retrace node` as a process: it serves, it refuses what it must, and `kill -9` costs nothing that was
 // confirmed.
+#include <sys/stat.h>
+
 #include <random>
 
 #include "tests/functional/rpc/node_process.hpp"
@@ -33,6 +35,19 @@ TEST_F(NodeProcess, ServesTlsAndObeysTheHolderOfTheToken) {
     EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", plain_url, "--tls-ca",
                    (folder_ / "data/tls-cert.pem").string()}),
               0);
+
+    // What the node printed at its first start is what it shows; its key is its owner's alone.
+    const std::string words = "certificate SHA-256 ", said = text("node.log");
+    const std::size_t at = said.find(words);
+    ASSERT_NE(at, std::string::npos) << said;
+    const std::string printed = said.substr(at + words.size(), 64);
+    for (const std::string& node : {plain_url, "wss" + plain_url.substr(5)}) {
+        EXPECT_EQ(run({"wallet", "balance", kReceiver, "--node", node, "--tls-fingerprint", printed}), 0)
+            << text("run.log");
+    }
+    struct stat info {};
+    ASSERT_EQ(::stat((folder_ / "data/tls-key.pem").c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0600U);
 
     HttpConnection connection(*parse_url(url_));
     const std::string_view stop = R"({"jsonrpc":"2.0","id":1,"method":"retrace_stop"})";

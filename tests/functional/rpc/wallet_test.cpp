@@ -2,6 +2,11 @@
 // `retrace wallet` as its users type it: keys in and out, payments, balances, history.
 #include <algorithm>
 
+#include "contracts/addresses.hpp"
+#include "contracts/calls/encode.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "node/dev_chain.hpp"
+#include "node/wallet/mnemonic.hpp"
 #include "tests/functional/rpc/node_process.hpp"
 
 namespace retrace::node {
@@ -103,6 +108,25 @@ TEST_F(Wallet, PaysAndTellsBalanceAndHistory) {
     EXPECT_THAT(history, HasSubstr(kReceiver));
     EXPECT_TRUE(history.find(lower) != std::string::npos || history.find(address) != std::string::npos)
         << history;
+}
+
+/// A transaction that was refused in its block moved nothing, and the history says so.
+TEST_F(Wallet, TellsWhatWasRefusedInItsBlock) {
+    start_node();
+    const auto key = wallet::account_key(kDevMnemonic, "", 0);
+    ledger::Transaction tx;
+    tx.chain_id = kDevChainId;
+    tx.fee_cap = ledger::U256{10'000'000'000};
+    tx.gas_limit = 1'000'000;
+    tx.to = contracts::address_of(contracts::Contract::staking);
+    tx.value = kCoin;
+    tx.data = contracts::calldata(contracts::Withdraw{});
+    auto rpc = client();
+    const auto sent = rpc.send_raw(ledger::sign_tx(tx, *key)->raw);
+    ASSERT_TRUE(sent.has_value()) << sent.error().message;
+    for (int i = 0; i < 500 && !rpc.outcome(*sent).value(); ++i) std::this_thread::sleep_for(10ms);
+    ASSERT_EQ(run({"wallet", "history", kFirst, "--node", url_}), 0) << text("run.log");
+    EXPECT_THAT(text("run.log"), HasSubstr("  1  reverted: not_payable"));
 }
 
 TEST_F(Wallet, WhatWaitsInThePoolSurvivesAKill) {
