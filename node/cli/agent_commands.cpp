@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "node/cli/cli.hpp"
+#include "node/cli/config_flags.hpp"
 #include "node/cli/options.hpp"
 #include "node/log.hpp"
 #include "node/service/solver_service.hpp"
@@ -64,6 +65,7 @@ int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& b
 }
 
 void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<CheatName>& cheats) {
+    add_config_option(command);
     flags.node.add_to(command, "for ever at the start");
     flags.key.add_to(command);
     command.add_option("--data-dir", flags.data_dir, "Folder of checkpoints and artifacts")->required();

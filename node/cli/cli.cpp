@@ -8,6 +8,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include <optional>
 
 #include "node/cli/commands.hpp"
+#include "node/cli/config_flags.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -118,8 +120,14 @@ int run_main(int argc, char** argv) {
         fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
         return kWrongUsage;
     }
+    auto arguments = with_config_flags(app, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
+    if (!arguments) {
+        fail(program, arguments.error().message);
+        return kWrongUsage;
+    }
+    std::reverse(arguments->begin(), arguments->end());  // as CLI11 wants them
     try {
-        app.parse(argc, argv);
+        app.parse(std::move(*arguments));
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? kDone : kWrongUsage;
     }
