@@ -8,8 +8,8 @@ namespace retrace::kernels {
 
 /// x[rows, in] · weight[out, in]ᵀ + bias[out] (the layout of torch.nn.Linear).
 Value linear(Tape& tape, Value x, Value weight, std::optional<Value> bias, Precision precision);
-/// The same and a correction of low rank, x·downᵀ·upᵀ · (alpha / rank) for down[rank, in] and up[out, rank] (LoRA, Hu et
-/// al., 2021): weight and bias stay as they are, down and up are trained.
+/// The same and a correction of low rank, x·downᵀ·upᵀ · (alpha / rank) for down[rank, in] and up[out, rank] (LoRA,
+/// Hu et al., 2021): weight and bias stay as they are, down and up are trained.
 struct LowRank {
     Value down, up;
     float alpha = 1.0f;

@@ -126,6 +126,9 @@ void add_model_options(CLI::App& command, Flags& flags) {
                        "gpt, llama, vit-s: width; resnet-s: channels of the first stage");
     command.add_option("--layers", flags.layers, "gpt, llama, vit-s: blocks; resnet-s: blocks of a stage");
     command.add_option("--heads", flags.heads, "gpt, llama, vit-s: heads of attention (4)");
+    command.add_option("--lora-rank", flags.request.model.lora_rank,
+                       "gpt, llama, vit-s: train corrections of this rank alone (LoRA), of weights given with --start");
+    command.add_option("--lora-alpha", flags.request.model.lora_alpha, "Scale of the corrections, over their rank (1)");
     command.add_option("--patch", flags.patch, "vit-s: pixels of a patch's side (4)");
 }
 

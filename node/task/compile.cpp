@@ -105,8 +105,16 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     return Compiled{std::move(*programs), std::move(mapped->initial)};
 }
 
-/// Every tensor of the model, as another training left it.
-Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, const kernels::Program& train) {
+/// A low-rank correction of a frozen layer, which the weights of the layer's model do not have.
+bool is_correction(const std::string& name) {
+    return name.ends_with(".lora_down") || name.ends_with(".lora_up");
+}
+
+/// Every tensor of the model, as another training left it; corrections that it did not have begin as the seed makes
+/// them.
+Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, const kernels::TrainingPrograms& programs,
+                                                      std::uint64_t seed) {
+    const kernels::Program& train = programs.train;
     RETRACE_TRY(state, read_initial_state(path, train));
     auto file = read_file(path, kDataBytesMax);
     if (!file) return error(file.error().message);
@@ -114,6 +122,15 @@ Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, cons
     if (!content) return error(path.string() + ": " + content.error().message);
     std::set<std::string> given;
     for (const solver::NamedTensor& named : content->tensors) given.insert(named.name);
+    std::optional<kernels::State> seeded;
+    for (std::uint32_t i = 0; i < train.states; ++i) {
+        const std::string& name = train.tensors[i].name;
+        if (given.contains(name) || !is_correction(name) || programs.init.ops.empty()) continue;
+        kernels::ThreadPool pool;
+        if (!seeded) seeded = kernels::run_initialiser(programs.init, seed, pool);
+        given.insert(name);
+        content->tensors.push_back({name, seeded->tensors[i]});
+    }
     for (const solver::NamedTensor& needed : model_tensors(train, state)) {
         if (!given.contains(needed.name)) return error(path.string() + ": the model's " + needed.name + " is missing");
     }
@@ -177,7 +194,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     RETRACE_TRY(compiled, imported ? build_imported(request, training, train, test_samples)
                                    : build_builtin(request, training, train, test_samples));
     if (!request.start.empty()) {
-        RETRACE_TRY(weights, read_weights(request.start, compiled.programs.train));
+        RETRACE_TRY(weights, read_weights(request.start, compiled.programs, request.task.seed));
         compiled.initial = std::move(weights);
     }
 
