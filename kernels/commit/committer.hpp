@@ -9,9 +9,9 @@
 
 namespace retrace::kernels {
 
-/// Keeps a copy of the last state, the hashes of its tiles and the list of those that changed (40 bytes for 4 KiB). What a step wrote is
-/// found by comparison with the copy, tile by tile, so it does not matter which op wrote it; tensors that no
-/// op writes are not even compared.
+/// Keeps a copy of the last state, the hashes of its tiles and the list of those that changed (40 bytes for 4 KiB).
+/// What a step wrote is found by comparison with the copy, tile by tile, so it does not matter which op wrote it;
+/// tensors that no op writes are not even compared.
 class StateCommitter {
 public:
     /// `program` outlives the committer. `threads` hash beside the training.
