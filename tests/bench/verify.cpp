@@ -127,6 +127,12 @@ void add_audits(std::vector<Row>& rows, const Speeds& speeds) {
             1e-2 * static_cast<double>(market::audit_books(policy(defaults.audit_bp, auditors)).replays_bp);
         rows.push_back({"audit_cost_v" + std::to_string(auditors), "%", "at most, of the training's cost",
                         replays * speeds.train / speeds.replay, auditors == 1 ? 10.0 : 15.0});
+        // What the requester pays for them: the fee follows the price, so this holds for any.
+        market::Setting dear = policy(defaults.audit_bp, auditors);
+        dear.spec.price_ceiling = ledger::U256(1'000 * market::kMilli);
+        rows.push_back({"audit_price_v" + std::to_string(auditors), "%", "at most, of the training's price",
+                        1e-2 * static_cast<double>(market::audit_cost_bp(dear.params, dear.spec)),
+                        auditors == 1 ? 10.0 : 15.0});
     }
     for (const std::uint64_t bad : {1, 2, 5, 10}) {
         rows.push_back({"catch_" + std::to_string(bad) + "_of_100", "%", "at the default policy",
@@ -136,6 +142,7 @@ void add_audits(std::vector<Row>& rows, const Speeds& speeds) {
     while (caught_percent(least, 10) < 99) ++least;
     rows.push_back({"p_for_99_of_10", "%", "audit rate that catches 10 of 100 with 99 %",
                     1e-2 * static_cast<double>(least), 0});
+    rows.push_back({"catch_10_of_100_at_that_p", "%", "at least", caught_percent(least, 10), 99});
 }
 
 void add_disputes(std::vector<Row>& rows) {
@@ -143,6 +150,9 @@ void add_disputes(std::vector<Row>& rows) {
     double referee = 0, macs = 0;
     for (const test::SyntheticShape& shape : test::synthetic_shapes()) {
         const test::SyntheticResult result = test::synthetic_dispute(shape, true);
+        const double bytes =
+            static_cast<double>(result.game.evidence_bytes + result.moves * test::kTxOverhead);
+        rows.push_back({"dispute_bytes_" + shape.name, "KiB", "at most", bytes / 1024, 160});
         if (shape.parameters() < 900'000'000) continue;
         referee = std::max(referee, result.referee_ms);
         macs = std::max(macs,
