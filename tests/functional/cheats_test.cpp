@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Every `--cheat` that the demo does not show, played to its end by real processes: what the cheater loses,
+// and that nobody else does. Each has a chain of its own, with a chess clock short enough to run out in a
+// test.
+#include <gmock/gmock.h>
+
+#include "market/odds.hpp"
+#include "tests/functional/market_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using market::DisputeState;
+using market::RunState;
+
+const std::string kStake = "400000";
+const std::vector<std::string> kHonest{"--price", "0.5", "--stake", kStake};
+const std::string kTraining = " --hidden 16 --batch 16 --price-ceiling 1 --steps 40 --checkpoint-every 10";
+
+std::map<std::string, std::uint64_t> short_chain() {
+    return {{"epoch_blocks", 10}, {"moves", 25},       {"move_blocks", 3},       {"answer_blocks", 30},
+            {"reports", 2},       {"open_blocks", 40}, {"checkpoint_blocks", 50}};
+}
+
+class Cheats : public MarketTest {
+protected:
+    using Stakes = std::map<Role, ledger::U256>;
+    Stakes bonded() const {
+        Stakes out;
+        read([&](const node::RemoteState& state) {
+            for (const Role role : {Role::honest_solver, Role::cheating_solver, Role::verifier_1,
+                                    Role::verifier_2, Role::verifier_3})
+                out[role] = views::stake(state, cast_->address(role)).bonded;
+        });
+        return out;
+    }
+    /// Until the run that is numbered so is over, or all of its work is done.
+    void until_over(std::uint64_t task, std::uint32_t index) const {
+        until("the run ends", [&](const node::RemoteState& state) {
+            const auto run = views::run(state, task, index);
+            return run && (run->state == RunState::forfeited || run->state == RunState::delivering);
+        });
+    }
+};
+
+enum class End { convicted, forfeited, delivered };
+struct SolverCase {
+    const char* cheat;
+    End end;
+};
+class CheatingSolver : public Cheats, public ::testing::WithParamInterface<SolverCase> {};
+
+TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
+    std::vector<std::string> cheating{"--price", "0.3", "--stake", kStake, "--cheat", GetParam().cheat};
+    start({{Role::honest_solver, kHonest},
+           {Role::cheating_solver, cheating},
+           {Role::verifier_1, {}},
+           {Role::verifier_2, {}},
+           {Role::verifier_3, {}}},
+          short_chain());
+    if (HasFatalFailure()) return;
+    const Stakes before = bonded();
+    const std::string task = compile(kTraining);
+    const std::uint64_t id = submit(task);
+    ASSERT_NE(id, 0U);
+    until_over(id, 0);
+    if (HasFatalFailure()) return;
+    const bool lost = GetParam().end != End::delivered;
+    read([&](const node::RemoteState& state) {
+        const auto run = views::run(state, id, 0);
+        const auto spec = views::spec(state, id);
+        const auto params = views::params(state);
+        ASSERT_TRUE(run && spec && params);
+        EXPECT_EQ(run->solver, cast_->address(Role::cheating_solver));
+        EXPECT_EQ(run->state, lost ? RunState::forfeited : RunState::delivering);
+        const ledger::U256 lock = *market::stake_floor(*params, *spec);
+        EXPECT_EQ(views::stake(state, run->solver).bonded,
+                  before.at(Role::cheating_solver) - (lost ? lock : ledger::U256{}));
+        std::uint64_t convictions = 0;
+        for (std::uint64_t i = 1; i <= views::dispute_count(state); ++i) {
+            const DisputeState end = views::dispute(state, i)->state;
+            convictions += end == DisputeState::solver_lost ? 1 : 0;
+            EXPECT_NE(end, DisputeState::challenger_lost) << "an honest verifier is right";
+        }
+        EXPECT_EQ(convictions != 0, GetParam().end == End::convicted);
+        // Fees and shares go to coins: nobody else's stake moves.
+        for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
+            EXPECT_EQ(views::stake(state, cast_->address(role)).bonded, before.at(role)) << name_of(role);
+    });
+    EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
+    EXPECT_EQ(fetched_root(id), root_of(task));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, CheatingSolver,
+    ::testing::Values(SolverCase{"data_order", End::convicted}, SolverCase{"hyper_parameter", End::convicted},
+                      SolverCase{"commit_early", End::forfeited}, SolverCase{"withhold", End::forfeited},
+                      SolverCase{"hide", End::forfeited}, SolverCase{"answer_late", End::forfeited},
+                      SolverCase{"wrong_tiles", End::forfeited}, SolverCase{"flood", End::delivered},
+                      SolverCase{"lie_steps", End::convicted}, SolverCase{"lie_state", End::convicted},
+                      SolverCase{"lie_trace", End::convicted}, SolverCase{"lie_tiles", End::convicted},
+                      SolverCase{"lie_links", End::convicted}, SolverCase{"lie_tile", End::convicted},
+                      SolverCase{"lie_header", End::convicted},
+                      SolverCase{"stop_in_dispute", End::convicted}),
+    [](const auto& info) { return std::string(info.param.cheat); });
+
+struct VerifierCase {
+    const char* cheat;
+    bool loses_stake;
+};
+class CheatingVerifier : public Cheats, public ::testing::WithParamInterface<VerifierCase> {};
+
+TEST_P(CheatingVerifier, costs_nobody_but_itself) {
+    start({{Role::honest_solver, kHonest},
+           {Role::verifier_1, {}},
+           {Role::verifier_2, {}},
+           {Role::verifier_3, {"--cheat", GetParam().cheat}}},
+          short_chain());
+    if (HasFatalFailure()) return;
+    const Stakes before = bonded();
+    const std::string task = compile(kTraining + " --auditors 3");
+    const std::uint64_t id = submit(task);
+    ASSERT_NE(id, 0U);
+    EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
+    EXPECT_EQ(fetched_root(id), root_of(task));
+    const Stakes after = bonded();
+    for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2})
+        EXPECT_EQ(after.at(role), before.at(role)) << name_of(role);
+    EXPECT_EQ(after.at(Role::verifier_3) < before.at(Role::verifier_3), GetParam().loses_stake);
+    read([&](const node::RemoteState& state) {
+        EXPECT_EQ(views::run(state, id, 0)->state, RunState::delivering);
+        for (std::uint64_t i = 1; i <= views::dispute_count(state); ++i)
+            EXPECT_NE(views::dispute(state, i)->state, DisputeState::solver_lost) << "the solver was right";
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, CheatingVerifier,
+                         ::testing::Values(VerifierCase{"copier", true}, VerifierCase{"guesser", true},
+                                           VerifierCase{"never_reveals", true}, VerifierCase{"no_show", true},
+                                           VerifierCase{"false_reporter", false},
+                                           VerifierCase{"griefer", false}),
+                         [](const auto& info) { return std::string(info.param.cheat); });
+
+}  // namespace
+}  // namespace retrace::testing
