@@ -3,6 +3,7 @@
 #include "ledger/chain/chain.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
 #include "ledger/chain/block_store.hpp"
@@ -93,7 +94,7 @@ std::vector<Address> parties_of(const std::vector<BlockTx>& txs) {
     return out;
 }
 
-/// Reads the pages of the state tree that lead to `parties`, while their transactions are executed.
+/// Reads the pages of the state tree that lead to `parties`, while the accounts are read and the transactions executed.
 class ReadAhead {
 public:
     ReadAhead(const PageSource& source, const std::vector<Address>& parties, unsigned threads) {
@@ -104,19 +105,23 @@ public:
             keys.reserve(parties.size());
             for (const Address& party : parties) keys.push_back(account_leaf_key(party));
             std::sort(keys.begin(), keys.end());
-            pages_ = read_ahead(source, keys);
+            pages_ = read_ahead(source, keys, stop_);
         });
     }
     ~ReadAhead() {
+        stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
+    /// What there is by now; the rest is read by those who need it.
     TreeAhead take() {
+        stop_ = true;
         if (thread_.joinable()) thread_.join();
         return std::move(pages_);
     }
 
 private:
     TreeAhead pages_;
+    std::atomic<bool> stop_{false};
     std::thread thread_;
 };
 
@@ -206,8 +211,8 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
     const CommittedView committed(impl_->store, impl_->writing, before.height);
     CachedView cached(committed);
     const std::vector<Address> parties = parties_of(parts.txs);
-    cached.remember(parties, committed.accounts(parties, impl_->options.threads));
     ReadAhead ahead(impl_->pages, parties, impl_->options.threads);
+    cached.remember(parties, committed.accounts(parties));
     State state(cached);
     const BlockContext context{.height = input.height,
                                .time_s = parts.header.time_s(),

@@ -28,14 +28,13 @@ public:
         : store_(store), writing_(writing), height_(height) {}
 
     Account account(const Address& address) const override;
-    /// Many accounts (ascending, none twice), read side by side; 0 threads: as many as the machine has.
-    std::vector<Account> accounts(std::span<const Address> addresses, unsigned threads) const;
+    /// Many accounts: ascending, none twice.
+    std::vector<Account> accounts(std::span<const Address> addresses) const;
     Bytes slot(const Address& contract, View key) const override;
 
 private:
     Bytes read(View state_key) const;
-    Bytes as_of_height(View state_key, std::optional<Bytes> newest) const;
-    void read_part(std::span<const Address> addresses, std::span<Account> out) const;
+    Bytes as_of_height(View state_key, Bytes newest) const;
 
     const Store& store_;
     const std::atomic<std::uint64_t>& writing_;

@@ -26,10 +26,13 @@ std::optional<std::size_t> upper_index(View key) {
 
 std::unique_ptr<OpenPage> opened(Bytes key, View stored) {
     auto page = std::make_unique<OpenPage>();
+    const auto depth = static_cast<std::uint16_t>(key[0] << 8 | key[1]);
     page->key = std::move(key);
     auto content = decode_page(stored);
-    page->damaged = !content;
-    if (content) page->before = std::move(*content);
+    page->damaged = !content || depth > kPageDepthMax;
+    if (page->damaged) return page;
+    page->before = std::move(*content);
+    page->places = places_of(page->before, depth);
     return page;
 }
 
@@ -69,9 +72,10 @@ std::vector<std::unique_ptr<OpenPage>> PageSource::open_all(std::vector<Bytes> k
     std::vector<Bytes> store_keys;
     store_keys.reserve(keys.size());
     for (const Bytes& key : keys) store_keys.push_back(keys::page(key));
-    const std::vector<std::optional<Bytes>> stored = store_.get_many(store_keys);
+    out.resize(keys.size());
+    store_.get_many(store_keys, [&](std::size_t i, View stored) { out[i] = opened(std::move(keys[i]), stored); });
     for (std::size_t i = 0; i < keys.size(); ++i) {
-        out.push_back(opened(std::move(keys[i]), stored[i] ? View(*stored[i]) : View()));
+        if (!out[i]) out[i] = opened(std::move(keys[i]), {});
     }
     return out;
 }

@@ -23,6 +23,7 @@ struct OpenPage {
     Bytes key;
     bool damaged = false;  ///< What is stored there is no page.
     TreePage before;
+    Branch places{};  ///< The sixteen subtrees of `before`, whichever kind it is.
     TreePage after;
 };
 

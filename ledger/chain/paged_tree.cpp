@@ -46,8 +46,15 @@ NodePath below(const NodePath& top, std::size_t place) {
     return out;
 }
 
-std::vector<SparseLeaf> merged(Leaves leaves, Updates updates) {
-    std::vector<SparseLeaf> out;
+Leaves at_place(Leaves leaves, std::size_t place, std::uint16_t depth) {
+    const auto first = std::ranges::partition_point(
+        leaves, [&](const SparseLeaf& leaf) { return place_of(leaf, depth) < place; });
+    const Leaves rest = leaves.subspan(static_cast<std::size_t>(first - leaves.begin()));
+    return rest.empty() || place_of(rest.front(), depth) != place ? Leaves{} : first_group(rest, depth);
+}
+
+Bucket merged(Leaves leaves, Updates updates) {
+    Bucket out;
     out.reserve(leaves.size() + updates.size());
     for (const auto& [key, value_hash] : updates) {
         for (; !leaves.empty() && leaves.front().key < key; leaves = leaves.subspan(1))
@@ -94,7 +101,7 @@ private:
         const auto* bucket = std::get_if<Bucket>(&page->before);
         if (bucket != nullptr && bucket->empty()) return Unexpected{SparseError::missing_node};
         const bool in_place = bucket == nullptr
-                                  ? path.depth < merkle::kSparseDepthMax
+                                  ? path.depth < kPageDepthMax
                                   : merkle::shares_prefix(bucket->front().key, path.prefix, path.depth) &&
                                         merkle::shares_prefix(bucket->back().key, path.prefix, path.depth);
         if (!in_place) return Unexpected{SparseError::corrupt_node};
@@ -103,18 +110,20 @@ private:
 
     Result<Updated, SparseError> update_bucket(const NodePath& path, const Subtree& old, Updates updates,
                                                std::unique_ptr<OpenPage> page) {
-        const Bucket& before = std::get<Bucket>(page->before);
-        Bucket after = merged(before, updates);
-        Folded folded;
-        if (after.size() <= kBucketMax) {
-            folded = fold_both(before, after, path.depth);
-            page->after = std::move(after);
+        Bucket leaves = merged(std::get<Bucket>(page->before), updates);
+        Branch after = page->places;
+        if (leaves.size() > kBucketMax) {
+            after = build(path, leaves);
+            page->after = after;
         } else {
-            folded.before = fold(before, path.depth);
-            const Branch branch = build(path, after);
-            folded.after = fold(branch);
-            page->after = branch;
+            for (; !updates.empty(); updates = updates.subspan(first_group(updates, path.depth).size())) {
+                const std::size_t place = place_of(updates.front(), path.depth);
+                after[place] = fold(at_place(leaves, place, path.depth),
+                                    static_cast<std::uint16_t>(path.depth + kPageLevels));
+            }
+            page->after = std::move(leaves);
         }
+        const Folded folded = fold_both(page->places, after);
         if (folded.before != old) return Unexpected{SparseError::corrupt_node};
         return Updated{folded.after, std::move(page)};
     }
@@ -145,7 +154,7 @@ private:
 
     Result<Updated, SparseError> update_branch(const NodePath& path, const Subtree& old, Updates updates,
                                                std::unique_ptr<OpenPage> page, Crew* crew) {
-        const Branch& before = std::get<Branch>(page->before);
+        const Branch& before = page->places;
         Children children;
         RETRACE_CHECK(crew != nullptr ? update_side_by_side(path, before, updates, children, *crew)
                                       : update_children(path, before, updates, children));

@@ -12,7 +12,7 @@ using Keys = std::span<const Hash32>;
 /// Appends the parts of `group` that go on below its page.
 void append_below(std::vector<Keys>& out, const OpenPage& page, Keys group, std::uint16_t depth) {
     const auto* branch = std::get_if<Branch>(&page.before);
-    if (branch == nullptr || depth >= merkle::kSparseDepthMax) return;
+    if (branch == nullptr || depth >= kPageDepthMax) return;
     for (; !group.empty(); group = group.subspan(first_group(group, depth).size())) {
         if ((*branch)[place_of(group.front(), depth)].count > 0) out.push_back(first_group(group, depth));
     }
@@ -47,9 +47,9 @@ std::unique_ptr<OpenPage> PagesAhead::take(const NodePath& path) {
     return std::move(level.pages[level.next++]);
 }
 
-TreeAhead read_ahead(const PageSource& source, Keys keys) {
+TreeAhead read_ahead(const PageSource& source, Keys keys, const std::atomic<bool>& stop) {
     TreeAhead out;
-    while (!keys.empty()) {
+    while (!keys.empty() && !stop) {
         const Keys group = first_group(keys, 0);
         out[place_of(group.front(), 0)] = PagesAhead(source, kPageLevels, group);
         keys = keys.subspan(group.size());

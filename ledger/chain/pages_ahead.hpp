@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,7 @@ private:
 
 /// For each of the sixteen subtrees below the root's page, so that they can be worked on side by side.
 using TreeAhead = std::array<PagesAhead, kPlaces>;
-/// The keys ascend, none twice.
-TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys);
+/// The keys ascend, none twice. Begins no further subtree once `stop` is set.
+TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys, const std::atomic<bool>& stop);
 
 }  // namespace retrace::ledger

@@ -68,7 +68,7 @@ SparseNode PagedNodes::node_at(const NodePath& path, const NodePath& top) const 
     const auto& content = page(top);
     if (!content) return {};
     if (const auto* bucket = std::get_if<Bucket>(&*content)) return node_of(*bucket, path);
-    if (top.depth >= merkle::kSparseDepthMax) return {};  // no key is so long: damage
+    if (top.depth >= kPageDepthMax) return {};  // no key is so long: damage
     std::span<const Subtree> places = std::get<Branch>(*content);
     const auto below = static_cast<std::uint16_t>(top.depth + kPageLevels);
     if (path.depth >= below) return node_at(path, NodePath::of(path.prefix, below));

@@ -133,6 +133,17 @@ std::optional<TreePage> decode_page(View bytes) {
     return bucket;
 }
 
+Branch places_of(const TreePage& page, std::uint16_t depth) {
+    if (const auto* branch = std::get_if<Branch>(&page)) return *branch;
+    Branch out{};
+    for (Leaves rest = std::get<Bucket>(page); !rest.empty();) {
+        const Leaves group = first_group(rest, depth);
+        out[place_of(group.front(), depth)] = fold(group, static_cast<std::uint16_t>(depth + kPageLevels));
+        rest = rest.subspan(group.size());
+    }
+    return out;
+}
+
 Subtree fold(Leaves leaves, std::uint16_t depth) {
     if (leaves.empty()) return {};
     if (leaves.size() == 1) return {1, merkle::sparse_leaf_hash(leaves[0])};
@@ -145,20 +156,6 @@ Subtree fold(std::span<const Subtree> places) {
     if (places.size() == 1) return places[0];
     const std::size_t half = places.size() / 2;
     return join(fold(places.first(half)), fold(places.subspan(half)));
-}
-
-Folded fold_both(Leaves before, Leaves after, std::uint16_t depth) {
-    if (std::ranges::equal(before, after)) {
-        const Subtree both = fold(before, depth);
-        return {both, both};
-    }
-    if (before.size() <= 1 && after.size() <= 1) return {fold(before, depth), fold(after, depth)};
-    const Leaves left_before = left_half(before, depth), left_after = left_half(after, depth);
-    const auto below = static_cast<std::uint16_t>(depth + 1);
-    const Folded left = fold_both(left_before, left_after, below);
-    const Folded right =
-        fold_both(before.subspan(left_before.size()), after.subspan(left_after.size()), below);
-    return {join(left.before, right.before), join(left.after, right.after)};
 }
 
 Folded fold_both(std::span<const Subtree> before, std::span<const Subtree> after) {

@@ -26,11 +26,13 @@ struct Subtree {
     bool operator==(const Subtree&) const = default;
 };
 inline constexpr std::uint8_t kMany = kBucketMax + 1;
+/// Depth of the deepest top: its sixteen places have one key each, so nothing lies below.
+inline constexpr std::uint16_t kPageDepthMax = merkle::kSparseDepthMax - kPageLevels;
 
 using Leaves = std::span<const merkle::SparseLeaf>;
 using Bucket = std::vector<merkle::SparseLeaf>;  ///< At most kBucketMax, keys ascending. Empty: no page.
-using Branch =
-    std::array<Subtree, kPlaces>;  ///< kMany leaves together, by the four bits below the page's top.
+/// kMany leaves together, by the four bits below the page's top.
+using Branch = std::array<Subtree, kPlaces>;
 using TreePage = std::variant<Bucket, Branch>;
 
 Bytes encode_page(const TreePage& page);
@@ -56,6 +58,8 @@ std::span<const Item> first_group(std::span<const Item> items, std::uint16_t dep
 /// Leaves of both together, at most kMany.
 std::uint8_t add_counts(std::uint8_t a, std::uint8_t b) noexcept;
 
+/// Of a page whose top is at `depth`, what lies under each place.
+Branch places_of(const TreePage& page, std::uint16_t depth);
 /// The subtree of leaves that share the first `depth` bits.
 Subtree fold(Leaves leaves, std::uint16_t depth);
 /// The subtree over 1, 2, 4, 8 or 16 neighbouring places.
@@ -65,7 +69,6 @@ Subtree fold(std::span<const Subtree> places);
 struct Folded {
     Subtree before, after;
 };
-Folded fold_both(Leaves before, Leaves after, std::uint16_t depth);
 Folded fold_both(std::span<const Subtree> before, std::span<const Subtree> after);
 
 /// What turns page `now` back into `before`. Laid on `before` itself it changes nothing, so it may be applied

@@ -23,8 +23,8 @@ public:
         : beneath_(beneath), fault_(fault), nth_(nth), torn_ops_(torn_ops) {}
 
     std::optional<Bytes> get(View key) const override { return beneath_.get(key); }
-    std::vector<std::optional<Bytes>> get_many(std::span<const Bytes> keys) const override {
-        return beneath_.get_many(keys);
+    void get_many(std::span<const Bytes> keys, const VisitOne& visit) const override {
+        beneath_.get_many(keys, visit);
     }
     Status<> write(const Batch& batch, bool sync) override;
     void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {

@@ -5,11 +5,10 @@
 
 namespace retrace::ledger {
 
-std::vector<std::optional<Bytes>> Store::get_many(std::span<const Bytes> keys) const {
-    std::vector<std::optional<Bytes>> out;
-    out.reserve(keys.size());
-    for (const Bytes& key : keys) out.push_back(get(key));
-    return out;
+void Store::get_many(std::span<const Bytes> keys, const VisitOne& visit) const {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (const auto value = get(keys[i])) visit(i, *value);
+    }
 }
 
 bool MemoryStore::Less::operator()(View a, View b) const {

@@ -35,14 +35,16 @@ rocksdb::Options small_options(std::size_t cache_bytes) {
     rocksdb::Options options;
     options.create_if_missing = true;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    options.write_buffer_size = 8U << 20;
+    // Every flush is merged, sooner or later, with most of what is below it: the leaves of a block lie everywhere. With
+    // 8 MiB that took two fifths of a busy node's time at a million accounts. An idle node never fills them.
+    options.write_buffer_size = 32U << 20;
     options.max_write_buffer_number = 2;
     // Most keys that are asked for are not among the latest writes: a filter says so faster than a search.
     options.memtable_whole_key_filtering = true;
     options.memtable_prefix_bloom_size_ratio = 0.05;
     options.max_background_jobs = 2;
     options.max_open_files = 256;
-    options.max_total_wal_size = 32U << 20;
+    options.max_total_wal_size = 64U << 20;
     options.keep_log_file_num = 2;
     options.max_log_file_size = 1U << 20;
     options.stats_dump_period_sec = 0;
@@ -68,9 +70,8 @@ public:
         return to_bytes(view(value));
     }
 
-    std::vector<std::optional<Bytes>> get_many(std::span<const Bytes> keys) const override {
+    void get_many(std::span<const Bytes> keys, const VisitOne& visit) const override {
         constexpr std::size_t kAtOnce = 128;  // measured: more gain nothing
-        std::vector<std::optional<Bytes>> out(keys.size());
         std::array<rocksdb::Slice, kAtOnce> slices;
         std::array<rocksdb::PinnableSlice, kAtOnce> values;
         std::array<rocksdb::Status, kAtOnce> statuses;
@@ -81,11 +82,10 @@ public:
                           statuses.data(), /*sorted_input=*/true);
             for (std::size_t i = 0; i < count; ++i) {
                 ensure(statuses[i].ok() || statuses[i].IsNotFound(), "RocksDB: a read failed");
-                if (statuses[i].ok()) out[first + i] = to_bytes(view(values[i]));
+                if (statuses[i].ok()) visit(first + i, view(values[i]));
                 values[i].Reset();
             }
         }
-        return out;
     }
 
     Status<> write(const Batch& batch, bool sync) override {

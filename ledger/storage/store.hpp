@@ -34,9 +34,10 @@ class Store {
 public:
     virtual ~Store() = default;
     virtual std::optional<Bytes> get(View key) const = 0;
-    /// The same for many keys, ascending and none twice. Values may be of different batches where one is written
-    /// meanwhile.
-    virtual std::vector<std::optional<Bytes>> get_many(std::span<const Bytes> keys) const;
+    /// The same for many keys, ascending and none twice: called for each that is there, in order. Values may be of
+    /// different batches where one is written meanwhile.
+    using VisitOne = std::function<void(std::size_t index, View value)>;
+    virtual void get_many(std::span<const Bytes> keys, const VisitOne& visit) const;
     /// With `sync` the batch is on disk when this returns. After an Error nobody knows whether it is: the
     /// caller stops and reads the store anew.
     virtual Status<> write(const Batch& batch, bool sync) = 0;

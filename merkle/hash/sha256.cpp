@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
+#define OPENSSL_SUPPRESS_DEPRECATED  // see sha256()
 #include "merkle/hash/sha256.hpp"
 
 #include <openssl/evp.h>
+#include <openssl/sha.h>
 
 #include "merkle/base/ensure.hpp"
 
@@ -56,10 +58,16 @@ Hash32 Sha256::finish() {
 }
 
 Hash32 sha256(View bytes) { return sha256({bytes}); }
+
+// Past the EVP layer, which takes nearly as long as 65 bytes do: 155 ns with it, 90 without (OpenSSL 3.0, SHA-NI). OpenSSL
+// calls these functions deprecated because they choose no provider; they run the same code.
 Hash32 sha256(std::initializer_list<View> parts) {
-    thread_local Sha256 hasher;
-    for (const View part : parts) hasher.update(part);
-    return hasher.finish();
+    SHA256_CTX context;
+    Hash32 out;
+    bool good = SHA256_Init(&context) == 1;
+    for (const View part : parts) good = good && SHA256_Update(&context, part.data(), part.size()) == 1;
+    ensure(good && SHA256_Final(out.data(), &context) == 1, "OpenSSL computes SHA-256");
+    return out;
 }
 
 }  // namespace retrace::merkle

@@ -42,11 +42,21 @@ TEST(Store, many_keys_at_once_are_what_one_at_a_time_are) {
     }
     ASSERT_TRUE(memory.write(batch, false) && (*rocks)->write(batch, false));
     FaultStore above(**rocks, FaultStore::Fault::none, 0);
-    const auto expected = memory.get_many(keys);
-    EXPECT_EQ((*rocks)->get_many(keys), expected);
-    EXPECT_EQ(above.get_many(keys), expected);
+    const auto many = [&](const Store& store) {
+        std::vector<std::optional<Bytes>> out(keys.size());
+        std::size_t last = 0;
+        store.get_many(keys, [&](std::size_t i, View value) {
+            EXPECT_LE(last, i) << "in order";
+            last = i;
+            out[i] = to_bytes(value);
+        });
+        return out;
+    };
+    const auto expected = many(memory);
+    EXPECT_EQ(many(**rocks), expected);
+    EXPECT_EQ(many(above), expected);
     for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ((*rocks)->get(keys[i]), expected[i]) << i;
-    EXPECT_TRUE((*rocks)->get_many({}).empty());
+    (*rocks)->get_many({}, [](std::size_t, View) { FAIL() << "nothing was asked for"; });
 }
 
 TEST(Store, rocks_and_memory_agree) {
