@@ -52,7 +52,8 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
 }
 
 TEST(EconCommand, NoPriceMakesCheatingPay) {
-    for (const char* price : {"0.000000000000000001", "0.000001", "0.005", "1", "1000", "1000000000", "100000000000000000000"}) {
+    for (const char* price :
+         {"0.000000000000000001", "0.000001", "0.005", "1", "1000", "1000000000", "100000000000000000000"}) {
         const Said said = econ({"--json", "--price", price});
         EXPECT_EQ(said.code, 0) << price << said.out << said.err;
         EXPECT_FALSE(said.json().at("cheating_pays").as_bool()) << price;
