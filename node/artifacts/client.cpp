@@ -19,6 +19,19 @@ std::uint64_t total(const std::vector<wire::Range>& ranges) {
     return out;
 }
 
+/// Connections that are kept open at once.
+constexpr std::size_t kConnectionsMax = 64;
+/// Tiles of the first message: a peer behind a slow line brings that many in time, and so goes on from fetch to fetch.
+constexpr std::uint64_t kFirstTiles = 64;
+constexpr std::chrono::milliseconds kQuick{500};
+constexpr std::chrono::seconds kLong{2};
+
+/// What a peer answers that has not got it. Anything else, or keeping us waiting, counts against it.
+bool is_no_blame(Fault fault) noexcept {
+    return fault == Fault::not_found || fault == Fault::incomplete || fault == Fault::not_wanted ||
+           fault == Fault::refused;
+}
+
 /// No other peer can help against these.
 bool is_local(Fault fault) noexcept {
     return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use;
@@ -54,11 +67,31 @@ Result<HttpConnection*, Failure> ArtifactClient::connection(const std::string& p
     const auto found = connections_.find(peer);
     if (found != connections_.end()) return &found->second;
     RETRACE_TRY(url, parse_url(peer));
+    if (connections_.size() >= kConnectionsMax) connections_.clear();
     return &connections_.emplace(peer, HttpConnection(std::move(url))).first->second;
+}
+
+Status<Failure> ArtifactClient::try_peer(const std::string& peer, const Attempt& attempt) {
+    const auto begin = PeerClock::now();
+    auto opened = connection(peer);
+    Status<Failure> done = Unexpected{Failure{}};
+    if (opened) {
+        Server server{**opened, Pace(options_.deadline, options_.floor_rate)};
+        done = attempt(server);
+    } else {
+        done = Unexpected{opened.error()};
+    }
+    const auto now = PeerClock::now();
+    if (done)
+        book_.served(peer);
+    else if (!is_local(done.error().fault) && (!is_no_blame(done.error().fault) || now - begin > kLong))
+        book_.failed(peer, now, now - begin);
+    return done;
 }
 
 Status<Failure> ArtifactClient::try_peers(const std::vector<std::string>& peers, const Attempt& attempt) {
     Failure last{Fault::not_found, "no peer to ask"};
+    if (!peers.empty()) last = {Fault::timeout, "all peers failed a moment ago and are left alone for a while"};
     auto pause = options_.pause;
     for (unsigned round = 0; round < options_.rounds; ++round) {
         if (round > 0) {
@@ -66,8 +99,9 @@ Status<Failure> ArtifactClient::try_peers(const std::vector<std::string>& peers,
             pause *= 2;
         }
         for (const std::string& peer : peers) {
-            auto opened = connection(peer);
-            auto done = opened ? attempt(**opened) : Status<Failure>(Unexpected{opened.error()});
+            if (over()) return failure(Fault::timeout, "the time for fetching is over; " + last.message);
+            if (book_.left_alone(peer, PeerClock::now())) continue;
+            auto done = try_peer(peer, attempt);
             if (done || is_local(done.error().fault)) return done;
             last = std::move(done).error();
         }
@@ -75,31 +109,48 @@ Status<Failure> ArtifactClient::try_peers(const std::vector<std::string>& peers,
     return Unexpected{std::move(last)};
 }
 
-Result<Bytes, Failure> ArtifactClient::get(HttpConnection& peer, const Hash32& root, const std::string& what,
-                                           std::size_t limit) {
+Status<Failure> ArtifactClient::try_node(const std::string& node, const Upload& upload) {
+    RETRACE_TRY(opened, connection(node));
+    auto pause = options_.pause;
+    for (unsigned round = 1;; ++round) {
+        auto done = upload(*opened);
+        if (done || is_local(done.error().fault) || round >= options_.rounds) return done;
+        std::this_thread::sleep_for(pause);
+        pause *= 2;
+    }
+}
+
+Result<Bytes, Failure> ArtifactClient::get(Server& peer, const Hash32& root, const std::string& what,
+                                           std::size_t limit, std::uint64_t bytes) {
     const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/" + what, {}};
-    RETRACE_TRY(reply, peer.exchange(request, limit, options_.deadline));
-    if (reply.status != 200) return Unexpected{read_refusal(reply)};
-    return std::move(reply.body);
+    const auto begin = PeerClock::now();
+    auto reply = peer.connection.exchange(request, limit, peer.pace.allow(bytes), options_.give_up);
+    peer.pace.waited(PeerClock::now() - begin);
+    if (!reply) return Unexpected{std::move(reply).error()};
+    if (reply->status != 200) return Unexpected{read_refusal(*reply)};
+    return std::move(reply->body);
 }
 
 Status<Failure> ArtifactClient::put(HttpConnection& peer, const Hash32& root, const std::string& what,
                                     Bytes body) {
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(root)) + "/" + what, std::move(body)};
-    RETRACE_TRY(reply, peer.exchange(request, wire::kMessageBytesMax, options_.deadline));
+    RETRACE_TRY(reply, peer.exchange(request, wire::kMessageBytesMax, options_.upload_deadline));
     if (reply.status != 204) return Unexpected{read_refusal(reply)};
     return Unit{};
 }
 
-Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& peer, const Hash32& root) {
-    RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));
-    return decoded(wire::decode_info(body));
+Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const Hash32& root) {
+    const HttpRequest request{"GET", "/artifact/" + to_hex(view(root)) + "/info", {}};
+    RETRACE_TRY(reply, node.exchange(request, wire::kMessageBytesMax, options_.upload_deadline));
+    if (reply.status != 200) return Unexpected{read_refusal(reply)};
+    return decoded(wire::decode_info(reply.body));
 }
 
 Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& peers, const Hash32& root) {
     if (store_.program_file(root)) return Unit{};
-    return try_peers(peers, [&](HttpConnection& peer) -> Status<Failure> {
-        RETRACE_TRY(file, get(peer, root, "program", store_.options().program_bytes));
+    const std::size_t limit = store_.options().program_bytes;
+    return try_peers(peers, [&](Server& peer) -> Status<Failure> {
+        RETRACE_TRY(file, get(peer, root, "program", limit, limit));
         return store_.add_program(root, file);
     });
 }
@@ -107,15 +158,16 @@ Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& pe
 Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
                                              const kernels::Tensor* earlier) {
     if (const auto here = store_.info(root); here && here->complete) return Unit{};
-    return try_peers(peers, [&](HttpConnection& peer) { return pull_tensor(peer, root, earlier); });
+    return try_peers(peers, [&](Server& peer) { return pull_tensor(peer, root, earlier); });
 }
 
-Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& root,
+Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root,
                                             const kernels::Tensor* earlier) {
     auto here = store_.info(root);
     if (!here) {
         if (here.error().fault != Fault::not_found) return Unexpected{here.error()};
-        RETRACE_TRY(there, ask_info(peer, root));
+        RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));
+        RETRACE_TRY(there, decoded(wire::decode_info(body)));
         if (there.kind != wire::Kind::tensor) return failure(Fault::not_found, "the peer has no such tensor");
         RETRACE_CHECK(store_.begin_tensor(root, there.header));
         here = store_.info(root);
@@ -128,25 +180,14 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
         here = store_.info(root);
         RETRACE_CHECK(here);
     }
+    std::uint64_t ask = kFirstTiles;
     while (!here->complete) {
         std::uint64_t left = total(here->missing);
         for (wire::Range gap : here->missing) {
             while (gap.count > 0) {
-                const std::uint64_t ask = std::min(gap.count, wire::kRangeTilesMax);
-                RETRACE_TRY(body,
-                            get(peer, root,
-                                "tiles?first=" + std::to_string(gap.first) + "&count=" + std::to_string(ask),
-                                wire::kMessageBytesMax));
-                RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
-                // Other tiles than those asked for, even true ones, would let a peer keep us busy for ever.
-                if (range.first != gap.first || range.tiles.empty() || range.count() > ask) {
-                    return failure(Fault::malformed, "the peer sent other tiles than those asked for");
-                }
-                RETRACE_CHECK(store_.add_tiles(root, range));
-                tiles_fetched_ += range.count();
-                gap.first += range.count();
-                gap.count -= range.count();
-                left -= range.count();
+                const std::uint64_t before = gap.count;
+                RETRACE_CHECK(pull_tiles(peer, root, wire::tile_bytes(here->header.dtype), gap, ask));
+                left -= before - gap.count;
                 report(root, tiles - left, tiles);
             }
         }
@@ -156,7 +197,30 @@ Status<Failure> ArtifactClient::pull_tensor(HttpConnection& peer, const Hash32& 
     return Unit{};
 }
 
-Status<Failure> ArtifactClient::take_equal_tiles(HttpConnection& peer, const Hash32& root,
+Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std::uint64_t tile_bytes,
+                                           wire::Range& gap, std::uint64_t& ask) {
+    const std::uint64_t count = std::min(gap.count, ask);
+    const std::string what = "tiles?first=" + std::to_string(gap.first) + "&count=" + std::to_string(count);
+    const auto begin = PeerClock::now();
+    RETRACE_TRY(body, get(peer, root, what, wire::kMessageBytesMax, count * tile_bytes));
+    const auto waited = PeerClock::now() - begin;
+    RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
+    // Others than those asked for, even true ones, or fewer of them: that would let a peer keep us busy for ever.
+    if (range.first != gap.first || range.count() != count) {
+        return failure(Fault::malformed, "the peer sent other tiles than those asked for");
+    }
+    RETRACE_CHECK(store_.add_tiles(root, range));
+    tiles_fetched_ += count;
+    gap.first += count;
+    gap.count -= count;
+    if (waited < kQuick)
+        ask = std::min(2 * ask, wire::kRangeTilesMax);
+    else if (waited > kLong)
+        ask = std::max(ask / 2, kFirstTiles);
+    return Unit{};
+}
+
+Status<Failure> ArtifactClient::take_equal_tiles(Server& peer, const Hash32& root,
                                                  const kernels::TensorHeader& header,
                                                  const kernels::Tensor& earlier) {
     const std::uint64_t tiles = tile_count(header);
@@ -165,7 +229,7 @@ Status<Failure> ArtifactClient::take_equal_tiles(HttpConnection& peer, const Has
     for (std::uint64_t first = 0; first < tiles; first += kLeavesMax) {
         const std::uint64_t count = std::min(kLeavesMax, tiles - first);
         const std::string what = "leaves?first=" + std::to_string(first) + "&count=" + std::to_string(count);
-        RETRACE_TRY(body, get(peer, root, what, 32 * count));
+        RETRACE_TRY(body, get(peer, root, what, 32 * count, 32 * count));
         if (body.size() != 32 * count) return failure(Fault::malformed, "the peer sent another number of hashes");
         for (std::uint64_t i = 0; i < count; ++i)
             std::copy_n(body.begin() + static_cast<std::ptrdiff_t>(32 * i), 32, leaves[first + i].bytes.begin());
@@ -189,7 +253,7 @@ Status<Failure> ArtifactClient::take_equal_tiles(HttpConnection& peer, const Has
 Status<Failure> ArtifactClient::fetch_manifest(const std::vector<std::string>& peers,
                                                const Hash32& state_root) {
     if (store_.manifest(state_root)) return Unit{};
-    return try_peers(peers, [&](HttpConnection& peer) -> Status<Failure> {
+    return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(body, get(peer, state_root, "state", wire::kMessageBytesMax));
         RETRACE_TRY(sent, decoded(wire::decode_state_manifest(body)));
         return store_.add_manifest(state_root, sent);
@@ -205,7 +269,7 @@ Status<Failure> ArtifactClient::fetch_state(const std::vector<std::string>& peer
 
 Status<Failure> ArtifactClient::upload_program(const std::string& peer, const Hash32& root) {
     RETRACE_TRY(file, store_.program_file(root));
-    return try_peers({peer}, [&](HttpConnection& node) -> Status<Failure> {
+    return try_node(peer, [&](HttpConnection& node) -> Status<Failure> {
         constexpr std::size_t kPiece = std::size_t{4} << 20;
         RETRACE_TRY(there, ask_info(node, root));
         if (there.complete) return Unit{};
@@ -230,7 +294,7 @@ Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Has
     if (!here.complete)
         return failure(Fault::incomplete, "tensor " + to_hex(view(root)) + " has not fully arrived");
     const std::uint64_t tiles = tile_count(here.header);
-    return try_peers({peer}, [&](HttpConnection& node) -> Status<Failure> {
+    return try_node(peer, [&](HttpConnection& node) -> Status<Failure> {
         RETRACE_TRY(there, ask_info(node, root));
         if (there.kind == wire::Kind::unknown && tiles == 0) {
             return put(node, root, "tiles", wire::encode(wire::TileRange{here.header, 0, {}, {}}));
@@ -263,7 +327,7 @@ Status<Failure> ArtifactClient::upload_tensor(const std::string& peer, const Has
 
 Status<Failure> ArtifactClient::upload_state(const std::string& peer, const Hash32& root) {
     RETRACE_TRY(manifest, store_.manifest(root));
-    RETRACE_CHECK(try_peers({peer}, [&](HttpConnection& node) -> Status<Failure> {
+    RETRACE_CHECK(try_node(peer, [&](HttpConnection& node) -> Status<Failure> {
         RETRACE_TRY(there, ask_info(node, root));
         if (there.kind == wire::Kind::state) return Unit{};
         return put(node, root, "state", wire::encode(manifest));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "node/artifacts/http_client.hpp"
+#include "node/artifacts/peers.hpp"
 #include "node/artifacts/store.hpp"
 
 namespace retrace::node {
@@ -20,10 +21,13 @@ namespace retrace::node {
 class ArtifactClient {
 public:
     struct Options {
-        std::chrono::milliseconds deadline{
-            30'000};                           ///< For one message of at most 4 MiB, however it drips in.
+        /// What a peer may keep us waiting for one artifact beyond the time that the floor rate grants.
+        std::chrono::milliseconds deadline{10'000};
         unsigned rounds = 3;                   ///< Times that the whole list of peers is tried.
         std::chrono::milliseconds pause{200};  ///< Between rounds; doubles.
+        std::uint64_t floor_rate = 1 << 20;    ///< Bytes per second.
+        std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
+        HttpConnection::GiveUp give_up = {};   ///< True ends a fetch with timeout, whatever is under way.
     };
     struct Progress {
         Hash32 root;              ///< Of the tensor that is on its way.
@@ -38,8 +42,8 @@ public:
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }
 
-    /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order; the
-    /// failure of the last one is returned, and a failure of our own store at once.
+    /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order, those that
+    /// failed a moment ago left out; the failure of the last one is returned, and a failure of our own store at once.
     Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
     /// With an earlier version at hand only tiles that differ from it travel, and the hashes of all.
     Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
@@ -57,16 +61,30 @@ public:
     Status<Failure> upload_state(const std::string& peer, const Hash32& root);
 
 private:
-    using Attempt = std::function<Status<Failure>(HttpConnection&)>;
+    /// A peer, and how long it may still take for the artifact that it was asked for.
+    struct Server {
+        HttpConnection& connection;
+        Pace pace;
+    };
+    using Attempt = std::function<Status<Failure>(Server&)>;
+    using Upload = std::function<Status<Failure>(HttpConnection&)>;
 
     Status<Failure> try_peers(const std::vector<std::string>& peers, const Attempt& attempt);
+    Status<Failure> try_peer(const std::string& peer, const Attempt& attempt);
+    /// Our own node is asked again however long it took.
+    Status<Failure> try_node(const std::string& node, const Upload& upload);
+    bool over() const { return options_.give_up && options_.give_up(); }
     Result<HttpConnection*, Failure> connection(const std::string& peer);
-    Result<Bytes, Failure> get(HttpConnection& peer, const Hash32& root, const std::string& what,
-                               std::size_t limit);
+    /// `bytes`: what the reply should bring, at the floor rate or faster.
+    Result<Bytes, Failure> get(Server& peer, const Hash32& root, const std::string& what, std::size_t limit,
+                               std::uint64_t bytes = 0);
+    /// The next tiles of `gap`, which becomes shorter by them.
+    Status<Failure> pull_tiles(Server& peer, const Hash32& root, std::uint64_t tile_bytes, wire::Range& gap,
+                               std::uint64_t& ask);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);
-    Result<wire::Info, Failure> ask_info(HttpConnection& peer, const Hash32& root);
-    Status<Failure> pull_tensor(HttpConnection& peer, const Hash32& root, const kernels::Tensor* earlier);
-    Status<Failure> take_equal_tiles(HttpConnection& peer, const Hash32& root, const kernels::TensorHeader& header,
+    Result<wire::Info, Failure> ask_info(HttpConnection& node, const Hash32& root);
+    Status<Failure> pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier);
+    Status<Failure> take_equal_tiles(Server& peer, const Hash32& root, const kernels::TensorHeader& header,
                                      const kernels::Tensor& earlier);
     Status<Failure> push_range(HttpConnection& peer, const Hash32& root, const wire::Range& range);
     void report(const Hash32& root, std::uint64_t tiles, std::uint64_t of) const;
@@ -75,6 +93,7 @@ private:
     Options options_;
     std::function<void(const Progress&)> progress_;
     std::map<std::string, HttpConnection> connections_;
+    PeerBook book_;
     std::uint64_t tiles_fetched_ = 0;
 };
 

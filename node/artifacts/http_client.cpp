@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <algorithm>
 #include <optional>
 
 #include "node/tls/stream.hpp"
@@ -24,6 +25,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
 
 constexpr std::size_t kUrlBytesMax = 4096;
+
+constexpr std::chrono::seconds kConnectTime{3};
+constexpr std::chrono::milliseconds kLookTime{50};  ///< Between two questions whether to give up.
 
 bool parse_trust(std::string_view fragment, tls::Trust& out) {
     constexpr std::string_view kFingerprint = "sha256=", kFile = "ca=";
@@ -87,9 +91,16 @@ struct HttpConnection::Impl {
     /// Runs what was started until it ends; `code` is what its handler left.
     Status<Failure> run(const beast::error_code& code, const char* what) {
         context.restart();
-        context.run();
-        if (!code) return Unit{};
+        bool given_up = false;
+        while (!context.stopped()) {
+            context.run_for(kLookTime);
+            if (given_up || context.stopped() || !give_up || !give_up()) continue;
+            given_up = true;
+            stream->tcp().close();  // Ends the operation, whatever it is.
+        }
         const std::string peer = url.host + ":" + url.port;
+        if (given_up) return failure(Fault::timeout, peer + ": the time for fetching is over: " + what);
+        if (!code) return Unit{};
         if (code == beast::error::timeout) return failure(Fault::timeout, peer + " was too slow: " + what);
         if (code == http::error::body_limit || code == http::error::header_limit) {
             return failure(Fault::too_large, peer + " sent more than was asked for");
@@ -116,12 +127,13 @@ struct HttpConnection::Impl {
         // The system's resolver has a timeout of its own.
         const auto found = resolver.resolve(url.host, url.port, code);
         if (code) return failure(Fault::unreachable, url.host + ": " + code.message());
-        stream->tcp().expires_at(until);
+        stream->tcp().expires_at(std::min(until, Clock::now() + kConnectTime));
         stream->tcp().async_connect(found, [&](beast::error_code done, const auto&) { code = done; });
         RETRACE_CHECK(run(code, "cannot connect"));
         beast::error_code ignored;
         stream->tcp().socket().set_option(tcp::no_delay(true), ignored);
         if (!stream->is_tls()) return Unit{};
+        stream->tcp().expires_at(until);
         SSL_set_tlsext_host_name(stream->ssl(), url.host.c_str());
         stream->async_handshake(asio::ssl::stream_base::client, [&](beast::error_code done) { code = done; });
         return run(code, "no TLS with this node, or not the one that is trusted");
@@ -154,6 +166,7 @@ struct HttpConnection::Impl {
     }
 
     Url url;
+    GiveUp give_up;  ///< Of the exchange under way.
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;
@@ -166,8 +179,9 @@ HttpConnection::HttpConnection(HttpConnection&&) noexcept = default;
 HttpConnection& HttpConnection::operator=(HttpConnection&&) noexcept = default;
 
 Result<HttpReply, Failure> HttpConnection::exchange(const HttpRequest& request, std::size_t reply_limit,
-                                                    std::chrono::milliseconds deadline) {
+                                                    std::chrono::milliseconds deadline, const GiveUp& give_up) {
     const auto until = Clock::now() + deadline;
+    impl_->give_up = give_up;
     http::request<Body> message;
     message.version(11);
     message.method_string(request.method);

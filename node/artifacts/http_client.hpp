@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -27,16 +28,20 @@ Result<Url, Failure> parse_url(std::string_view text);
 /// One kept-alive connection to one peer. Blocks; not thread-safe.
 class HttpConnection {
 public:
+    /// Whether nobody waits for the reply any more; asked several times a second while there is none.
+    using GiveUp = std::function<bool()>;
+
     explicit HttpConnection(Url url);
     ~HttpConnection();
     HttpConnection(HttpConnection&&) noexcept;
     HttpConnection& operator=(HttpConnection&&) noexcept;
 
     /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes
-    /// gains nothing. A connection that the peer closed meanwhile is opened again, once. unreachable,
-    /// timeout; too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
+    /// gains nothing; of it a connection that does not come about takes three seconds at most. A connection that the
+    /// peer closed meanwhile is opened again, once. unreachable, timeout (also when `give_up` says so); too_large when
+    /// the reply is over `reply_limit`; malformed when it is not HTTP.
     Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
-                                        std::chrono::milliseconds deadline);
+                                        std::chrono::milliseconds deadline, const GiveUp& give_up = {});
 
 private:
     struct Impl;

@@ -52,4 +52,9 @@ Result<kernels::Tensor> PeerSource::tensor(const Hash32& root) {
     return in_words(store_.tensor(root));
 }
 
+std::uint64_t PeerSource::first_missing_tile(const Hash32& root) {
+    const auto here = store_.info(root);
+    return here && !here->missing.empty() ? here->missing.front().first : 0;
+}
+
 }  // namespace retrace::node

@@ -6,8 +6,8 @@ namespace {
 
 using kernels::Tensor;
 
-Unavailable not_served(std::string message, std::uint32_t tensor) {
-    return {std::move(message), ReportKind::state, 0, tensor};
+Unavailable not_served(std::string message, std::uint32_t tensor, std::uint64_t tile = 0) {
+    return {std::move(message), ReportKind::state, 0, tensor, tile};
 }
 
 Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
@@ -46,7 +46,10 @@ Result<std::vector<Tensor>, Unavailable> fetch_data(ArtifactSource& source, cons
     for (std::uint32_t i = 0; i < program.datasets; ++i) {
         const kernels::TensorRecord& record = program.tensors[program.states + program.constants + i];
         auto tensor = fetch_tensor(source, record, roots[i], pool);
-        if (!tensor) return Unexpected{Unavailable{tensor.error().message, ReportKind::data, i, 0}};
+        if (!tensor) {
+            const std::uint64_t tile = source.first_missing_tile(roots[i]);
+            return Unexpected{Unavailable{tensor.error().message, ReportKind::data, i, 0, tile}};
+        }
         data.push_back(std::move(tensor).value());
     }
     return data;
@@ -67,7 +70,10 @@ Result<kernels::State, Unavailable> fetch_state(ArtifactSource& source,
     state.step = step;
     for (std::uint32_t i = 0; i < plan.states; ++i) {
         auto tensor = fetch_tensor(source, plan.tensors[i], own.tensor_roots[i], pool);
-        if (!tensor) return Unexpected{not_served(tensor.error().message, i)};
+        if (!tensor) {
+            const std::uint64_t tile = source.first_missing_tile(own.tensor_roots[i]);
+            return Unexpected{not_served(tensor.error().message, i, tile)};
+        }
         state.tensors.push_back(std::move(tensor).value());
     }
     return state;

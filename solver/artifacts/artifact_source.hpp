@@ -28,6 +28,8 @@ public:
     virtual Result<StateRoots> state(const Hash32& root) = 0;
     /// A whole tensor; an implementation checks each tile on arrival, and may resume.
     virtual Result<kernels::Tensor> tensor(const Hash32& root) = 0;
+    /// Of a tensor that could not be had whole: which of its tiles a report is to name.
+    virtual std::uint64_t first_missing_tile(const Hash32&) { return 0; }
 };
 
 /// What could not be had, in the terms of a report (contracts: reportUnavailable).
@@ -36,6 +38,7 @@ struct Unavailable {
     std::optional<ReportKind> kind;  ///< None: nobody else's fault, there is nothing to report.
     std::uint64_t index = 0;         ///< Of the data set.
     std::uint32_t tensor = 0;        ///< Of the state.
+    std::uint64_t tile = 0;          ///< Of that tensor, or of the data set: the first that did not come.
 };
 
 /// Decoded, checked against the limits and against `root`.

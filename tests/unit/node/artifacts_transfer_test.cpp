@@ -165,12 +165,14 @@ TEST_F(TransferTest, ForeignProgramsAndManifestsAreWrongRoots) {
     const auto program = there->put_program(kernels::encode(test::doubling_program()));
     const auto state = there->put_state(*program, {0, {random_tensor(DType::f32, {4, 3}, 1)}});
     const Bytes file = *there->program_file(*program), manifest = wire::encode(*there->manifest(*state));
-    HostilePeer peer([&](const std::string& line, const HostilePeer::Send& send) {
+    const auto serve = [&](const std::string& line, const HostilePeer::Send& send) {
         const Bytes& body = line.find("/state") != std::string::npos ? manifest : file;
         send(HostilePeer::ok({body.begin(), body.end()}));
-    });
-    EXPECT_EQ(fault_of(client.fetch_program({peer.url()}, Hash32{{1}})), Fault::wrong_root);
-    EXPECT_EQ(fault_of(client.fetch_state({peer.url()}, Hash32{{1}})), Fault::wrong_root);
+    };
+    HostilePeer one(serve), other(serve);
+    EXPECT_EQ(fault_of(client.fetch_program({one.url()}, Hash32{{1}})), Fault::wrong_root);
+    EXPECT_EQ(fault_of(client.fetch_state({other.url()}, Hash32{{1}})), Fault::wrong_root);
+    EXPECT_EQ(fault_of(client.fetch_state({one.url()}, Hash32{{1}})), Fault::timeout) << "it is left alone now";
 }
 
 TEST_F(TransferTest, EndlessBodiesEndAtTheLimit) {

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Peers that are slow on purpose cost a bounded time, and what came of honest slow ones is kept.
+#include <chrono>
+
+#include "node/artifacts/client.hpp"
+#include "node/artifacts/http_server.hpp"
+#include "node/artifacts/peer_source.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+#include "tests/unit/node/artifacts_hostile_peer.hpp"
+
+namespace retrace::node {
+namespace {
+
+using kernels::DType;
+using std::chrono::milliseconds;
+using test::HostilePeer;
+using test::random_tensor;
+
+std::string text(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
+
+/// A number behind `name=` in a request line.
+std::uint64_t number_in(const std::string& line, const std::string& name) {
+    return std::stoull(line.substr(line.find(name + "=") + name.size() + 1));
+}
+
+struct Patience : ::testing::Test {
+    test::TemporaryFolder folder;
+    std::unique_ptr<Store> there = test::open_store(folder.path() / "there");
+    std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
+    ArtifactServer server{*there, [](const Hash32&) { return false; }};
+    std::unique_ptr<ArtifactHttpServer> http = *ArtifactHttpServer::start(server, {});
+    const kernels::Tensor tensor = random_tensor(DType::u8, {3200, 320}, 1);  // 1000 tiles of 1 KiB.
+    const Hash32 root = *there->put_tensor(tensor);
+    std::atomic<bool> stop{false};
+
+    /// Passes everything on; before each answer with tiles `delay` goes by, and of the tiles at most `most` are sent.
+    HostilePeer::Script slowly(milliseconds delay, std::uint64_t most) {
+        return [this, delay, most](const std::string& line, const HostilePeer::Send& send) {
+            if (line.find("/tiles?") == std::string::npos)
+                return void(send(HostilePeer::ok(text(wire::encode(*there->info(root))))));
+            for (auto slept = milliseconds(0); slept < delay && !stop; slept += milliseconds(10))
+                std::this_thread::sleep_for(milliseconds(10));
+            const std::uint64_t count = std::min(number_in(line, "count"), most);
+            send(HostilePeer::ok(text(wire::encode(*there->tiles(root, number_in(line, "first"), count)))));
+        };
+    }
+    static ArtifactClient::Options hasty() {
+        ArtifactClient::Options options;
+        options.deadline = milliseconds(600);
+        options.rounds = 1;
+        return options;
+    }
+    static milliseconds time_of(const std::function<void()>& action) {
+        const auto begin = PeerClock::now();
+        action();
+        return std::chrono::duration_cast<milliseconds>(PeerClock::now() - begin);
+    }
+};
+
+TEST_F(Patience, FewerTilesThanAskedForAreRefused) {
+    HostilePeer peer(slowly(milliseconds(0), 1));
+    ArtifactClient client(*here, hasty());
+    const auto fetched = client.fetch_tensor({peer.url()}, root);
+    ASSERT_FALSE(fetched) << "one tile for each message would keep us busy for ever";
+    EXPECT_EQ(fetched.error().fault, Fault::malformed);
+    EXPECT_EQ(peer.requests(), 2) << "info, and one message with tiles";
+}
+
+TEST_F(Patience, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
+    HostilePeer peer(slowly(milliseconds(250), 1024));  // Each message in time, all of them not.
+    ArtifactClient client(*here, hasty());
+    const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor({peer.url()}, root)); });
+    EXPECT_LT(spent, milliseconds(3000));
+    const std::uint64_t came = client.tiles_fetched();
+    EXPECT_GT(came, 0u) << "an honest peer behind a slow line gets further with every fetch";
+    EXPECT_LT(came, 1000u);
+    ASSERT_TRUE(client.fetch_tensor({peer.url(), http->url()}, root));
+    EXPECT_EQ(client.tiles_fetched(), 1000u) << "what came is not fetched twice";
+    EXPECT_EQ(*here->tensor(root), tensor);
+}
+
+TEST_F(Patience, GivingUpEndsAFetchInTheMiddleOfAMessage) {
+    HostilePeer peer(slowly(milliseconds(60'000), 1024));
+    std::atomic<bool> over{false};
+    ArtifactClient::Options options;
+    options.give_up = [&] { return over.load(); };
+    ArtifactClient client(*here, options);
+    std::thread clock([&] {
+        std::this_thread::sleep_for(milliseconds(200));
+        over = true;
+    });
+    Status<Failure> fetched = Unit{};
+    const milliseconds spent = time_of([&] { fetched = client.fetch_tensor({peer.url(), http->url()}, root); });
+    clock.join();
+    stop = true;
+    ASSERT_FALSE(fetched);
+    EXPECT_EQ(fetched.error().fault, Fault::timeout);
+    EXPECT_LT(spent, milliseconds(2000)) << "the deadline of the message was ten seconds";
+}
+
+TEST_F(Patience, APeerThatHangsIsLeftAloneForAWhile) {
+    HostilePeer peer(slowly(milliseconds(60'000), 1024));
+    ArtifactClient client(*here, hasty());
+    EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
+    const int asked = peer.requests();
+    const Hash32 other = *there->put_tensor(random_tensor(DType::u8, {64, 64}, 2));
+    const milliseconds spent = time_of([&] {
+        EXPECT_TRUE(client.fetch_tensor({peer.url(), http->url()}, other));
+        const auto alone = client.fetch_tensor({peer.url()}, root);
+        ASSERT_FALSE(alone);
+        EXPECT_EQ(alone.error().fault, Fault::timeout);
+    });
+    stop = true;
+    EXPECT_LT(spent, milliseconds(500));
+    EXPECT_EQ(peer.requests(), asked) << "the same wait for every artifact would be what it wants";
+}
+
+TEST_F(Patience, ASourceNamesTheFirstMissingTile) {
+    ASSERT_TRUE(here->add_tiles(root, *there->tiles(root, 0, 7)));
+    ArtifactClient client(*here, hasty());
+    PeerSource source(*here, client, [] { return std::vector<std::string>{"http://127.0.0.1:1"}; });
+    EXPECT_FALSE(source.tensor(root));
+    EXPECT_EQ(source.first_missing_tile(root), 7u);
+    EXPECT_EQ(source.first_missing_tile(Hash32{{1}}), 0u);
+}
+
+TEST(PeerStanding, PausesGrowWithTheTimeThatWasWasted) {
+    PeerBook book;
+    const auto now = PeerClock::now();
+    book.failed("a", now, std::chrono::seconds(3));
+    EXPECT_TRUE(book.left_alone("a", now + std::chrono::seconds(11)));
+    EXPECT_FALSE(book.left_alone("a", now + std::chrono::seconds(12)));
+    EXPECT_FALSE(book.left_alone("b", now));
+    book.failed("a", now, std::chrono::seconds(3));
+    EXPECT_TRUE(book.left_alone("a", now + std::chrono::seconds(23)));
+    for (int i = 0; i < 100; ++i) book.failed("a", now, std::chrono::seconds(3));
+    EXPECT_FALSE(book.left_alone("a", now + std::chrono::minutes(5)));
+    book.served("a");
+    EXPECT_FALSE(book.left_alone("a", now));
+}
+
+TEST(PeerPace, GrantsTheFloorRateAndOneGrace) {
+    Pace pace(milliseconds(10'000), 1 << 20);
+    EXPECT_EQ(pace.allow(0), milliseconds(10'000));
+    EXPECT_EQ(pace.allow(4 << 20), milliseconds(14'000));
+    pace.waited(milliseconds(13'000));
+    EXPECT_EQ(pace.allow(0), milliseconds(1'000));
+    EXPECT_EQ(pace.allow(std::uint64_t{64} << 30), milliseconds(1'000 + 65'536'000));
+    pace.waited(std::chrono::hours(100));
+    EXPECT_EQ(pace.allow(0), milliseconds(0));
+}
+
+}  // namespace
+}  // namespace retrace::node
