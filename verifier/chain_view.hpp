@@ -22,6 +22,8 @@ struct AuditView {
     bool may_commit = false;
     bool may_reveal = false;
     bool may_report = false;  ///< A report about this segment's start would be taken.
+    /// Height at which what has not come is to be reported, so that the report is there in time; 0: no such height.
+    std::uint64_t fetch_by = 0;
     Hash32 commitment;           ///< This verifier's; zero before.
     std::vector<Hash32> others;  ///< Commitments of other seats (of use to a copier only).
 };

@@ -61,7 +61,9 @@ Status<> Party::open_stores() {
     RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints",
                                                            std::make_unique<AesGcmSeal>(secret())));
     checkpoints_ = std::move(checkpoints);
-    fetcher_ = std::make_unique<ArtifactClient>(*artifacts_);
+    ArtifactClient::Options fetching;
+    fetching.give_up = [this] { return fetching_is_over(); };
+    fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
     source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
         const std::lock_guard lock(peers_mutex_);
         return peers_;
@@ -88,9 +90,24 @@ std::string Party::endpoint() const {
 
 void Party::set_peers(std::vector<std::string> peers) {
     std::erase(peers, http_ ? endpoint() : std::string());
-    peers.push_back(options_.node_url);
+    peers.insert(peers.begin(), options_.node_url);
     const std::lock_guard lock(peers_mutex_);
     peers_ = std::move(peers);
+}
+
+void Party::begin_fetching(const std::string& what, std::uint64_t fetch_by) {
+    const std::uint64_t height = height_;
+    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false};
+}
+
+bool Party::fetching_is_over() {
+    if (stopping_ || fetching_.by == 0) return stopping_;
+    const std::uint64_t height = height_;
+    if (!fetching_.told && height > fetching_.slow_from) {
+        fetching_.told = true;
+        spdlog::warn("slow material order=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
+    }
+    return height >= fetching_.by;
 }
 
 Status<> Party::bond(const ledger::U256& minimum) {
@@ -117,7 +134,7 @@ std::optional<std::uint64_t> Party::new_height() {
     lost_node_ = false;
     if (*height == height_) return std::nullopt;
     height_ = *height;
-    return height_;
+    return *height;
 }
 
 void Party::report_outcomes() {

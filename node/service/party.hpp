@@ -14,6 +14,7 @@
 #include "node/artifacts/shelf.hpp"
 #include "node/service/submitter.hpp"
 #include "node/service/views.hpp"
+#include "solver/agent/work.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 
 namespace retrace::node {
@@ -55,8 +56,19 @@ public:
     Immutable& immutable() noexcept { return immutable_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
-    /// Whom to ask for artifacts of `task` from now on.
+    /// Whom to ask for artifacts from now on, after our own node: strangers may be slow on purpose.
     void set_peers(std::vector<std::string> peers);
+    /// The order, which waits for peers until the chain is at its `fetch_by` and says once that it is slow.
+    template <class Result>
+    solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
+        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by] {
+            begin_fetching(what, by);
+            return run();
+        };
+        return {std::move(order.what), std::move(run), order.fetch_by};
+    }
+    /// Ends the waiting of the order that runs: the party stops.
+    void stop_fetching() { stopping_ = true; }
     /// Bonds what is missing of the wanted stake (at least `minimum`) and waits for it.
     Status<> bond(const ledger::U256& minimum);
     /// A new block since the last call: its height. Logs once when the node is gone and once when it is back.
@@ -69,6 +81,9 @@ public:
 private:
     Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
+    void begin_fetching(const std::string& what, std::uint64_t fetch_by);
+    /// Whether nobody waits for peers any more.
+    bool fetching_is_over();
 
     PartyOptions options_;
     ledger::SecretKey key_;
@@ -87,7 +102,14 @@ private:
     std::unique_ptr<ArtifactServer> server_;
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;
-    std::uint64_t height_ = 0;
+    std::atomic<std::uint64_t> height_ = 0;
+    std::atomic<bool> stopping_ = false;
+    struct Fetching {
+        std::string what;
+        std::uint64_t slow_from = 0, by = 0;
+        bool told = false;
+    };
+    Fetching fetching_;  ///< Of the order that runs; its thread's alone.
     bool lost_node_ = false;
     bool developer_chain_ = false;
 };

@@ -23,7 +23,8 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
     solver::WorkOrder<Result> order) {
     auto run = std::move(order.run);
     return {std::move(order.what),
-            [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); }};
+            [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
+            order.fetch_by};
 }
 
 void log_progress(std::uint64_t task, const solver::Progress& progress) {
@@ -109,6 +110,7 @@ void SolverService::run(const std::atomic<bool>& stop) {
         }
         std::this_thread::sleep_for(party_->options().poll);
     }
+    party_->stop_fetching();
 }
 
 void SolverService::take_result() {
@@ -172,7 +174,7 @@ void SolverService::on_block(std::uint64_t height) {
     if (silence_) silence_->filter(view, out.moves);
     if (tricks_) tricks_->filter(view, out.moves);
     for (const solver::SolverMove& move : out.moves) send(view, move);
-    if (out.work) worker_.add(widen(std::move(*out.work)));
+    if (out.work) worker_.add(party_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
     play(height, disputes);
     std::map<std::uint64_t, solver::TaskTerms> tasks;
@@ -195,7 +197,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
                                                    calls::PlayMove{move.dispute, *bytes});
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
-    if (played.work) worker_.add(widen(std::move(*played.work)), true);
+    if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))), true);
 }
 
 Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,

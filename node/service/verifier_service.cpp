@@ -147,6 +147,7 @@ void VerifierService::run(const std::atomic<bool>& stop) {
         }
         std::this_thread::sleep_for(party_->options().poll);
     }
+    party_->stop_fetching();
 }
 
 void VerifierService::on_block(std::uint64_t height) {
@@ -185,7 +186,7 @@ void VerifierService::on_block(std::uint64_t height) {
         const auto sent = std::visit(CallOf{party_->submitter(), *params}, move);
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
-    if (out.work) worker_.add(std::move(*out.work));
+    if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
     party_->tidy(height, tasks);
     if (worker_.idle()) workshop_.keep_only(tasks);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <set>
 
 #include "node/service/views.hpp"
 #include "verifier/agent/keys.hpp"
@@ -60,7 +61,7 @@ void add_initial(const ledger::StateView& view, const ledger::Address& self, con
 
 verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit,
                                const market::Seat& seat, const market::TaskSpec& spec,
-                               const market::Params& params) {
+                               const market::Params& params, std::uint64_t height, bool first) {
     verifier::AuditView out;
     out.id = audit.id;
     out.terms = terms_of(audit.task, spec);
@@ -71,7 +72,11 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.may_commit = audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn;
     out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
     out.may_report = out.may_commit && seat.reports < params.reports &&
-                     !reports_pending(view, audit.task, seat.auditor);
+                     !reports_pending(view, audit.task, audit.run, audit.segment, first, seat.auditor);
+    // After collecting there are no reports; a slow peer must not keep the worker from other audits then either.
+    const bool collecting = audit.phase == AuditPhase::collecting;
+    out.fetch_by = fetch_by_of(height, collecting ? audit.deadline : height + params.verdict_blocks,
+                               params.verdict_blocks, collecting ? spec.replay_blocks : 0);
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
         if (other.auditor != seat.auditor && !other.commitment.is_zero())
@@ -94,14 +99,17 @@ verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t he
 void add_seats(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
                Seats& seats, Immutable& immutable, verifier::VerifierView& out) {
     std::vector<std::uint64_t> over;
+    std::set<std::pair<std::uint64_t, std::uint32_t>> owed;  // Runs in which it owes a verdict.
     for (const std::uint64_t id : seats.audits()) {
         const auto audit = views::audit(view, id);
         const market::Seat* seat = audit ? seat_of(*audit, self) : nullptr;
         const auto spec = audit ? immutable.spec(view, audit->task) : std::nullopt;
         const auto task = audit ? views::task(view, audit->task) : std::nullopt;
         if (seat == nullptr || !spec || !task) continue;
+        const bool owes = audit->phase == AuditPhase::collecting && seat->state == SeatState::drawn;
+        const bool first = owes && owed.insert({audit->task, audit->run}).second;
         if (audit->phase != AuditPhase::closed)
-            out.audits.push_back(audit_view(view, *audit, *seat, *spec, params));
+            out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first));
         if (audit->segment == 0) add_initial(view, self, *spec, audit->task, audit->run, out);
         if (seat->state == SeatState::matched && !market::is_final(task->state)) {
             // Attested once the whole audit is over: the segment is verified then.

@@ -14,6 +14,26 @@ bool reports_pending(const ledger::StateView& view, std::uint64_t task, const le
     return false;
 }
 
+bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+                     bool first, const ledger::Address& self) {
+    for (const std::uint64_t id : views::open_reports(view, task)) {
+        const auto report = views::report(view, id);
+        if (!report) return true;
+        if (report->reporter != self || report->run != run) continue;
+        const bool of_state = report->kind == market::ReportKind::state;
+        if (of_state ? report->index == segment : first) return true;
+    }
+    return false;
+}
+
+std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,
+                          std::uint64_t replay_blocks) {
+    if (deadline <= height) return height;
+    const std::uint64_t half = verdict_blocks / 2, rest = deadline - height;
+    const std::uint64_t kept = half + replay_blocks;
+    return height + std::min(half, rest > kept ? rest - kept : rest / 2);
+}
+
 solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
     solver::TaskTerms terms;
     terms.id = task;
@@ -61,7 +81,8 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.game = std::move(*game);
         const auto params = immutable.params(view);
         entry.may_report = entry.side == verifier::Side::challenger && params &&
-                           dispute->reports < params->reports && !reports_pending(view, dispute->task, self);
+                           dispute->reports < params->reports &&
+                           !reports_pending(view, dispute->task, dispute->run, dispute->segment, true, self);
         out.push_back(std::move(entry));
     }
     return out;

@@ -65,6 +65,15 @@ verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_
 
 /// Whether `self` has a report about the task that nobody answered: the next one waits for that.
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self);
+/// The same of one audit or dispute: a solver that is slow to answer for one segment must not keep its auditor from
+/// reporting another. `first`: it is what reports of a program or a data set are counted for.
+bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+                     bool first, const ledger::Address& self);
+
+/// When an auditor stops waiting for its material at the latest and reports: half of `verdict_blocks` goes to fetching,
+/// the other half and the replay allowance stay. What is left of a `deadline` that is nearer than that is halved.
+std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,
+                          std::uint64_t replay_blocks);
 
 /// Open disputes with `self` on either side.
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,

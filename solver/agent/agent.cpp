@@ -172,8 +172,9 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
     for (const RunView& run : view.runs) {
         for (const ReportView& report : run.reports) {
             if (answers_.count(report.id) != 0 || unanswerable_.count(report.id) != 0) continue;
-            return SolverWork{"answer report " + std::to_string(report.id),
-                              [this, run, report] { return SolverResult(make_answer(run, report)); }};
+            return make_order<SolverResult>("answer report " + std::to_string(report.id),
+                                            Answered{report.id, {}, ""},
+                                            [this, run, report] { return SolverResult(make_answer(run, report)); });
         }
     }
     for (const RunView& run : view.runs) {
@@ -187,22 +188,27 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     const auto retry = retry_height_.find(key);
     if (retry != retry_height_.end() && height_ < retry->second) return std::nullopt;
     const auto prepared = prepared_.find(key);
-    if (prepared == prepared_.end()) {
-        return SolverWork{"prepare task " + std::to_string(run.terms.id),
-                          [this, run] { return SolverResult(prepare(run)); }};
-    }
-    if (run.may_accept && hopes(run, prepared->second)) {
-        return SolverWork{"prepare task " + std::to_string(run.terms.id) + " again",
-                          [this, run] { return SolverResult(prepare(run)); }};
-    }
+    // Time to decline in order, should it not come.
+    const std::uint64_t margin = 2 * config_.resend_blocks;
+    const std::uint64_t fetch_by = run.accept_by > margin ? run.accept_by - margin : run.accept_by;
+    const auto preparing = [&](const char* again) {
+        Prepared blank;
+        blank.task = key.first;
+        blank.run = key.second;
+        return make_order<SolverResult>("prepare task " + std::to_string(key.first) + again, blank,
+                                        [this, run] { return SolverResult(prepare(run)); }, fetch_by);
+    };
+    if (prepared == prepared_.end()) return preparing("");
+    if (run.may_accept && hopes(run, prepared->second)) return preparing(" again");
     if (prepared->second.problem || run.may_accept) return std::nullopt;
     // The first state whose root is not known: the next to train, or one that was lost. States of before the
     // run's start belong to a predecessor.
     for (std::uint64_t index = run.first_state; index <= run.terms.schedule.segments(); ++index) {
         if (store_.commitment({key.first, key.second, index})) continue;
-        return SolverWork{
+        return make_order<SolverResult>(
             "train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
-            [this, run, index] { return SolverResult(reach(run, index)); }};
+            Reached{key.first, key.second, index, std::nullopt},
+            [this, run, index] { return SolverResult(reach(run, index)); });
     }
     return std::nullopt;
 }

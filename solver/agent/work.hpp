@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,7 +17,24 @@ template <class Result>
 struct WorkOrder {
     std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
+    std::uint64_t fetch_by = 0;  ///< From this height on it waits for no peer any more; 0: no such height.
 };
+
+/// An order that ends with `blank` and the reason in its `problem` when it throws: memory may not be to be had, and
+/// that is no reason for the other runs of the party to die.
+template <class Result, class Done, class Run>
+WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0) {
+    const auto guarded = [blank = std::move(blank), run = std::move(run)]() -> Result {
+        try {
+            return run();
+        } catch (const std::exception& failed) {
+            Done out = blank;
+            out.problem = std::string("given up: ") + failed.what();
+            return out;
+        }
+    };
+    return {std::move(what), guarded, fetch_by};
+}
 
 /// Moves that were handed out and that the chain does not show yet; one is repeated only after some blocks.
 class Outbox {

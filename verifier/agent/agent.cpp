@@ -54,7 +54,12 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     outbox_.sweep(view.height);
     Output out;
     reveal_beacon(view, out);
-    for (const AuditView& seat : view.audits) audit(seat, view.height, out);
+    std::set<RunKey> runs;
+    for (const AuditView& seat : view.audits) {
+        const bool first = seat.may_commit && runs.insert({seat.terms.id, seat.run}).second;
+        if (!own_root(seat)) report_missing(seat, first, view.height, out);
+        audit(seat, view.height, out);
+    }
     keep(view, out);
     challenge(view, out);
     answer_reports(view, out);
@@ -63,7 +68,8 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
         auto run = std::move(played.work->run);
-        out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); }};
+        out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
+                                height_ + config_.side_fetch_blocks};
     } else if (!busy_) {
         out.work = next_work(view);
     }
@@ -73,6 +79,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
 
 void VerifierAgent::on_done(const VerifierResult& result) {
     busy_ = false;
+    replaying_ = 0;
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
     on_side_work(result);
@@ -100,15 +107,25 @@ std::optional<Hash32> VerifierAgent::own_root(const AuditView& view) const {
     return commitment->root;
 }
 
+void VerifierAgent::report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out) {
+    const auto missing = missing_.find(view.id);
+    if (missing == missing_.end() || !view.may_report) return;
+    // Another try is under way, and there is time for it: an honest solver behind a slow line gets it.
+    if (replaying_ == view.id && height < view.fetch_by) return;
+    if (!due("report " + std::to_string(view.id), height)) return;
+    const solver::Unavailable& what = missing->second;
+    ReportUnavailable report{*what.kind, view.terms.id, view.run, what.index, what.tensor, what.tile};
+    // The ledger counts a program or a data set for the first of a party's audits of a run, whose deadline then waits.
+    // Each of the others says of the state, which it needs as well, what makes its own wait.
+    const bool of_state = what.kind == solver::ReportKind::state;
+    if (!of_state && !first) report = {solver::ReportKind::state, view.terms.id, view.run, view.segment, 0, 0};
+    if (of_state) report.index = view.segment;
+    out.moves.emplace_back(report);
+}
+
 void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& out) {
     const std::string id = std::to_string(view.id);
     const std::optional<Hash32> root = own_root(view);
-    const auto missing = missing_.find(view.id);
-    if (!root && missing != missing_.end() && view.may_report && due("report " + id, height)) {
-        const solver::Unavailable& what = missing->second;
-        const std::uint64_t index = what.kind == solver::ReportKind::state ? view.segment : what.index;
-        out.moves.emplace_back(ReportUnavailable{*what.kind, view.terms.id, view.run, index, what.tensor, 0});
-    }
     if (!root) return;
     if (view.may_commit && due("commit " + id, height)) {
         const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
@@ -154,21 +171,34 @@ std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
     return std::nullopt;
 }
 
+bool VerifierAgent::waits_for_material(const AuditView& seat) const {
+    const auto retry = retry_height_.find(seat.id);
+    if (retry != retry_height_.end() && height_ < retry->second) return false;
+    return !own_root(seat) && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal);
+}
+
+/// Seats that wait share the time: whose peers bring nothing takes it from no other seat.
+std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView& seat) const {
+    if (seat.fetch_by <= height_) return seat.fetch_by;
+    const auto waiting = std::count_if(view.audits.begin(), view.audits.end(),
+                                       [&](const AuditView& other) { return waits_for_material(other); });
+    const std::uint64_t share = (seat.fetch_by - height_) / std::max<std::uint64_t>(waiting, 1);
+    return height_ + std::max<std::uint64_t>(share, 1);
+}
+
 std::optional<VerifierWork> VerifierAgent::audit_work(const VerifierView& view) {
     for (const AuditView& seat : view.audits) {
-        const auto retry = retry_height_.find(seat.id);
-        if (retry != retry_height_.end() && height_ < retry->second) continue;
         const std::string name =
             "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
         const std::optional<Hash32> root = own_root(seat);
-        if (!root && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal)) {
-            return VerifierWork{"replay " + name,
-                                [this, seat] { return VerifierResult(replay(seat, false)); }};
-        }
-        if (root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0) {
-            return VerifierWork{"replay again " + name,
-                                [this, seat] { return VerifierResult(replay(seat, true)); }};
-        }
+        const bool again = root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0;
+        if (!again && !waits_for_material(seat)) continue;
+        replaying_ = seat.id;
+        Replayed blank;
+        blank.audit = seat.id;
+        return solver::make_order<VerifierResult>(
+            (again ? "replay again " : "replay ") + name, blank,
+            [this, seat, again] { return VerifierResult(replay(seat, again)); }, fetch_by(view, seat));
     }
     return std::nullopt;
 }

@@ -68,6 +68,9 @@ struct VerifierConfig {
     /// tells, so that a solver cannot know where nobody looks.
     std::uint64_t watch_bp = 0;
     bool keep_offers = true;                ///< Keeps states that solvers pay for.
+    /// What has no deadline of an audit waits for peers no longer than this at a time: it goes on where it stopped, and
+    /// an audit that is drawn meanwhile must not miss its own.
+    std::uint64_t side_fetch_blocks = 15;
 };
 
 /// What node/service drives; adversaries stand in front of an honest one.
@@ -107,6 +110,9 @@ private:
     void reveal_beacon(const VerifierView& view, Output& out);
     std::optional<VerifierWork> next_work(const VerifierView& view);
     std::optional<VerifierWork> audit_work(const VerifierView& view);
+    bool waits_for_material(const AuditView& view) const;
+    std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
+    void report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out);
     std::optional<VerifierWork> watch_work(const VerifierView& view);
     std::optional<VerifierWork> keeper_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
@@ -132,6 +138,7 @@ private:
     Desk desk_;
     DisputeAgent disputes_;
     bool busy_ = false;
+    std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.

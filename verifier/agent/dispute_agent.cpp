@@ -82,12 +82,13 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
             }
         } else if (may_work && !busy_) {
             busy_ = true;
-            out.work = {"move in dispute " + std::to_string(view.id), [this, view, disputes, turn] {
-                            desk_.sweep(disputes);
-                            const Result<Bytes> move = desk_.answer(view);
-                            if (move) return Answer{view.id, turn, *move, ""};
-                            return Answer{view.id, turn, {}, move.error().message};
-                        }};
+            out.work = solver::make_order<Answer>("move in dispute " + std::to_string(view.id),
+                                                  Answer{view.id, turn, {}, ""}, [this, view, disputes, turn] {
+                desk_.sweep(disputes);
+                const Result<Bytes> move = desk_.answer(view);
+                if (move) return Answer{view.id, turn, *move, ""};
+                return Answer{view.id, turn, {}, move.error().message};
+            });
         }
     }
     std::erase_if(answers_, [&](const auto& item) {

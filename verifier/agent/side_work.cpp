@@ -81,7 +81,8 @@ void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
         const solver::Unavailable& what = missing->second;
         const std::uint64_t index = what.kind == solver::ReportKind::state ? play.segment : what.index;
         if (due("report in dispute " + std::to_string(play.id), view.height))
-            out.moves.emplace_back(ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, 0});
+            out.moves.emplace_back(
+                ReportUnavailable{*what.kind, play.terms.id, play.run, index, what.tensor, what.tile});
     }
     std::erase_if(dispute_missing_, [&](const auto& item) {
         return std::none_of(view.disputes.begin(), view.disputes.end(),
@@ -90,32 +91,41 @@ void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
 }
 
 std::optional<VerifierWork> VerifierAgent::keeper_work(const VerifierView& view) {
+    const std::uint64_t until = view.height + config_.side_fetch_blocks;
     for (const KeptReportView& report : view.reports) {
         if (kept_answers_.count(report.id) != 0) continue;
-        return VerifierWork{"answer report " + std::to_string(report.id),
-                            [this, report] { return VerifierResult(answer_kept(report)); }};
+        return solver::make_order<VerifierResult>(
+            "answer report " + std::to_string(report.id), KeptAnswer{report.id, {}, ""},
+            [this, report] { return VerifierResult(answer_kept(report)); }, until);
     }
     return std::nullopt;
 }
 
 std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) {
+    const std::uint64_t until = view.height + config_.side_fetch_blocks;
     for (const InitialView& initial : view.initials) {
         const std::string name = "initial state of task " + std::to_string(initial.terms.id);
         if (initials_.count({initial.terms.id, initial.run}) != 0 || pause_.count(name) != 0) continue;
-        return VerifierWork{"check " + name, [this, initial] { return VerifierResult(check_initial(initial)); }};
+        return solver::make_order<VerifierResult>(
+            "check " + name, InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
+            [this, initial] { return VerifierResult(check_initial(initial)); }, until);
     }
     for (const WatchView& seen : view.watch) {
         const CheckpointKey key{seen.terms.id, seen.run, seen.segment};
         const std::string name = "watch " + place(key.task, key.run, key.index);
         if (watched_.count(key) != 0 || pause_.count(name) != 0 || !watches(seen)) continue;
-        return VerifierWork{name, [this, seen] { return VerifierResult(watch(seen)); }};
+        return solver::make_order<VerifierResult>(
+            name, Watched{key.task, key.run, key.index, std::nullopt, ""},
+            [this, seen] { return VerifierResult(watch(seen)); }, until);
     }
     for (const OfferView& offer : view.offers) {
         const CheckpointKey key = kept_key(offer.terms.id, offer.run, offer.index);
         const std::string name = "keep " + place(key.task, offer.run, key.index);
         const bool here = store_.newest(key.task, key.run, key.index) == key;
         if (!config_.keep_offers || here || pause_.count(name) != 0) continue;
-        return VerifierWork{name, [this, offer] { return VerifierResult(hold(offer)); }};
+        return solver::make_order<VerifierResult>(
+            name, Held{offer.terms.id, offer.run, offer.index, ""},
+            [this, offer] { return VerifierResult(hold(offer)); }, until);
     }
     return std::nullopt;
 }
