@@ -3,6 +3,8 @@
 // not is there whole or not at all, and the chain goes on to the same blocks as one that never crashed.
 #include <gtest/gtest.h>
 
+#include "ledger/chain/keys.hpp"
+#include "ledger/chain/tree_page.hpp"
 #include "ledger/storage/fault_store.hpp"
 #include "tests/unit/ledger/world.hpp"
 
@@ -17,6 +19,13 @@ using test::World;
 constexpr std::uint64_t kBlocks = 8;
 constexpr ChainOptions kOptions{.state_window = 3, .proof_window = 2, .threads = 1};
 
+/// So many accounts that the root's page of the state tree becomes a branch in the second block.
+Genesis many_accounts() {
+    Genesis genesis = test::make_genesis();
+    for (std::uint64_t i = 0; i < 20; ++i) genesis.alloc[number(100 + i)] = 1;
+    return genesis;
+}
+
 std::vector<TxPtr> txs_at(std::uint64_t height) {
     const std::uint64_t nonce = height - 1;
     return {sign_tx(test::transfer(nonce, number(height % 3), height), key(0)),
@@ -26,17 +35,18 @@ std::vector<TxPtr> txs_at(std::uint64_t height) {
 /// Hashes of the blocks of a chain that never crashed.
 std::vector<Hash32> undisturbed() {
     MemoryStore store;
-    World world(store, kOptions);
+    World world(store, kOptions, many_accounts());
     std::vector<Hash32> out{world.chain->tip()->hash};
     for (std::uint64_t height = 1; height <= kBlocks; ++height)
         out.push_back(world.block(txs_at(height))->hash);
+    EXPECT_EQ(store.get(keys::page({0, 0})).value().at(0), kMany);
     return out;
 }
 
 /// Runs until the machine goes off; returns the height that was acknowledged last, nullopt: not even genesis.
 std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
     test::FakeExecutor executor;
-    auto chain = Chain::open(store, test::make_genesis(), executor, kOptions);
+    auto chain = Chain::open(store, many_accounts(), executor, kOptions);
     if (!chain) return std::nullopt;
     for (std::uint64_t height = 1; height <= kBlocks; ++height) {
         std::vector<View> raw;
@@ -56,7 +66,7 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
 /// Starts again on what is on disk, plays the rest, and compares with the undisturbed chain.
 void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
              const std::vector<Hash32>& expected) {
-    World world(disk, kOptions);
+    World world(disk, kOptions, many_accounts());
     ASSERT_TRUE(world.chain);
     const std::uint64_t height = world.chain->height();
     if (acknowledged) {
@@ -74,7 +84,7 @@ void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
     for (std::uint64_t next = height + 1; next <= kBlocks; ++next) {
         ASSERT_EQ(world.block(txs_at(next))->hash, expected[next]);
     }
-    const auto verified = verify_db(disk, test::make_genesis(), world.executor);
+    const auto verified = verify_db(disk, many_accounts(), world.executor);
     ASSERT_TRUE(verified) << verified.error().message;
 }
 
@@ -119,14 +129,14 @@ TEST(Crash, a_disk_that_lies_is_found_out) {
         FaultStore store(disk, Fault::drop, nth);
         const auto reached = run_until_crash(store);
         test::FakeExecutor executor;
-        const auto chain = Chain::open(disk, test::make_genesis(), executor, kOptions);
+        const auto chain = Chain::open(disk, many_accounts(), executor, kOptions);
         if (nth == kBlocks + 1) {
             ASSERT_TRUE(chain);
             EXPECT_EQ((*chain)->height(), kBlocks - 1);
             continue;
         }
         const bool noticed =
-            !chain || !reached || reached < kBlocks || !verify_db(disk, test::make_genesis(), executor);
+            !chain || !reached || reached < kBlocks || !verify_db(disk, many_accounts(), executor);
         EXPECT_TRUE(noticed);
     }
 }

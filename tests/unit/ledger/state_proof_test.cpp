@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "ledger/chain/keys.hpp"
+#include "ledger/chain/tree_page.hpp"
 #include "tests/unit/ledger/world.hpp"
 
 namespace retrace::ledger {
@@ -45,6 +47,31 @@ TEST_F(Proofs, show_accounts_and_slots_at_every_kept_height) {
     }
     EXPECT_EQ(world.chain->prove_account(3, number(1)).error().code, ChainError::not_kept);
     EXPECT_EQ(world.chain->prove_account(11, number(1)).error().code, ChainError::not_kept);
+}
+
+// Forty accounts more than one page of the tree takes: proofs of the heights before go through the pages as they were.
+TEST(ManyAccounts, are_proved_at_heights_before_and_after_a_page_was_split) {
+    MemoryStore store;
+    World world(store);
+    constexpr std::uint64_t kHeights = 9, kEach = 8;
+    for (std::uint64_t height = 1; height <= kHeights; ++height) {
+        std::vector<TxPtr> txs;
+        for (std::uint64_t i = 0; i < kEach; ++i) {
+            const std::uint64_t n = (height - 1) * kEach + i;
+            txs.push_back(sign_tx(test::transfer(n, number(n), 1), key(0)));
+        }
+        world.block(txs);
+    }
+    EXPECT_EQ(store.get(keys::page({0, 0})).value().at(0), kMany);
+    for (std::uint64_t height = 1; height <= kHeights; ++height) {
+        for (std::uint64_t n = 0; n < kHeights * kEach; n += 3) {
+            const auto proof = world.chain->prove_account(height, number(n));
+            ASSERT_TRUE(proof) << proof.error().message;
+            ASSERT_TRUE(verify(*proof)) << "account " << n << " at height " << height;
+            EXPECT_EQ(proof->state_root, world.chain->header(height)->state_root);
+            EXPECT_EQ(proof->value.empty(), n >= height * kEach);
+        }
+    }
 }
 
 TEST_F(Proofs, lies_are_refused) {
