@@ -73,12 +73,9 @@ Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value&
 }  // namespace
 
 Result<RpcClient> RpcClient::connect(const std::string& url, const Options& options) {
-    // A node has one port for both, so its address for subscriptions names it as well.
-    const bool web_socket = url.starts_with("ws://") || url.starts_with("wss://");
-    const std::string address = web_socket ? "http" + url.substr(2) : url;
-    const auto parsed = parse_url(address);
+    const auto parsed = parse_url(url);
     if (!parsed) return error(parsed.error().message);
-    return RpcClient(address, HttpConnection(*parsed), options);
+    return RpcClient(url, HttpConnection(*parsed), options);
 }
 
 Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {

@@ -51,8 +51,7 @@ public:
         std::function<void(const std::string& why)> on_silence;
     };
 
-    /// As parse_url takes it: "http://host:port", or "https://host:port#sha256=…"; ws and wss are taken for http and
-    /// https. Malformed ones are refused here.
+    /// As parse_url takes it: "http://host:port", or "https://host:port#sha256=…". Malformed ones are refused here.
     static Result<RpcClient> connect(const std::string& url, const Options& options);
     static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
 
