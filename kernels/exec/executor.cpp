@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/exec/band_group.hpp"
@@ -53,7 +54,7 @@ struct Workspace {
     void reserve() {
         if (arena || bytes == 0) return;
         arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, bytes)));
-        ensure(arena != nullptr, "memory for the planned step");
+        if (arena == nullptr) throw std::bad_alloc();  // As much as a program asks for may not be there.
         for (std::uint64_t at = plan.bytes; at < bytes; at += plan.band_bytes) band_memory.add(arena.get() + at);
     }
 };

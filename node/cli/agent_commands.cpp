@@ -24,6 +24,7 @@ struct AgentFlags {
     std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
     std::uint16_t port = 0;
     unsigned threads = 0;
+    std::uint64_t memory_mib = 0;
     std::uint64_t poll_ms = 50, keep_blocks = 5'000;
 };
 struct SolverFlags {
@@ -74,6 +75,9 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
     command.add_option("--stake", flags.stake, "Coins to have bonded (the chain's minimum)");
     command.add_option("--threads", flags.threads, "Threads of the kernels; 0: all cores");
+    command.add_option("--memory", flags.memory_mib,
+                       "MiB that tasks may take together; larger ones are declined (0: three quarters of the machine's)")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
     command.add_option("--keep-blocks", flags.keep_blocks,
@@ -92,6 +96,7 @@ Result<PartyOptions> party_options(const AgentFlags& flags) {
     out.port = flags.port;
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
+    out.memory = flags.memory_mib << 20;
     out.afterlife_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
     if (flags.node.patience_s) out.patience = std::chrono::seconds(*flags.node.patience_s);

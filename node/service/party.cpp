@@ -2,7 +2,11 @@
 #include "node/service/party.hpp"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <fstream>
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
@@ -28,6 +32,18 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
         if (!told) spdlog::warn("{}; waiting for it (`retrace node --dev` starts one)", chain_id.error().message);
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
     }
+}
+
+std::uint64_t usual_memory() {
+    std::uint64_t bytes = UINT64_MAX;
+    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
+    rlimit mapped{};
+    if (::getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY)
+        bytes = std::min<std::uint64_t>(bytes, mapped.rlim_cur);
+    std::uint64_t group = 0;  // "max" is no number: no limit.
+    if (std::ifstream in("/sys/fs/cgroup/memory.max"); in >> group) bytes = std::min(bytes, group);
+    return bytes / 4 * 3;
 }
 
 Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)

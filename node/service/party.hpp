@@ -27,6 +27,7 @@ struct PartyOptions {
     std::string endpoint;              ///< As others reach it; empty: http://listen:port.
     ledger::U256 stake;                ///< Bonded at the start when less is there; zero: the chain's minimum.
     unsigned threads = 0;              ///< Of the kernels; 0: as many as the machine has.
+    std::uint64_t memory = 0;          ///< Bytes that tasks may take; 0: three quarters of what the process may have.
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
     std::uint64_t afterlife_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
     std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
@@ -35,6 +36,10 @@ struct PartyOptions {
 
 /// The chain id of the node, as soon as it answers: says once that it waits.
 Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience);
+
+/// What tasks may take of this machine's memory when nobody says: three quarters of the least of what it has, what the
+/// process may map, and what its control group may use.
+std::uint64_t usual_memory();
 
 class Party {
 public:
@@ -53,6 +58,7 @@ public:
     solver::CheckpointStore& checkpoints() noexcept { return *checkpoints_; }
     PeerSource& source() noexcept { return *source_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
+    std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : usual_memory(); }
     Immutable& immutable() noexcept { return immutable_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 

@@ -51,7 +51,7 @@ constexpr std::uint64_t kFloodGas = 100'000;
 SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
-      workshop_(party_->source(), party_->pool(), runners_of(options)),
+      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_) {
     if (options_.cheat && options_.cheat->fraud == solver::Fraud::silent) silence_.emplace();

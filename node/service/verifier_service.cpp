@@ -72,7 +72,7 @@ struct CallOf {
 VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
-      workshop_(party_->source(), party_->pool(), runners_of(options)) {
+      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()) {
     verifier::VerifierConfig config;
     config.secret = party_->secret();
     config.address = party_->address().bytes;

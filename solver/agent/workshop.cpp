@@ -64,8 +64,27 @@ Status<> check_initialiser(const kernels::Program& init, const kernels::Program&
     return Unit{};
 }
 
-Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners)
-    : source_(source), pool_(pool), runners_(std::move(runners)) {}
+std::uint64_t memory_of(const kernels::Program& program) {
+    std::uint64_t bytes = 0;
+    const std::uint32_t fixed = program.states + program.constants + program.datasets;
+    for (std::uint32_t i = 0; i < fixed; ++i) {
+        const kernels::TensorRecord& record = program.tensors[i];
+        const std::uint64_t size = kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
+        bytes += i < program.states ? 2 * size : size;
+    }
+    return bytes;
+}
+
+Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory)
+    : source_(source), pool_(pool), runners_(std::move(runners)), memory_(memory) {}
+
+Status<> Workshop::check_memory(const TaskMaterial& material) const {
+    std::uint64_t held = 0;
+    for (const auto& [id, other] : materials_) held += other->bytes;
+    if (held <= memory_ && material.bytes <= memory_ - held) return Unit{};
+    return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
+                 std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " + std::to_string(held));
+}
 
 Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     const auto found = materials_.find(terms.id);
@@ -77,6 +96,8 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
     if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
+    made->bytes = memory_of(made->program->program());
+    if (const auto fits = check_memory(*made); !fits) return unavailable(fits.error().message, std::nullopt);
     if (!terms.init_root.is_zero()) {
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
         if (!init) return unavailable(init.error().message, ReportKind::program);
@@ -85,11 +106,15 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
         if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner =
             std::make_unique<ProgramRunner>(made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
+        made->bytes += made->init_runner->planned_bytes();
+        if (const auto room = check_memory(*made); !room) return unavailable(room.error().message, std::nullopt);
     }
     RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
     made->data = std::move(data);
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
     if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
+    made->bytes += made->runner->planned_bytes();
+    if (const auto room = check_memory(*made); !room) return unavailable(room.error().message, std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
 }
 

@@ -34,16 +34,24 @@ struct TaskMaterial {
     std::unique_ptr<StepRunner> runner;       ///< Of `program`.
     std::unique_ptr<StepRunner> init_runner;  ///< Of `init`, or null.
 
+    std::uint64_t bytes = 0;  ///< That computing it takes, as memory_of and planned_bytes say.
+
     kernels::Inputs inputs() const;
 };
 
+/// Memory that a party holds of a task beside its steps: the data sets, the constants, and two states, since one is
+/// committed while the next is made.
+std::uint64_t memory_of(const kernels::Program& program);
+
 class Workshop {
 public:
-    /// `source` and `pool` outlive the workshop.
-    Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners());
+    /// `source` and `pool` outlive the workshop. All tasks together may take `memory` bytes: a file of a few kilobytes
+    /// can ask for more than any machine has.
+    Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
+             std::uint64_t memory = UINT64_MAX);
 
-    /// Fetches and checks what is not here yet. An error says what cannot be had or does not fit together;
-    /// then a solver leaves the task before it accepts.
+    /// Fetches and checks what is not here yet. An error says what cannot be had, does not fit together or is too large
+    /// for this machine; then a solver leaves the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms);
     /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
@@ -58,9 +66,12 @@ public:
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 private:
+    Status<> check_memory(const TaskMaterial& material) const;
+
     ArtifactSource& source_;
     kernels::ThreadPool& pool_;
     RunnerFactory runners_;
+    std::uint64_t memory_;
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
 };
 

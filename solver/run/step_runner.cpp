@@ -10,11 +10,15 @@ std::unique_ptr<Training> StepRunner::train(const kernels::CommittedProgram& pro
 
 ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
                              kernels::ThreadPool& pool, kernels::Backend backend)
-    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend) {}
+    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend), on_host_(true) {}
 
 ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
                              kernels::ThreadPool& pool, std::unique_ptr<kernels::ExternalBackend> device)
-    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, std::move(device)) {}
+    : program_(program),
+      pool_(pool),
+      inputs_(std::move(inputs)),
+      executor_(program, pool, std::move(device)),
+      on_host_(false) {}
 
 std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
     ensure(!busy_, "a device trains one state at a time");

@@ -23,6 +23,8 @@ public:
     /// nothing else is asked of the runner meanwhile.
     virtual std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                             kernels::ThreadPool& pool);
+    /// Memory of this machine that a step takes beside the state; what it takes of a device's is not counted.
+    virtual std::uint64_t planned_bytes() const { return 0; }
 };
 
 /// The program as it is, on the inputs that it is given.
@@ -43,6 +45,8 @@ public:
     std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                     kernels::ThreadPool& pool) override;
 
+    std::uint64_t planned_bytes() const override { return on_host_ ? executor_.planned_bytes() : 0; }
+
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
@@ -54,6 +58,7 @@ private:
     kernels::ThreadPool& pool_;
     kernels::Inputs inputs_;
     kernels::Executor executor_;
+    bool on_host_;
     bool busy_ = false;  ///< A training is on the device.
 };
 

@@ -67,8 +67,11 @@ TEST_F(Patience, FewerTilesThanAskedForAreRefused) {
 }
 
 TEST_F(Patience, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
-    HostilePeer peer(slowly(milliseconds(250), 1024));  // Each message in time, all of them not.
-    ArtifactClient client(*here, hasty());
+    HostilePeer peer(slowly(milliseconds(450), 1024));  // Each message in time, all of them not.
+    ArtifactClient::Options options = hasty();
+    options.deadline = milliseconds(1200);
+    options.floor_rate = 64 << 20;
+    ArtifactClient client(*here, options);
     const milliseconds spent = time_of([&] { EXPECT_FALSE(client.fetch_tensor({peer.url()}, root)); });
     EXPECT_LT(spent, milliseconds(3000));
     const std::uint64_t came = client.tiles_fetched();
