@@ -2,10 +2,16 @@
 #include "node/artifacts/http_server.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <algorithm>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <thread>
+#include <vector>
 
 namespace retrace::node {
 namespace {
@@ -20,29 +26,66 @@ constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
 constexpr std::size_t kLingerBytesMax = 8 << 20;
 constexpr std::chrono::seconds kLingerTime{2};
 
-/// One connection; lives as long as an operation of it is under way.
+class Session;
+
+/// The connections that are open, and which of them wait for a request.
+class Room {
+public:
+    explicit Room(const ArtifactHttpServer::Options& options) : options_(options) {}
+
+    /// Whether there is a place for one more, and whose it was.
+    struct Place {
+        bool free = false;
+        std::shared_ptr<Session> leaves;
+    };
+    Place make_place(const std::string& address);
+    void enter(const std::shared_ptr<Session>& session, const std::string& address);
+    void leave(const Session* session);
+    void waits(const Session* session, bool waits);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Guest {
+        std::weak_ptr<Session> session;
+        std::string address;
+        std::optional<Clock::time_point> waits_since;
+    };
+    const ArtifactHttpServer::Options& options_;
+    std::mutex mutex_;
+    std::map<const Session*, Guest> guests_;
+};
+
+/// One connection; lives as long as an operation of it is under way. Its handlers run on its strand.
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket socket, ArtifactServer& server, const ArtifactHttpServer::Options& options,
-            std::size_t& open)
-        : stream_(std::move(socket)), server_(server), options_(options), open_(open) {
-        ++open_;
-    }
-    ~Session() { --open_; }
+    Session(tcp::socket socket, ArtifactServer& server, const ArtifactHttpServer::Options& options, Room& room)
+        : stream_(std::move(socket)), server_(server), options_(options), room_(room) {}
+    ~Session() { room_.leave(this); }
 
+    void start() {
+        asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read_header(); });
+    }
+    /// For somebody else, from any thread.
+    void give_way() {
+        asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
+    }
+
+private:
     void read_header() {
+        room_.waits(this, true);
         parser_.emplace();
         parser_->header_limit(kHeaderBytesMax);
         parser_->body_limit(
             boost::none);  // Set in read_body, once the path is known; no body is read before.
-        stream_.expires_after(options_.idle);
+        stream_.expires_after(served_ ? options_.idle : std::min(options_.head, options_.idle));
         http::async_read_header(stream_, buffer_, *parser_,
                                 beast::bind_front_handler(&Session::read_body, shared_from_this()));
     }
 
-private:
     void read_body(beast::error_code code, std::size_t) {
         if (code) return;
+        room_.waits(this, false);
+        served_ = true;
         const auto& head = parser_->get();
         const std::size_t limit = server_.body_limit(to_view(head.method_string()), to_view(head.target()));
         const bool announced = parser_->content_length() && *parser_->content_length() > 0;
@@ -109,12 +152,59 @@ private:
     beast::tcp_stream stream_;
     ArtifactServer& server_;
     const ArtifactHttpServer::Options& options_;
-    std::size_t& open_;
+    Room& room_;
+    bool served_ = false;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<Body>> parser_;
     http::response<Body> reply_;
     std::size_t lingered_ = 0;
 };
+
+Room::Place Room::make_place(const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    const auto is_of_address = [&](const auto& guest) { return guest.second.address == address; };
+    const bool crowded = static_cast<std::size_t>(std::count_if(guests_.begin(), guests_.end(), is_of_address)) >=
+                         options_.connections_per_address;
+    if (!crowded && guests_.size() < options_.connections) return {true, nullptr};
+    auto longest = guests_.end();
+    for (auto it = guests_.begin(); it != guests_.end(); ++it) {
+        if (!it->second.waits_since || (crowded && !is_of_address(*it))) continue;
+        if (longest == guests_.end() || *it->second.waits_since < *longest->second.waits_since) longest = it;
+    }
+    if (longest == guests_.end()) return {};
+    Place out{true, longest->second.session.lock()};
+    guests_.erase(longest);  // At once: the next newcomer must find another one.
+    return out;
+}
+
+void Room::enter(const std::shared_ptr<Session>& session, const std::string& address) {
+    const std::lock_guard lock(mutex_);
+    guests_[session.get()] = {session, address, Clock::now()};
+}
+
+void Room::leave(const Session* session) {
+    const std::lock_guard lock(mutex_);
+    guests_.erase(session);
+}
+
+void Room::waits(const Session* session, bool waits) {
+    const std::lock_guard lock(mutex_);
+    const auto found = guests_.find(session);
+    if (found == guests_.end()) return;
+    found->second.waits_since = waits ? std::optional(Clock::now()) : std::nullopt;
+}
+
+/// A client is given a whole IPv6 network of 64 bits and could come from any address in it.
+std::string address_of(const tcp::socket& socket) {
+    beast::error_code code;
+    asio::ip::address address = socket.remote_endpoint(code).address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        address = asio::ip::make_address_v4(asio::ip::v4_mapped, address.to_v6());
+    if (address.is_v4()) return address.to_string();
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), std::uint8_t{0});
+    return asio::ip::make_address_v6(bytes).to_string();
+}
 
 }  // namespace
 
@@ -122,23 +212,31 @@ struct ArtifactHttpServer::Impl {
     Impl(ArtifactServer& server_in, const Options& options_in) : server(server_in), options(options_in) {}
 
     void accept() {
-        acceptor.async_accept([this](beast::error_code code, tcp::socket socket) {
+        acceptor.async_accept(asio::make_strand(context), [this](beast::error_code code, tcp::socket socket) {
             if (code == asio::error::operation_aborted) return;
-            if (!code && open < options.connections) {
-                beast::error_code ignored;
-                socket.set_option(tcp::no_delay(true), ignored);
-                std::make_shared<Session>(std::move(socket), server, options, open)->read_header();
-            }
+            if (!code) welcome(std::move(socket));
             accept();
         });
     }
 
+    void welcome(tcp::socket socket) {
+        const std::string address = address_of(socket);
+        const Room::Place place = room.make_place(address);
+        if (!place.free) return;
+        if (place.leaves) place.leaves->give_way();
+        beast::error_code ignored;
+        socket.set_option(tcp::no_delay(true), ignored);
+        const auto session = std::make_shared<Session>(std::move(socket), server, options, room);
+        room.enter(session, address);
+        session->start();
+    }
+
     ArtifactServer& server;
     Options options;
-    std::size_t open = 0;  ///< Declared before the context, whose destruction ends the last sessions.
-    asio::io_context context{1};
+    Room room{options};  ///< Declared before the context, whose destruction ends the last sessions.
+    asio::io_context context;
     tcp::acceptor acceptor{context};
-    std::thread thread;
+    std::vector<std::thread> threads;
 };
 
 ArtifactHttpServer::ArtifactHttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -157,13 +255,14 @@ Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(A
     if (!code) impl->acceptor.listen(asio::socket_base::max_listen_connections, code);
     if (code) return failure(Fault::io, "cannot serve artifacts on " + where + ": " + code.message());
     impl->accept();
-    impl->thread = std::thread([context = &impl->context] { context->run(); });
+    for (unsigned i = 0; i < std::max(options.threads, 1u); ++i)
+        impl->threads.emplace_back([context = &impl->context] { context->run(); });
     return std::unique_ptr<ArtifactHttpServer>(new ArtifactHttpServer(std::move(impl)));
 }
 
 ArtifactHttpServer::~ArtifactHttpServer() {
     impl_->context.stop();
-    impl_->thread.join();
+    for (std::thread& thread : impl_->threads) thread.join();
 }
 
 std::uint16_t ArtifactHttpServer::port() const noexcept {

@@ -10,13 +10,18 @@
 
 namespace retrace::node {
 
-/// A small HTTP server for processes without a node: it serves an ArtifactServer on its own thread.
+/// A small HTTP server for processes without a node: it serves an ArtifactServer on threads of its own. When an address,
+/// or the server, has as many connections as it may, the one that has waited longest for a request leaves for the
+/// newcomer: connections that ask for nothing keep nobody out.
 class ArtifactHttpServer {
 public:
     struct Options {
         std::string address = "127.0.0.1";
         std::uint16_t port = 0;             ///< 0: the system chooses.
-        std::size_t connections = 64;       ///< At once; one more is closed at once.
+        std::size_t connections = 256;      ///< At once.
+        std::size_t connections_per_address = 32;  ///< Of them; of IPv6 a network of 64 bits is one address.
+        unsigned threads = 4;
+        std::chrono::seconds head{10};      ///< For the first request's head.
         std::chrono::seconds idle{60};      ///< Between requests of one connection.
         std::chrono::seconds exchange{30};  ///< For a whole request or reply, however it drips in.
     };

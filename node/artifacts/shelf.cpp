@@ -10,7 +10,6 @@ namespace retrace::node {
 struct CheckpointShelf::Entry {
     kernels::Tensor tensor;
     merkle::TileTree tree;
-    std::uint64_t used = 0;
 
     kernels::TensorHeader header() const { return {tensor.dtype, tensor.dims, tree.root()}; }
 };
@@ -27,43 +26,47 @@ std::optional<wire::StateManifest> CheckpointShelf::state(const Hash32& root) co
                                std::move(found->tensor_roots)};
 }
 
-Result<const CheckpointShelf::Entry*, Failure> CheckpointShelf::open(const Hash32& root) {
-    if (const auto found = entries_.find(root); found != entries_.end()) {
-        found->second->used = ++clock_;
-        return found->second.get();
-    }
+CheckpointShelf::Open CheckpointShelf::find(const Hash32& root) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(root);
+    if (found == entries_.end()) return nullptr;
+    found->second.used = ++clock_;
+    return found->second.entry;
+}
+
+Result<CheckpointShelf::Open, Failure> CheckpointShelf::open(const Hash32& root) {
+    if (Open here = find(root)) return here;
+    const std::lock_guard one_at_a_time(loading_);
+    if (Open here = find(root)) return here;  // Somebody else brought it meanwhile.
     auto tensor = checkpoints_.tensor(root, pool_);
     if (!tensor) return failure(Fault::not_found, tensor.error().message);
-    auto entry = std::make_unique<Entry>();
+    const auto entry = std::make_shared<Entry>();
     entry->tree = kernels::tile_tree(*tensor, pool_);
     entry->tensor = std::move(*tensor);
-    entry->used = ++clock_;
+    const std::lock_guard lock(mutex_);
     bytes_ += entry->tensor.data.size();
-    const Entry* const out = entry.get();
-    entries_.emplace(root, std::move(entry));
+    entries_[root] = {entry, ++clock_};
     trim();
-    return out;
+    return Open(entry);
 }
 
 void CheckpointShelf::trim() {
     while (bytes_ > bytes_max_ && entries_.size() > 1) {
         const auto oldest =
             std::min_element(entries_.begin(), entries_.end(),
-                             [](const auto& a, const auto& b) { return a.second->used < b.second->used; });
-        bytes_ -= oldest->second->tensor.data.size();
+                             [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+        bytes_ -= oldest->second.entry->tensor.data.size();
         entries_.erase(oldest);
     }
 }
 
 Result<wire::TileRange, Failure> CheckpointShelf::tiles(const Hash32& root, std::uint64_t first,
                                                         std::uint64_t count) {
-    const std::lock_guard lock(mutex_);
     RETRACE_TRY(entry, open(root));
     return cut_range(entry->header(), entry->tensor.data.data(), entry->tree, first, count);
 }
 
 Result<Bytes, Failure> CheckpointShelf::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
-    const std::lock_guard lock(mutex_);
     RETRACE_TRY(entry, open(root));
     return cut_leaves(entry->tree, first, count);
 }
@@ -72,7 +75,6 @@ Result<wire::Info, Failure> CheckpointShelf::info(const Hash32& root) {
     if (const auto manifest = state(root)) {
         return wire::Info{wire::Kind::state, true, 32 * manifest->tensor_roots.size(), {}, {}};
     }
-    const std::lock_guard lock(mutex_);
     RETRACE_TRY(entry, open(root));
     return wire::Info{wire::Kind::tensor, true, entry->tensor.data.size(), entry->header(), {}};
 }

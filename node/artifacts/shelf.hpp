@@ -32,14 +32,23 @@ public:
 
 private:
     struct Entry;
-    Result<const Entry*, Failure> open(const Hash32& root);
+    using Open = std::shared_ptr<const Entry>;
+    Result<Open, Failure> open(const Hash32& root);
+    /// Of what is in memory; null else.
+    Open find(const Hash32& root);
     void trim();
 
     const solver::CheckpointStore& checkpoints_;
     std::uint64_t bytes_max_;
-    std::mutex mutex_;
+    /// One tensor at a time is read and hashed; whoever asks for one that is in memory waits for none of that.
+    std::mutex loading_;
     kernels::ThreadPool pool_{1};
-    std::map<Hash32, std::unique_ptr<Entry>> entries_;
+    struct Slot {
+        Open entry;
+        std::uint64_t used = 0;
+    };
+    std::mutex mutex_;  ///< Of what follows.
+    std::map<Hash32, Slot> entries_;
     std::uint64_t bytes_ = 0, clock_ = 0;
 };
 

@@ -76,7 +76,7 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--stake", flags.stake, "Coins to have bonded (the chain's minimum)");
     command.add_option("--threads", flags.threads, "Threads of the kernels; 0: all cores");
     command.add_option("--memory", flags.memory_mib,
-                       "MiB that tasks may take together; larger ones are declined (0: three quarters of the machine's)")
+                       "MiB that tasks may take together, larger ones are declined; 0: three quarters of all")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
     command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));

@@ -83,7 +83,8 @@ Status<> Workshop::check_memory(const TaskMaterial& material) const {
     for (const auto& [id, other] : materials_) held += other->bytes;
     if (held <= memory_ && material.bytes <= memory_ - held) return Unit{};
     return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
-                 std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " + std::to_string(held));
+                 std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
+                 std::to_string(held));
 }
 
 Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
