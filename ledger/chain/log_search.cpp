@@ -69,20 +69,37 @@ std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter) {
     return out;
 }
 
-Result<std::vector<LogEntry>> search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last,
-                                          const LogFilter& filter, std::size_t limit) {
+FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
+                      std::size_t limit, const GoOn& go_on) {
     const HashedFilter hashed(filter);
-    std::vector<LogEntry> out;
+    const auto stopped = [&go_on](std::size_t work) { return go_on && !go_on(work); };
+    FoundLogs out;
     last = std::min(last, chain.height());
-    for (std::uint64_t height = first; height <= last; ++height) {
-        const auto bloom = chain.bloom(height);
-        if (!bloom || !hashed.may_match(*bloom)) continue;
-        const auto block = chain.block(height);
+    for (out.next = first; out.next <= last; ++out.next) {
+        if (stopped(1)) {
+            out.end = FoundLogs::End::stopped;
+            return out;
+        }
+        const auto bloom = chain.bloom(out.next);
+        // Most blocks of a quiet chain have no logs at all, and a filter without items would load each of
+        // them.
+        if (!bloom || *bloom == Bloom{} || !hashed.may_match(*bloom)) continue;
+        const auto header = chain.header(out.next);
+        if (stopped(kBlockWork + (header ? header->tx_count : 0))) {
+            out.end = FoundLogs::End::stopped;
+            return out;
+        }
+        const auto block = chain.block(out.next);
         if (!block) continue;
         auto found = logs_of(*block, filter);
-        std::move(found.begin(), found.end(), std::back_inserter(out));
-        if (out.size() > limit)
-            return error("query returned more than " + std::to_string(limit) + " results");
+        const bool full = out.logs.size() + found.size() > limit;
+        if (full) out.end = FoundLogs::End::full;
+        if (full && !out.logs.empty()) return out;
+        std::move(found.begin(), found.end(), std::back_inserter(out.logs));
+        if (full) {
+            ++out.next;
+            return out;
+        }
     }
     return out;
 }

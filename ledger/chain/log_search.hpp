@@ -2,6 +2,8 @@
 // eth_getLogs: events of a range of blocks that match a filter, found through the blooms.
 #pragma once
 
+#include <functional>
+
 #include "ledger/chain/chain.hpp"
 
 namespace retrace::ledger {
@@ -28,9 +30,28 @@ struct LogEntry {
 
 /// All matching logs of one block, in order.
 std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter);
-/// Logs of the heights first..last (both included, clipped to the chain). An Error when more than `limit`
-/// match.
-Result<std::vector<LogEntry>> search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last,
-                                          const LogFilter& filter, std::size_t limit);
+
+/// What a search found before it ended.
+struct FoundLogs {
+    enum class End : std::uint8_t {
+        complete,  ///< Every block of the range was looked at.
+        full,      ///< More would be over the limit.
+        stopped,   ///< `go_on` said so.
+    };
+    End end = End::complete;
+    std::vector<LogEntry> logs;
+    std::uint64_t next = 0;  ///< The first height that was not looked at: a further search begins there.
+};
+
+/// Work of a search, in reads of one small record: a bloom costs 1, a block that has to be loaded this and 1
+/// for each of its transactions.
+inline constexpr std::size_t kBlockWork = 16;
+/// Asked before each piece of work, with its size; false ends the search.
+using GoOn = std::function<bool(std::size_t work)>;
+
+/// Logs of the heights first..last (both included, clipped to the chain). Whole blocks only: over `limit` is
+/// at most what a single block holds, and only as the first that matches.
+FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
+                      std::size_t limit, const GoOn& go_on = {});
 
 }  // namespace retrace::ledger

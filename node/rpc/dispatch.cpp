@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/dispatch.hpp"
 
-#include <boost/json/monotonic_resource.hpp>
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
@@ -35,18 +35,58 @@ bool is_id(const json::value& id) {
     return id.is_string() || id.is_number() || id.is_null();
 }
 
+json::parse_options with_depth(std::size_t depth_max) {
+    json::parse_options out;
+    out.max_depth = depth_max;
+    return out;
+}
+
+/// nullptr: a notification.
+const json::value* id_of(const json::value& request) {
+    const json::object* object = request.if_object();
+    return object != nullptr ? object->if_contains("id") : nullptr;
+}
+
 }  // namespace
 
+RequestBody::RequestBody(std::string_view text, std::size_t depth_max)
+    : document_(json::parse({text.data(), text.size()}, failed_, &arena_, with_depth(depth_max))) {}
+
 std::string Dispatcher::handle(std::string_view body, Caller& caller) const {
-    json::parse_options options;
-    options.max_depth = limits_.depth;
-    json::error_code failed;
-    // One arena for the whole document: a request of many small values costs no allocation each.
-    json::monotonic_resource arena;
-    const json::value document = json::parse({body.data(), body.size()}, failed, &arena, options);
-    if (failed) return error_text(nullptr, kParseError, "parse error");
-    if (const json::array* batch = document.if_array()) return handle_batch(*batch, caller);
-    return handle_one(document, caller);
+    return handle(RequestBody(body, limits_.depth), caller);
+}
+
+std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
+    if (!body.is_json()) return error_text(nullptr, kParseError, "parse error");
+    if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, caller);
+    return handle_one(body.document(), caller);
+}
+
+std::string Dispatcher::refuse(const RequestBody* body, int code, const char* message) {
+    const json::value* id = body != nullptr && body->is_json() ? id_of(body->document()) : nullptr;
+    return error_text(id != nullptr && is_id(*id) ? *id : json::value(), code, message);
+}
+
+Weight Dispatcher::weight_of(const json::value& request) const {
+    const json::object* object = request.if_object();
+    const json::value* name = object != nullptr ? object->if_contains("method") : nullptr;
+    if (name == nullptr || !name->is_string()) return Weight::light;  // an error, whatever it is
+    const Method* method = router_.find({name->get_string().data(), name->get_string().size()});
+    return method != nullptr ? method->weight : Weight::light;
+}
+
+bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
+    if (bytes > limits_.light_bytes) return false;
+    if (!body.is_json()) return true;
+    const json::array* batch = body.document().if_array();
+    if (batch != nullptr) {
+        return batch->size() <= limits_.light_batch &&
+               std::all_of(batch->begin(), batch->end(), [this](const json::value& request) {
+                   return weight_of(request) == Weight::light;
+               });
+    }
+    const Weight weight = weight_of(body.document());
+    return weight == Weight::light || (weight == Weight::brief && bytes <= limits_.brief_bytes);
 }
 
 std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller) const {
@@ -54,10 +94,10 @@ std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller
     if (requests.size() > limits_.batch) return error_text(nullptr, kInvalidRequest, "batch too large");
     std::string out;
     for (const json::value& request : requests) {
+        if (caller.budget != nullptr && caller.budget->abandoned()) return {};
         std::string answer;
         if (out.size() > limits_.response_bytes) {
-            const json::object* object = request.if_object();
-            const json::value* id = object != nullptr ? object->if_contains("id") : nullptr;
+            const json::value* id = id_of(request);
             if (id == nullptr) continue;
             answer = error_text(is_id(*id) ? *id : json::value(), kResponseTooLarge, "response too large");
         } else {
@@ -80,6 +120,10 @@ std::string Dispatcher::handle_one(const json::value& request, Caller& caller) c
     const json::value* method = object->if_contains("method");
     if (version == nullptr || *version != "2.0" || method == nullptr || !method->is_string()) {
         return error_text(id != nullptr ? *id : json::value(), kInvalidRequest, "invalid request");
+    }
+    // Free of charge, and first: what is left of a batch that has used its time must cost nothing.
+    if (const auto in_time = caller.spend(0); !in_time) {
+        return id != nullptr ? error_text(*id, in_time.error()) : std::string();
     }
     if (caller.allowance != nullptr && !caller.allowance->take()) {
         if (id == nullptr) return {};

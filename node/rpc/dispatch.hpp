@@ -2,6 +2,7 @@
 // JSON-RPC 2.0 around the table of methods: bytes in, bytes out.
 #pragma once
 
+#include <boost/json/monotonic_resource.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -10,10 +11,30 @@
 
 namespace retrace::node::rpc {
 
+/// A parsed body: one request, a batch, or nothing that JSON-RPC knows.
+class RequestBody {
+public:
+    RequestBody(std::string_view text, std::size_t depth_max);
+    RequestBody(const RequestBody&) = delete;
+
+    bool is_json() const noexcept { return !failed_; }
+    /// Only of JSON.
+    const json::value& document() const noexcept { return document_; }
+
+private:
+    // One arena for the whole document: a request of many small values costs no allocation each.
+    json::monotonic_resource arena_;
+    json::error_code failed_;
+    json::value document_;
+};
+
 struct DispatchLimits {
     std::size_t depth = 32;                   ///< Of nested JSON.
     std::size_t batch = 1000;                 ///< Requests in one batch.
     std::size_t response_bytes = 25'000'000;  ///< Of one batch; the requests after that are refused.
+    std::size_t light_bytes = 65'536;         ///< Larger bodies are never light.
+    std::size_t light_batch = 128;
+    std::size_t brief_bytes = 1024;
 };
 
 /// Told of every call: method (registered names only, otherwise "unknown"), whether it failed, seconds.
@@ -27,8 +48,15 @@ public:
 
     /// One request or batch. An empty string when there is nothing to answer (notifications).
     std::string handle(std::string_view body, Caller& caller) const;
+    std::string handle(const RequestBody& body, Caller& caller) const;
+    /// Whether it can be handled where others wait: below 10 milliseconds, whoever wrote it.
+    bool is_light(const RequestBody& body, std::size_t bytes) const;
+    /// The answer to a request that is not handled at all; nullptr: nor parsed.
+    static std::string refuse(const RequestBody* body, int code, const char* message);
+    const DispatchLimits& limits() const noexcept { return limits_; }
 
 private:
+    Weight weight_of(const json::value& request) const;
     /// The answer to one request as text; empty for a notification.
     std::string handle_one(const json::value& request, Caller& caller) const;
     std::string handle_batch(const json::array& requests, Caller& caller) const;

@@ -15,6 +15,7 @@ inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
 inline constexpr int kInternalError = -32603;
 inline constexpr int kServerError = -32000;  ///< Everything from the pool and the state.
+inline constexpr int kTimedOut = -32002;     ///< As geth's; clients do not ask again by themselves.
 inline constexpr int kResponseTooLarge = -32003;
 inline constexpr int kLimitExceeded = -32005;  ///< EIP-1474; clients ask again later.
 inline constexpr int kUnauthorized = 4100;     ///< EIP-1193.

@@ -56,7 +56,7 @@ json::array rewards(const ledger::Block& block, const std::vector<double>& perce
     return out;
 }
 
-Answer fee_history(const Backend& backend, const Params& params) {
+Answer fee_history(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(count, parse_count(params));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(percentiles, parse_percentiles(params));
@@ -73,11 +73,13 @@ Answer fee_history(const Backend& backend, const Params& params) {
     json::array reward_rows;
     std::optional<ledger::Header> header;
     for (std::uint64_t height = oldest; height <= *newest; ++height) {
+        RETRACE_CHECK(caller.spend(1));
         header = backend.chain.header(height);
         if (!header) return server_error("header not found");
         base_fees.emplace_back(quantity(header->base_fee));
         ratios.emplace_back(static_cast<double>(header->gas_used) / static_cast<double>(header->gas_limit));
         if (percentiles.empty()) continue;
+        RETRACE_CHECK(caller.spend(ledger::kBlockWork + header->tx_count));
         const auto block = backend.chain.block(height);
         if (!block) return server_error("header not found");
         reward_rows.emplace_back(rewards(*block, percentiles));
@@ -108,11 +110,12 @@ void register_eth_fees(Router& router, const Backend& backend) {
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(quantity(backend.suggested_tip));
                 }});
-    router.add({"eth_feeHistory",
-                "Base fees, fullness and tips of past blocks.",
-                {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Percentile[]", false}},
-                "FeeHistory",
-                [&backend](const Params& params, Caller&) { return fee_history(backend, params); }});
+    router.add(
+        {"eth_feeHistory",
+         "Base fees, fullness and tips of past blocks.",
+         {{"count", "Quantity"}, {"newest", "BlockTag"}, {"percentiles", "Percentile[]", false}},
+         "FeeHistory",
+         [&backend](const Params& params, Caller& caller) { return fee_history(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

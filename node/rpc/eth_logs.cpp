@@ -18,20 +18,21 @@ Checked<std::string> filter_id(const Params& params) {
     return std::string(id->data(), id->size());
 }
 
-Answer log_changes(const Backend& backend, LogFilterState& state) {
+Answer log_changes(const Backend& backend, Caller& caller, LogFilterState& state) {
     const std::uint64_t tip = backend.chain.height();
     std::uint64_t last = tip;
     if (state.query.to.kind == BlockRef::Kind::height) last = std::min(last, state.query.to.height);
     if (state.next_height > last) return json::value(json::array());
-    RETRACE_TRY(found, find_logs(backend, state.query.filter, state.next_height, last));
+    RETRACE_TRY(found, find_logs(backend, caller, state.query.filter, state.next_height, last));
     state.next_height = tip + 1;
     return json::value(logs_json(found));
 }
 
-Answer block_changes(const Backend& backend, BlockFilterState& state) {
+Answer block_changes(const Backend& backend, Caller& caller, BlockFilterState& state) {
     const std::uint64_t last = std::min(backend.chain.height(), state.next_height + kHashesMax - 1);
     json::array hashes;
     for (; state.next_height <= last; ++state.next_height) {
+        RETRACE_CHECK(caller.spend(1));
         const auto header = backend.chain.header(state.next_height);
         if (!header) return server_error("header not found");
         hashes.emplace_back(data(ledger::block_hash(*header)));
@@ -46,27 +47,27 @@ Answer pending_changes(PendingFilterState& state) {
     return json::value(std::move(hashes));
 }
 
-Answer changes(const Backend& backend, FilterState& state) {
-    if (auto* logs = std::get_if<LogFilterState>(&state)) return log_changes(backend, *logs);
-    if (auto* blocks = std::get_if<BlockFilterState>(&state)) return block_changes(backend, *blocks);
+Answer changes(const Backend& backend, Caller& caller, FilterState& state) {
+    if (auto* logs = std::get_if<LogFilterState>(&state)) return log_changes(backend, caller, *logs);
+    if (auto* blocks = std::get_if<BlockFilterState>(&state)) return block_changes(backend, caller, *blocks);
     return pending_changes(std::get<PendingFilterState>(state));
 }
 
-Answer get_filter_changes(const Backend& backend, const Params& params) {
+Answer get_filter_changes(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, filter_id(params));
     Answer answer = server_error("filter not found");
-    backend.filters.with(id, [&](FilterState& state) { answer = changes(backend, state); });
+    backend.filters.with(id, [&](FilterState& state) { answer = changes(backend, caller, state); });
     return answer;
 }
 
-Answer get_filter_logs(const Backend& backend, const Params& params) {
+Answer get_filter_logs(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, filter_id(params));
     std::optional<LogQuery> query;
     backend.filters.with(id, [&](FilterState& state) {
         if (const auto* logs = std::get_if<LogFilterState>(&state)) query = logs->query;
     });
     if (!query) return server_error("filter not found");
-    RETRACE_TRY(found, find_logs(backend, *query));
+    RETRACE_TRY(found, find_logs(backend, caller, *query));
     return json::value(logs_json(found));
 }
 
@@ -85,9 +86,9 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Events of a range of blocks.",
                 {{"filter", "Filter"}},
                 "Log[]",
-                [&backend](const Params& params, Caller&) -> Answer {
+                [&backend](const Params& params, Caller& caller) -> Answer {
                     RETRACE_TRY(query, parse_log_query(params, 0));
-                    RETRACE_TRY(found, find_logs(backend, query));
+                    RETRACE_TRY(found, find_logs(backend, caller, query));
                     return json::value(logs_json(found));
                 }});
     router.add({"eth_newFilter",
@@ -113,12 +114,16 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "What is new since the last question.",
                 {{"id", "Id"}},
                 "Changes",
-                [&backend](const Params& params, Caller&) { return get_filter_changes(backend, params); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return get_filter_changes(backend, params, caller);
+                }});
     router.add({"eth_getFilterLogs",
                 "All events of a filter's range.",
                 {{"id", "Id"}},
                 "Log[]",
-                [&backend](const Params& params, Caller&) { return get_filter_logs(backend, params); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return get_filter_logs(backend, params, caller);
+                }});
     router.add({"eth_uninstallFilter",
                 "Forgets a filter.",
                 {{"id", "Id"}},

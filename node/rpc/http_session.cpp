@@ -84,21 +84,20 @@ bool is_json(const HttpMessage& request) {
     return beast::iequals(beast::string_view(type.data(), type.size()), "application/json");
 }
 
-HttpReply answer_rpc(Shared& shared, const std::string& client, const HttpMessage& request) {
-    if (request.method() == http::verb::options) return make_reply(request, 204, "", "");
+net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared, HttpMessage& request) {
+    if (request.method() == http::verb::options) co_return make_reply(request, 204, "", "");
     if (request.method() != http::verb::post) {
-        return make_reply(request, 405, "text/plain", "JSON-RPC is served by POST and WebSocket\n");
+        co_return make_reply(request, 405, "text/plain", "JSON-RPC is served by POST and WebSocket\n");
     }
     // Only this type makes a browser ask first, so a page cannot post here behind its user's back.
     if (!is_json(request)) {
-        return make_reply(request, 415, "text/plain",
-                          "invalid content type, only application/json is supported\n");
+        co_return make_reply(request, 415, "text/plain",
+                             "invalid content type, only application/json is supported\n");
     }
-    Allowance allowance = shared.allowance_of(client);
-    Caller caller;
-    caller.allowance = &allowance;
-    caller.admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
-    return make_reply(request, 200, "application/json", shared.dispatcher.handle(request.body(), caller));
+    Asker asker{connection.shared_from_this(), connection.stream.tcp(), nullptr, connection.client, false};
+    asker.admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
+    std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
+    co_return make_reply(request, 200, "application/json", std::move(body));
 }
 
 HttpReply answer_route(const HttpRoute& route, const HttpMessage& message) {
@@ -150,10 +149,10 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
     co_await write_reply(connection, shared, reply, false);
 }
 
-net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, const HttpMessage& request) {
+net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     const HttpRoute* route = shared.route_of(text(request.target()));
     if (route == nullptr || request.method() == http::verb::options) {
-        co_return answer_rpc(shared, connection.client, request);
+        co_return co_await answer_rpc(connection, shared, request);
     }
     if (!shared.allowance_of(connection.client).take()) {
         shared.count_refused();

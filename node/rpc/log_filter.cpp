@@ -76,24 +76,45 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index) {
     return query;
 }
 
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const ledger::LogFilter& filter,
-                                                 std::uint64_t first, std::uint64_t last) {
-    last = std::min(last, backend.chain.height());
-    if (first > last) return std::vector<ledger::LogEntry>{};
-    if (last - first >= kLogRangeMax) {
+Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::uint64_t last) {
+    const LogRange out{first, std::min(last, backend.chain.height())};
+    if (out.empty()) return out;
+    if (out.last - first >= kLogRangeMax) {
         return server_error("block range is too wide: at most " + std::to_string(kLogRangeMax) + " blocks");
     }
     RETRACE_CHECK(check_kept(backend, first));
-    auto found = ledger::search_logs(backend.chain, first, last, filter, kLogsMax);
-    if (!found) return server_error("query returned more than " + std::to_string(kLogsMax) + " results");
-    return std::move(found).value();
+    return out;
 }
 
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const LogQuery& query) {
+Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
+                                  const LogRange& range) {
+    Status<RpcError> spent = Unit{};
+    auto found = ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax,
+                                     [&](std::size_t work) {
+                                         spent = caller.spend(work);
+                                         return spent.has_value();
+                                     });
+    RETRACE_CHECK(spent);
+    return found;
+}
+
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
+                                                 const ledger::LogFilter& filter, std::uint64_t first,
+                                                 std::uint64_t last) {
+    RETRACE_TRY(range, log_range(backend, first, last));
+    RETRACE_TRY(found, search(backend, caller, filter, range));
+    if (found.end == ledger::FoundLogs::End::full) {
+        return server_error("query returned more than " + std::to_string(kLogsMax) + " results");
+    }
+    return std::move(found.logs);
+}
+
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
+                                                 const LogQuery& query) {
     if (query.block_hash) {
         const auto height = backend.chain.height_of(*query.block_hash);
         if (!height) return server_error("unknown block");
-        return find_logs(backend, query.filter, *height, *height);
+        return find_logs(backend, caller, query.filter, *height, *height);
     }
     // A bound in the future is no error: `to` is clipped, and behind the tip there is nothing yet.
     const auto bound = [&](const BlockRef& ref) -> Checked<std::uint64_t> {
@@ -103,7 +124,7 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const L
     RETRACE_TRY(first, bound(query.from));
     RETRACE_TRY(last, bound(query.to));
     if (first > last) return server_error("invalid block range params");
-    return find_logs(backend, query.filter, first, last);
+    return find_logs(backend, caller, query.filter, first, last);
 }
 
 }  // namespace retrace::node::rpc

@@ -3,6 +3,7 @@
 
 #include "ledger/chain/log_search.hpp"
 #include "node/rpc/backend.hpp"
+#include "node/rpc/router.hpp"
 
 namespace retrace::node::rpc {
 
@@ -19,9 +20,22 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index);
 inline constexpr std::size_t kLogsMax = 10'000;         ///< Of one answer.
 inline constexpr std::uint64_t kLogRangeMax = 100'000;  ///< Blocks of one question.
 
-/// Clips `last` to the tip. Errors name the limit that was passed.
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const ledger::LogFilter& filter,
-                                                 std::uint64_t first, std::uint64_t last);
-Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, const LogQuery& query);
+/// The blocks a search of these heights goes through: `last` is clipped to the tip, and `first` is past it when
+/// there are none. Errors name the limit that was passed.
+struct LogRange {
+    std::uint64_t first = 0, last = 0;
+    bool empty() const noexcept { return first > last; }
+};
+Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::uint64_t last);
+/// `search_logs` at the caller's expense.
+Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
+                                  const LogRange& range);
+
+/// All or an Error.
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
+                                                 const ledger::LogFilter& filter, std::uint64_t first,
+                                                 std::uint64_t last);
+Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller& caller,
+                                                 const LogQuery& query);
 
 }  // namespace retrace::node::rpc

@@ -5,13 +5,10 @@
 
 namespace retrace::node::rpc {
 
-bool RateLimiter::take(Bucket& bucket, Clock::time_point now) const {
+void RateLimiter::fill(Bucket& bucket, Clock::time_point now) const {
     const std::chrono::duration<double> passed = now - bucket.filled;
     bucket.tokens = std::min(burst_, bucket.tokens + std::max(0.0, passed.count()) * per_second_);
     bucket.filled = now;
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
 }
 
 RateLimiter::Bucket& RateLimiter::bucket_of(const std::string& client, Clock::time_point now) {
@@ -30,7 +27,20 @@ RateLimiter::Bucket& RateLimiter::bucket_of(const std::string& client, Clock::ti
 bool RateLimiter::take(const std::string& client, Clock::time_point now) {
     if (per_second_ <= 0) return true;
     const std::lock_guard lock(mutex_);
-    return take(bucket_of(client, now), now);
+    Bucket& bucket = bucket_of(client, now);
+    fill(bucket, now);
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+}
+
+void RateLimiter::charge(const std::string& client, double tokens, Clock::time_point now) {
+    constexpr double kDebtSeconds = 60;
+    if (per_second_ <= 0) return;
+    const std::lock_guard lock(mutex_);
+    Bucket& bucket = bucket_of(client, now);
+    fill(bucket, now);
+    bucket.tokens = std::max(bucket.tokens - tokens, -kDebtSeconds * per_second_);
 }
 
 }  // namespace retrace::node::rpc

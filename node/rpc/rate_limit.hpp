@@ -21,13 +21,16 @@ public:
 
     /// Takes a token of `client`; false when it has none left.
     bool take(const std::string& client, Clock::time_point now);
+    /// Takes `tokens` for work that was done, also those that are not there: the client waits until the debt
+    /// is paid, a minute at most.
+    void charge(const std::string& client, double tokens, Clock::time_point now);
 
 private:
     struct Bucket {
         double tokens = 0;
         Clock::time_point filled;
     };
-    bool take(Bucket& bucket, Clock::time_point now) const;
+    void fill(Bucket& bucket, Clock::time_point now) const;
     Bucket& bucket_of(const std::string& client, Clock::time_point now);
 
     const double per_second_;
@@ -44,6 +47,9 @@ public:
     /// `limiter` outlives this; nullptr: no limit.
     Allowance(RateLimiter* limiter, std::string client) : limiter_(limiter), client_(std::move(client)) {}
     bool take() { return limiter_ == nullptr || limiter_->take(client_, RateLimiter::Clock::now()); }
+    void charge(double tokens) {
+        if (limiter_ != nullptr) limiter_->charge(client_, tokens, RateLimiter::Clock::now());
+    }
 
 private:
     RateLimiter* limiter_;

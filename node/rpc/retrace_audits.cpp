@@ -64,19 +64,20 @@ Answer one(const Backend& backend, const Params& params,
 
 /// The event that closed a dispute. It was opened at a known height, so only blocks after that are looked
 /// through.
-std::optional<TaskEventAnswer> decision_of(const Backend& backend, const StateAt& state,
-                                           const market::Dispute& dispute) {
+Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Caller& caller,
+                                                    const StateAt& state, const market::Dispute& dispute) {
     const std::uint64_t last = std::min(state.height, dispute.opened_height + kLogRangeMax - 1);
     ledger::LogFilter filter;
     filter.addresses = {contracts::address_of(contracts::Contract::disputes)};
     const std::uint64_t first = std::max(dispute.opened_height, backend.chain.oldest_block());
-    const auto logs = find_logs(backend, filter, first, last);
-    if (!logs) return std::nullopt;
-    for (auto log = logs->rbegin(); log != logs->rend(); ++log) {
+    const auto range = log_range(backend, first, last);
+    if (!range) return std::optional<TaskEventAnswer>();  // pruned
+    RETRACE_TRY(found, search(backend, caller, filter, *range));
+    for (auto log = found.logs.rbegin(); log != found.logs.rend(); ++log) {
         const auto decided = contracts::decode_event<contracts::DisputeDecided>(log->log);
         if (decided && decided->dispute == dispute.id) return task_event(*log, *state.view);
     }
-    return std::nullopt;
+    return std::optional<TaskEventAnswer>();
 }
 
 std::string why(const market::Dispute& dispute) {
@@ -97,7 +98,7 @@ std::string why(const market::Dispute& dispute) {
     return {};
 }
 
-Answer get_dispute(const Backend& backend, const Params& params) {
+Answer get_dispute(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(state, state_at(backend, ref));
@@ -105,7 +106,10 @@ Answer get_dispute(const Backend& backend, const Params& params) {
     if (!dispute) return json::value(nullptr);
     DisputeAnswer out{*dispute, std::nullopt, std::nullopt, why(*dispute)};
     if (const auto game = views::game(*state.view, id)) out.phase = std::string(slug(game->phase));
-    if (dispute->state != market::DisputeState::open) out.decision = decision_of(backend, state, *dispute);
+    if (dispute->state != market::DisputeState::open) {
+        RETRACE_TRY(decision, decision_of(backend, caller, state, *dispute));
+        out.decision = std::move(decision);
+    }
     return record_json(out);
 }
 
@@ -133,11 +137,12 @@ void register_retrace_audits(Router& router, const Backend& backend) {
                 [&backend](const Params& params, Caller&) {
                     return list<market::Dispute>(backend, params, views::dispute_count, views::dispute);
                 }});
-    router.add({"retrace_dispute",
-                "One dispute: where it stands, or how it ended and which number decided it.",
-                {{"dispute", "Quantity"}, block},
-                "Dispute?",
-                [&backend](const Params& params, Caller&) { return get_dispute(backend, params); }});
+    router.add(
+        {"retrace_dispute",
+         "One dispute: where it stands, or how it ended and which number decided it.",
+         {{"dispute", "Quantity"}, block},
+         "Dispute?",
+         [&backend](const Params& params, Caller& caller) { return get_dispute(backend, params, caller); }});
     router.add({"retrace_reports",
                 "Reports of tiles that were not served, the newest first.",
                 {query, block},

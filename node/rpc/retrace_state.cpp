@@ -9,6 +9,7 @@ namespace {
 constexpr std::size_t kSlotsMax = 1000;
 constexpr std::size_t kSlotKeyMax = 256;
 constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // of one answer
+constexpr std::size_t kProofWork = 64;  // a proof reads the pages of its path, in the past also what changed
 
 struct SlotName {
     ledger::Address contract;
@@ -26,7 +27,7 @@ Checked<SlotName> parse_slot(std::size_t arg, const json::value& value) {
     return SlotName{address, std::move(bytes)};
 }
 
-Answer get_slots(const Backend& backend, const Params& params) {
+Answer get_slots(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(names, params.array(0));
     if (names->size() > kSlotsMax) return invalid_argument(0, "at most 1000 slots");
     RETRACE_TRY(ref, params.block(1));
@@ -34,6 +35,7 @@ Answer get_slots(const Backend& backend, const Params& params) {
     json::array values;
     std::size_t total = 0;
     for (const json::value& name : *names) {
+        RETRACE_CHECK(caller.spend(1));
         RETRACE_TRY(slot, parse_slot(0, name));
         const Bytes value = state.view->slot(slot.contract, slot.key);
         total += value.size();
@@ -71,7 +73,8 @@ json::value proof_json(const ledger::StateProof& proof) {
 }
 
 /// Of an account ("0x…") or of a slot ({contract, key}).
-Answer get_proof(const Backend& backend, const Params& params) {
+Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_CHECK(caller.spend(kProofWork));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(height, known_height(backend, ref));
     if (params.at(0).is_string()) {
@@ -90,21 +93,23 @@ Answer get_proof(const Backend& backend, const Params& params) {
 
 void register_retrace_state(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"retrace_getSlots",
-                "Bytes of contracts' slots [{contract, key}…], all at one height.",
-                {{"slots", "Slot[]"}, block},
-                "Slots",
-                [&backend](const Params& params, Caller&) { return get_slots(backend, params); }});
+    router.add(
+        {"retrace_getSlots",
+         "Bytes of contracts' slots [{contract, key}…], all at one height.",
+         {{"slots", "Slot[]"}, block},
+         "Slots",
+         [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
     router.add({"retrace_getAccount",
                 "Nonce and balance at one height.",
                 {{"address", "Address"}, block},
                 "Account",
                 [&backend](const Params& params, Caller&) { return get_account(backend, params); }});
-    router.add({"retrace_getProof",
-                "Presence or absence of an account or a slot under a block's state root.",
-                {{"leaf", "Leaf"}, block},
-                "Proof",
-                [&backend](const Params& params, Caller&) { return get_proof(backend, params); }});
+    router.add(
+        {"retrace_getProof",
+         "Presence or absence of an account or a slot under a block's state root.",
+         {{"leaf", "Leaf"}, block},
+         "Proof",
+         [&backend](const Params& params, Caller& caller) { return get_proof(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -123,7 +123,7 @@ Answer get_bids(const Backend& backend, const Params& params) {
     return record_json(out);
 }
 
-Answer get_task_events(const Backend& backend, const Params& params) {
+Answer get_task_events(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(latest, state_at(backend, BlockRef{}));
     const auto task = views::task(*latest.view, id);
@@ -141,7 +141,7 @@ Answer get_task_events(const Backend& backend, const Params& params) {
     }
     if (last >= first && last - first >= kEventRangeMax)
         return server_error("block range is too wide: at most " + std::to_string(kEventRangeMax) + " blocks");
-    RETRACE_TRY(logs, find_logs(backend, task_event_filter(), first, last));
+    RETRACE_TRY(logs, find_logs(backend, caller, task_event_filter(), first, last));
     return record_json(task_events(logs, *latest.view, id));
 }
 
@@ -175,7 +175,9 @@ void register_retrace_tasks(Router& router, const Backend& backend) {
                 "What happened to a task, from its posting on or in a range of blocks.",
                 {task, {"from", "BlockTag", false}, {"to", "BlockTag", false}},
                 "TaskEvent[]?",
-                [&backend](const Params& params, Caller&) { return get_task_events(backend, params); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return get_task_events(backend, params, caller);
+                }});
 }
 
 }  // namespace retrace::node::rpc

@@ -24,6 +24,12 @@ std::size_t required_count(const Method& method) {
 
 }  // namespace
 
+Status<RpcError> Caller::spend(std::size_t work) {
+    if (allowance != nullptr && work != 0) allowance->charge(static_cast<double>(work) / kWorkPerToken);
+    if (budget == nullptr) return Unit{};
+    return budget->check();
+}
+
 void Router::add(Method method) {
     std::string name = method.name;
     const bool added = methods_.emplace(std::move(name), std::move(method)).second;
@@ -33,6 +39,12 @@ void Router::add(Method method) {
 const Method* Router::find(std::string_view name) const {
     const auto it = methods_.find(name);
     return it == methods_.end() ? nullptr : &it->second;
+}
+
+void Router::set_weight(std::string_view name, Weight weight) {
+    const auto it = methods_.find(name);
+    ensure(it != methods_.end(), "only a method that was registered has a weight");
+    it->second.weight = weight;
 }
 
 Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {

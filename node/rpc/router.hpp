@@ -2,6 +2,7 @@
 // The table of methods. Every family of methods registers itself here; `rpc.discover` is made from the table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "ledger/chain/log_search.hpp"
+#include "node/rpc/budget.hpp"
 #include "node/rpc/params.hpp"
 #include "node/rpc/rate_limit.hpp"
 
@@ -33,11 +35,26 @@ public:
     virtual bool remove(const std::string& id) = 0;
 };
 
+/// That much long work costs as much of an allowance as one request does.
+inline constexpr double kWorkPerToken = 16;
+
 /// Who asks.
 struct Caller {
     Subscriptions* subscriptions = nullptr;  ///< nullptr over HTTP.
     Allowance* allowance = nullptr;          ///< nullptr: may ask without limit.
     bool admin = false;                      ///< Showed the token of administrative methods.
+    Budget* budget = nullptr;                ///< nullptr: may take as long as it likes.
+
+    /// Before each piece of long work, with its size as `ledger::search_logs` counts it: takes it from the
+    /// allowance, and fails once the request has used its time or nobody waits for it any more.
+    Status<RpcError> spend(std::size_t work);
+};
+
+/// How long one request of a method may hold a thread.
+enum class Weight : std::uint8_t {
+    heavy,  ///< As long as the budget lasts.
+    brief,  ///< A few lookups of one small record, if the parameters are small: below a millisecond.
+    light,  ///< One lookup, or one signature: below 100 microseconds, so a batch of them is brief.
 };
 
 using Answer = Checked<json::value>;
@@ -56,6 +73,7 @@ struct Method {
     std::string result;  ///< As ParamInfo::type.
     Handler handler;
     bool admin = false;  ///< Only for callers that show the node's token.
+    Weight weight = Weight::heavy;
 };
 
 class Router {
@@ -63,6 +81,8 @@ public:
     /// A name is registered once (asserted).
     void add(Method method);
     const Method* find(std::string_view name) const;
+    /// Of a method that was added (asserted).
+    void set_weight(std::string_view name, Weight weight);
     /// By name.
     const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
 

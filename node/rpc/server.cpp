@@ -183,6 +183,7 @@ Result<std::uint16_t> Server::bind() {
 
 void Server::serve() {
     Shared& shared = *impl_->shared;
+    shared.handlers.start();
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
     for (unsigned i = 0; i < shared.options.threads; ++i) {
         impl_->threads.emplace_back([&shared] { shared.io.run(); });
@@ -193,8 +194,10 @@ void Server::stop() noexcept {
     if (impl_->stopped) return;
     impl_->stopped = true;
     Shared& shared = *impl_->shared;
+    shared.stopping = true;  // ends what the handlers run
     shared.io.stop();
     for (std::thread& thread : impl_->threads) thread.join();
+    shared.handlers.stop();
     shared.workers.stop();
     shared.workers.join();
     impl_->acceptor.reset();

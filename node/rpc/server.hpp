@@ -12,6 +12,7 @@
 #include "ledger/block/block.hpp"
 #include "node/rpc/dispatch.hpp"
 #include "node/rpc/http.hpp"
+#include "node/rpc/work_pool.hpp"
 #include "node/tls/certificate.hpp"
 
 namespace retrace::node::rpc {
@@ -19,7 +20,9 @@ namespace retrace::node::rpc {
 struct ServerOptions {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8545;                    ///< 0: any free one.
-    unsigned threads = 2;                         ///< For sockets and JSON-RPC.
+    unsigned threads = 2;                         ///< For sockets and requests of one lookup.
+    WorkPool::Limits handlers;                    ///< For all other requests.
+    std::chrono::milliseconds request_timeout{5000};  ///< Of one body or message, waiting included.
     unsigned workers = 2;                         ///< For HTTP routes.
     std::vector<std::string> cors_origins;        ///< "*" or exact origins.
     std::size_t body_max = std::size_t{5} << 20;  ///< JSON-RPC over HTTP, and one WebSocket message.
@@ -56,7 +59,7 @@ public:
     /// `serve` on.
     Result<std::uint16_t> bind();
     void serve();
-    /// Idempotent. Closes all connections; no handler runs after it returned.
+    /// Idempotent. Closes all connections and ends what runs for them; no handler runs after it returned.
     void stop() noexcept;
 
     /// To every subscription. Any thread; returns at once.

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <map>
@@ -55,19 +56,22 @@ struct Shared {
     std::map<std::string, std::size_t> connections_of;  // client → how many are open
 
     std::atomic<std::size_t> pending_subscriptions{0};
+    std::atomic<bool> stopping{false};
     RateLimiter rate;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
     net::io_context io;
     net::thread_pool workers;
+    WorkPool handlers;
 
     Shared(ServerOptions o, const Dispatcher& d)
         : options(std::move(o)),
           dispatcher(d),
           rate(options.requests_per_second, options.request_burst),
           io(static_cast<int>(options.threads)),
-          workers(options.workers) {}
+          workers(options.workers),
+          handlers(options.handlers) {}
 
     std::uint64_t add(const std::shared_ptr<Connection>& connection);
     void remove(std::uint64_t id);
@@ -87,6 +91,18 @@ struct Shared {
 };
 
 using HttpMessage = http::request<http::string_body>;
+
+/// Who sent a JSON-RPC body, and over what.
+struct Asker {
+    std::shared_ptr<void> keeps;  ///< Owns `tcp` and `subscriptions`, for as long as a handler runs.
+    beast::tcp_stream& tcp;
+    Subscriptions* subscriptions = nullptr;
+    std::string client;  ///< As `client_of` names it.
+    bool admin = false;
+};
+/// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may
+/// take long runs on the handlers meanwhile, and ends early when the client hangs up.
+net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string body);
 
 /// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's
 /// handlers.

@@ -14,6 +14,8 @@
 #include <boost/json/serialize.hpp>
 #include <deque>
 #include <limits>
+#include <map>
+#include <set>
 
 #include "node/rpc/admin_token.hpp"
 #include "node/rpc/eth_json.hpp"
@@ -35,15 +37,13 @@ std::string event_text(const std::string& id, std::string_view result) {
 }
 
 /// Everything but the constructor and the Connection interface runs on the stream's strand.
-class WsConnection final : public Connection,
-                           public Subscriptions,
-                           public std::enable_shared_from_this<WsConnection> {
+class WsConnection final : public Connection, public std::enable_shared_from_this<WsConnection> {
 public:
     WsConnection(Shared& shared, tls::Stream stream, std::string client)
         : shared_(shared),
           ws_(std::move(stream)),
-          wake_(ws_.get_executor()),
-          allowance_(shared.allowance_of(client)) {
+          client_(std::move(client)),
+          wake_(ws_.get_executor()) {
         // Never the first to go when there is no room: a subscriber waits by nature.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -60,22 +60,8 @@ public:
         net::post(ws_.get_executor(), [self = shared_from_this(), tx] { self->push_pending(*tx); });
     }
 
-    std::string add(Subscription subscription) override {
-        if (subscriptions_.size() >= shared_.options.subscriptions) return {};
-        std::string id = random_id();
-        if (subscription.kind == Subscription::Kind::pending_txs) ++shared_.pending_subscriptions;
-        subscriptions_[id] = std::move(subscription);
-        return id;
-    }
-    bool remove(const std::string& id) override {
-        const auto found = subscriptions_.find(id);
-        if (found == subscriptions_.end()) return false;
-        if (found->second.kind == Subscription::Kind::pending_txs) --shared_.pending_subscriptions;
-        subscriptions_.erase(found);
-        return true;
-    }
     ~WsConnection() override {
-        while (!subscriptions_.empty()) remove(std::string(subscriptions_.begin()->first));
+        for (const auto& [id, subscription] : subscriptions_) count(subscription, -1);
     }
 
     net::awaitable<void> run(HttpMessage request) {
@@ -91,14 +77,12 @@ public:
         beast::flat_buffer buffer;
         while (open_) {
             co_await ws_.async_read(buffer, net::use_awaitable);
-            Caller caller;
-            caller.subscriptions = this;
-            caller.allowance = &allowance_;
-            caller.admin = admin;
-            // Copied, because the answer may take the buffer's place while this one is still parsed.
-            const std::string message = beast::buffers_to_string(buffer.data());
+            std::string message = beast::buffers_to_string(buffer.data());
             buffer.consume(buffer.size());
-            push(shared_.dispatcher.handle(message, caller));
+            const auto changes = std::make_shared<Changes>(shared_from_this());
+            Asker asker{changes, beast::get_lowest_layer(ws_), changes.get(), client_, admin};
+            push(co_await answer_call(shared_, std::move(asker), std::move(message)));
+            apply(*changes);  // after the answer, which names the subscription that events will name
         }
     }
 
@@ -110,6 +94,46 @@ public:
     }
 
 private:
+    using Table = std::map<std::string, Subscription>;
+
+    /// What one message does to the subscriptions. A handler fills it in while the strand goes through the
+    /// table itself, which stays as it is until the message was answered.
+    class Changes final : public Subscriptions {
+    public:
+        explicit Changes(std::shared_ptr<WsConnection> connection) : connection_(std::move(connection)) {}
+        std::string add(Subscription subscription) override {
+            const std::size_t held = connection_->subscriptions_.size() + added.size() - removed.size();
+            if (held >= connection_->shared_.options.subscriptions) return {};
+            std::string id = random_id();
+            added[id] = std::move(subscription);
+            return id;
+        }
+        bool remove(const std::string& id) override {
+            if (added.erase(id) != 0) return true;
+            return connection_->subscriptions_.contains(id) && removed.insert(id).second;
+        }
+        Table added;
+        std::set<std::string> removed;
+
+    private:
+        const std::shared_ptr<WsConnection> connection_;
+    };
+
+    void apply(Changes& changes) {
+        for (const std::string& id : changes.removed) {
+            const auto found = subscriptions_.find(id);
+            count(found->second, -1);
+            subscriptions_.erase(found);
+        }
+        for (auto& [id, subscription] : changes.added) {
+            count(subscription, 1);
+            subscriptions_.emplace(id, std::move(subscription));
+        }
+    }
+    void count(const Subscription& subscription, int change) {
+        if (subscription.kind == Subscription::Kind::pending_txs) shared_.pending_subscriptions += change;
+    }
+
     static net::awaitable<void> write_all(std::shared_ptr<WsConnection> self) {
         try {
             while (self->open_) {
@@ -166,12 +190,12 @@ private:
 
     Shared& shared_;
     websocket::stream<tls::Stream> ws_;
+    const std::string client_;
     net::steady_timer wake_;
-    Allowance allowance_;
     std::deque<std::string> outbox_;
     std::size_t unread_ = 0;
     bool open_ = true;
-    std::map<std::string, Subscription> subscriptions_;
+    Table subscriptions_;
 };
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(Queries, logs_are_found_by_address_and_topic) {
     data.insert(data.end(), topic.bytes.begin(), topic.bytes.end());
     for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, i % 2 ? data : bytes("p")), key(0))});
     const auto search = [&](const LogFilter& filter) {
-        return search_logs(*world.chain, 0, 100, filter, 100).value();
+        return search_logs(*world.chain, 0, 100, filter, 100).logs;
     };
     EXPECT_EQ(search({}).size(), 3U + 4U);
     EXPECT_EQ(search({.addresses = {}, .topics = {{topic}}}).size(), 4U);
@@ -65,8 +65,62 @@ TEST(Queries, logs_are_found_by_address_and_topic) {
     EXPECT_EQ(found[2].height, 6U);
     EXPECT_EQ(found[2].log_index, 1U) << "height 6 begins with a system log";
     EXPECT_EQ(found[2].tx_index, 0U);
-    EXPECT_FALSE(search_logs(*world.chain, 0, 100, {}, 6));
-    EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).value().empty());
+    EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).logs.empty());
+}
+
+/// Counts the scans, the dear part of loading a block.
+class CountingStore final : public Store {
+public:
+    std::optional<Bytes> get(View key) const override { return store_.get(key); }
+    Status<> write(const Batch& batch, bool sync) override { return store_.write(batch, sync); }
+    void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
+        ++scans;
+        store_.scan(prefix, from, limit, visit);
+    }
+    mutable int scans = 0;
+
+private:
+    MemoryStore store_;
+};
+
+TEST(Queries, a_search_loads_no_block_without_logs) {
+    CountingStore store;
+    World world(store);
+    for (int i = 0; i < 50; ++i) world.block({});  // every third begins with a system log
+    store.scans = 0;
+    std::size_t work = 0;
+    const auto count = [&work](std::size_t more) {
+        work += more;
+        return true;
+    };
+    const auto found = search_logs(*world.chain, 0, 50, {}, 100, count);
+    EXPECT_EQ(found.logs.size(), 16U);
+    EXPECT_EQ(work, 51U + 16 * kBlockWork);
+    EXPECT_EQ(store.scans, 0) << "a block without transactions is its record alone";
+}
+
+TEST(Queries, a_search_ends_where_it_is_told_and_goes_on_from_there) {
+    MemoryStore store;
+    World world(store);
+    for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, bytes("l")), key(0))});
+    // Heights 3, 6 and 9 hold two logs, the others one.
+    const auto full = search_logs(*world.chain, 0, 9, {}, 4);
+    EXPECT_EQ(full.end, FoundLogs::End::full);
+    EXPECT_EQ(full.logs.size(), 4U);
+    EXPECT_EQ(full.next, 4U);
+    const auto rest = search_logs(*world.chain, full.next, 9, {}, 8);
+    EXPECT_EQ(rest.end, FoundLogs::End::complete);
+    EXPECT_EQ(rest.logs.size(), 8U);
+    EXPECT_EQ(rest.next, 10U);
+    const auto tiny = search_logs(*world.chain, 3, 9, {}, 1);
+    EXPECT_EQ(tiny.end, FoundLogs::End::full);
+    EXPECT_EQ(tiny.logs.size(), 2U) << "a block over the limit comes whole, or no search would pass it";
+    EXPECT_EQ(tiny.next, 4U);
+    int asked = 0;
+    const auto stopped = search_logs(*world.chain, 0, 9, {}, 100, [&asked](std::size_t) { return ++asked < 6; });
+    EXPECT_EQ(stopped.end, FoundLogs::End::stopped);
+    EXPECT_LT(stopped.next, 6U);
+    EXPECT_EQ(stopped.logs.size(), search_logs(*world.chain, 0, stopped.next - 1, {}, 100).logs.size());
 }
 
 TEST(Simulate, calls_leave_nothing_behind) {

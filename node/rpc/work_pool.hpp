@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Threads for requests that take long, apart from those that move bytes.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace retrace::node::rpc {
+
+/// Clients take turns, so what one of them queues keeps only itself waiting. A named client never has all
+/// threads at once (if there are two or more); those without a name are one client that may. Thread-safe.
+class WorkPool {
+public:
+    struct Limits {
+        unsigned threads = 2;
+        std::size_t waiting = 256;
+        std::size_t waiting_per_client = 64;  ///< Of a named client.
+    };
+    using Job = std::function<void()>;
+
+    explicit WorkPool(Limits limits) : limits_(limits) {}
+    ~WorkPool() { stop(); }
+    WorkPool(const WorkPool&) = delete;
+
+    void start();
+    /// False when too many wait, or after `stop`. `job` does not throw.
+    bool add(const std::string& client, Job job);
+    /// Idempotent. Waits for the jobs that run; those that wait are destroyed.
+    void stop() noexcept;
+
+private:
+    struct Client {
+        std::deque<Job> waiting;
+        unsigned running = 0;
+    };
+    using Turn = std::deque<std::string>::iterator;
+
+    void run();
+    /// The first client in line that may run; the end when there is none.
+    Turn next();
+
+    const Limits limits_;
+    std::mutex mutex_;  // guards the members below
+    std::condition_variable wake_;
+    std::map<std::string, Client> clients_;  // those that wait or run
+    std::deque<std::string> turns_;          // those that wait, each once
+    std::size_t waiting_ = 0;
+    bool stopping_ = false;
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace retrace::node::rpc

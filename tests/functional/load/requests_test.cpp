@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// Requests that take long: whom they keep waiting, and what ends them.
+#include <csignal>
+
+#include "tests/functional/rpc/node_process.hpp"
+#include "tests/functional/rpc/served.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+double seconds_since(steady_clock::time_point start) {
+    return std::chrono::duration<double>(steady_clock::now() - start).count();
+}
+
+json::value parsed(const Client::Reply& reply) {
+    return json::parse(reply.body());
+}
+
+const std::string kSlow = R"({"jsonrpc":"2.0","id":"slow","method":"test_slow"})";
+
+std::string batch_of(const std::string& request, int count) {
+    std::string out = "[" + request;
+    for (int i = 1; i < count; ++i) out += "," + request;
+    return out + "]";
+}
+
+std::string http_post(const std::string& body) {
+    return "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+/// A server whose method `test_slow` computes until its budget ends.
+class SlowServed {
+public:
+    explicit SlowServed(const rpc::ServerOptions& options = {}) : served(options) {
+        rpc::Method slow{.name = "test_slow", .summary = "", .params = {}, .result = "Any", .handler = {}};
+        slow.handler = [this](const rpc::Params&, rpc::Caller& caller) -> rpc::Answer {
+            ++started;
+            ++running;
+            for (;;) {
+                const auto spent = caller.spend(1);
+                if (spent) continue;
+                --running;
+                return Unexpected{spent.error()};
+            }
+        };
+        served.world.router.add(std::move(slow));
+    }
+    /// Waits for `what`, ten seconds at most.
+    static bool comes(const std::function<bool()>& what) {
+        for (const auto start = steady_clock::now(); seconds_since(start) < 10;) {
+            if (what()) return true;
+            std::this_thread::sleep_for(milliseconds(5));
+        }
+        return false;
+    }
+
+    std::atomic<int> started{0}, running{0};
+    Served served;  // last: its handlers refer to the above
+};
+
+TEST(RpcLoad, LongRequestsKeepNobodyElseWaiting) {
+    rpc::ServerOptions options;
+    options.request_timeout = 3s;
+    SlowServed slow(options);
+    std::deque<Client> attackers;
+    for (int i = 0; i < 8; ++i) {
+        attackers.emplace_back(slow.served.port);
+        attackers.back().write(http_post(batch_of(kSlow, 100)));
+    }
+    ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+    const auto start = steady_clock::now();
+    Client client(slow.served.port);
+    WsClient ws(slow.served.port);
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
+        EXPECT_EQ(ws.call("eth_blockNumber", {}), "0x0");
+    }
+    EXPECT_EQ(client.request("GET /hello").result_int(), 200U);
+    EXPECT_LT(seconds_since(start), 2) << "they wait for nobody";
+    EXPECT_GT(slow.running, 0);
+}
+
+TEST(RpcLoad, ABatchHasSoMuchTime) {
+    rpc::ServerOptions options;
+    options.request_timeout = 500ms;
+    SlowServed slow(options);
+    Client client(slow.served.port);
+    const auto start = steady_clock::now();
+    const json::value answers = parsed(client.post(batch_of(kSlow, 1000)));
+    EXPECT_LT(seconds_since(start), 5);
+    ASSERT_EQ(answers.as_array().size(), 1000U);
+    for (const json::value& answer : answers.as_array()) {
+        EXPECT_EQ(answer.at("id"), "slow");
+        EXPECT_EQ(answer.at("error").at("code"), -32002);
+        EXPECT_EQ(answer.at("error").at("message"), "request timed out");
+    }
+    EXPECT_EQ(slow.started, 1) << "the rest of a batch that has used its time is not begun";
+}
+
+TEST(RpcLoad, NobodyComputesForAClientThatHungUp) {
+    rpc::ServerOptions options;
+    options.request_timeout = 60s;
+    SlowServed slow(options);
+    {
+        Client client(slow.served.port);
+        WsClient ws(slow.served.port);
+        client.write(http_post(batch_of(kSlow, 100)));
+        ws.write(batch_of(kSlow, 100));
+        ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+    }
+    EXPECT_TRUE(SlowServed::comes([&] { return slow.running == 0; }));
+    EXPECT_EQ(slow.started, 2);
+    Client again(slow.served.port);
+    EXPECT_EQ(
+        parsed(again.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
+        json::array());
+}
+
+TEST(RpcLoad, StopsAtOnceUnderIt) {
+    rpc::ServerOptions options;
+    options.request_timeout = 60s;
+    SlowServed slow(options);
+    std::deque<Client> attackers;
+    for (int i = 0; i < 8; ++i) {
+        attackers.emplace_back(slow.served.port);
+        attackers.back().write(http_post(batch_of(kSlow, 100)));
+    }
+    ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+    const auto start = steady_clock::now();
+    slow.served.server->stop();
+    EXPECT_LT(seconds_since(start), 2);
+    EXPECT_EQ(slow.running, 0);
+}
+
+TEST(RpcLoad, AnswersOfOneConnectionComeInOrder) {
+    rpc::ServerOptions options;
+    options.request_timeout = 300ms;
+    SlowServed slow(options);
+    Client client(slow.served.port);
+    client.write(http_post(kSlow) + http_post(kChainId));
+    EXPECT_EQ(parsed(client.read()).at("id"), "slow");
+    EXPECT_EQ(parsed(client.read()).at("id"), 1);
+    WsClient ws(slow.served.port);
+    ws.write(kSlow);
+    ws.write(kChainId);
+    EXPECT_EQ(ws.read().at("id"), "slow");
+    EXPECT_EQ(ws.read().at("id"), 1);
+}
+
+TEST(RpcLoad, SubscriptionsInABatchOfLongRequestsFollowTheirAnswer) {
+    rpc::ServerOptions options;
+    options.request_timeout = 300ms;
+    SlowServed slow(options);
+    WsClient ws(slow.served.port);
+    const std::string heads = R"({"jsonrpc":"2.0","id":7,"method":"eth_subscribe","params":["newHeads"]})";
+    ws.write("[" + heads + "," + kSlow + "]");
+    ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 1; }));
+    slow.served.world.mine();  // before the answer: not for this subscription
+    const json::value answers = ws.read();
+    const json::value id = answers.at(0).at("result");
+    slow.served.world.mine();
+    const json::value event = ws.read();
+    EXPECT_EQ(event.at("params").at("subscription"), id);
+    EXPECT_EQ(event.at("params").at("result").at("number"), "0x2");
+    EXPECT_EQ(ws.call("eth_unsubscribe", {id}), true);
+    EXPECT_EQ(ws.call("eth_chainId", {}), "0x1c82");
+}
+
+TEST(RpcLoad, TooManyThatWaitAreRefusedByName) {
+    rpc::ServerOptions options;
+    options.request_timeout = 60s;
+    options.handlers.waiting = 3;
+    SlowServed slow(options);
+    std::deque<Client> attackers;
+    for (int i = 0; i < 6; ++i) {  // two run, three wait, one is refused
+        if (i == 2) ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+        attackers.emplace_back(slow.served.port);
+        attackers.back().write(http_post(kSlow));
+    }
+    ASSERT_TRUE(SlowServed::comes([&] { return slow.served.server->stats().refused == 1; }));
+    Client client(slow.served.port);
+    const json::value answer = parsed(client.post(R"({"jsonrpc":"2.0","id":9,"method":"rpc.discover"})"));
+    EXPECT_EQ(answer.at("id"), 9);
+    EXPECT_EQ(answer.at("error").at("code"), -32005);
+    EXPECT_EQ(answer.at("error").at("message"), "too many requests are waiting, try again later");
+    EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
+}
+
+TEST(RpcLoad, WorkIsTakenFromTheAllowance) {
+    rpc::ServerOptions options;
+    options.limit_loopback = true;
+    options.requests_per_second = 0.001;
+    options.request_burst = 5;
+    Served served(options);
+    for (int i = 0; i < 100; ++i) served.world.mine();
+    Client client(served.port);
+    const std::string logs =
+        R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{"fromBlock":"0x0","toBlock":"latest"}]})";
+    EXPECT_EQ(parsed(client.post(logs)).at("result"), json::array()) << "101 blooms, more than is left";
+    EXPECT_EQ(parsed(client.post(kChainId)).at("error").at("code"), -32005);
+}
+
+TEST(RpcRate, DebtsAreWaitedFor) {
+    rpc::RateLimiter limiter(10, 20);
+    rpc::RateLimiter::Clock::time_point now{};
+    EXPECT_TRUE(limiter.take("a", now));
+    limiter.charge("a", 29, now);
+    EXPECT_FALSE(limiter.take("a", now + 500ms));
+    EXPECT_FALSE(limiter.take("a", now + 1s));
+    EXPECT_TRUE(limiter.take("a", now + 1100ms));
+    limiter.charge("a", 1e9, now + 1100ms);
+    EXPECT_TRUE(limiter.take("a", now + 62s)) << "a minute at most";
+    EXPECT_TRUE(limiter.take("b", now));
+}
+
+TEST(RpcWorkPool, ClientsTakeTurns) {
+    rpc::WorkPool pool({.threads = 1, .waiting = 10, .waiting_per_client = 3});
+    std::mutex mutex;
+    std::string order;
+    const auto job = [&](char name) {
+        return [&, name] {
+            const std::lock_guard lock(mutex);
+            order += name;
+        };
+    };
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(pool.add("a", job('a')));
+    EXPECT_FALSE(pool.add("a", job('a'))) << "its own limit";
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(pool.add("b", job('b')));
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(pool.add("", job('-')));
+    EXPECT_FALSE(pool.add("c", job('c'))) << "everybody's limit";
+    pool.start();
+    EXPECT_TRUE(SlowServed::comes([&] {
+        const std::lock_guard lock(mutex);
+        return order.size() == 10;
+    }));
+    EXPECT_EQ(order, "ab-ab-a---");
+}
+
+TEST(RpcWorkPool, NoNamedClientHasAllThreads) {
+    rpc::WorkPool pool({.threads = 2, .waiting = 10, .waiting_per_client = 10});
+    std::atomic<bool> end{false};
+    std::atomic<int> greedy{0}, modest{0};
+    for (int i = 0; i < 4; ++i) {
+        pool.add("a", [&] {
+            ++greedy;
+            while (!end) std::this_thread::sleep_for(1ms);
+        });
+    }
+    pool.start();
+    EXPECT_TRUE(SlowServed::comes([&] { return greedy == 1; }));
+    pool.add("b", [&] { ++modest; });
+    EXPECT_TRUE(SlowServed::comes([&] { return modest == 1; }));
+    EXPECT_EQ(greedy, 1);
+    end = true;
+    EXPECT_TRUE(SlowServed::comes([&] { return greedy == 4; }));
+    pool.stop();
+    EXPECT_FALSE(pool.add("a", [] {}));
+}
+
+class LoadedProcess : public NodeProcess {};
+
+TEST_F(LoadedProcess, EndsOnSigtermWhileItIsAskedTooMuch) {
+    block_ms_ = "10";
+    start_node();
+    while (client().height().value_or(0) < 100) std::this_thread::sleep_for(20ms);
+    const std::string logs =
+        R"({"jsonrpc":"2.0","id":1,"method":"eth_feeHistory","params":["0x400","latest",[20]]})";
+    std::deque<Client> attackers;
+    const auto port = static_cast<std::uint16_t>(std::stoi(port_));
+    for (int i = 0; i < 8; ++i) {
+        attackers.emplace_back(port);
+        attackers.back().write(http_post(batch_of(logs, 1000)));
+    }
+    std::this_thread::sleep_for(300ms);
+    const auto start = steady_clock::now();
+    ASSERT_TRUE(client().height().has_value());
+    EXPECT_LT(seconds_since(start), 2) << "eth_blockNumber waits for nobody";
+    node_->send(SIGTERM);
+    while (node_->running() && seconds_since(start) < 20) std::this_thread::sleep_for(5ms);
+    EXPECT_EQ(node_->exit_status(), 0);
+    EXPECT_LT(seconds_since(start), 4);
+}
+
+}  // namespace
+}  // namespace retrace::node::test
