@@ -43,7 +43,7 @@ std::vector<Account> CommittedView::accounts(std::span<const Address> addresses)
 
 Bytes CommittedView::slot(const Address& contract, View key) const { return read(keys::slot(contract, key)); }
 
-Bytes CommittedView::read(View state_key) const { 
+Bytes CommittedView::read(View state_key) const {
     return as_of_height(state_key, store_.get(state_key).value_or(Bytes{}));
 }
 

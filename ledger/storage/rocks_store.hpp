@@ -21,7 +21,7 @@ struct StoreFailure {
 };
 
 /// Opens or creates the store in `directory` and locks it until the store is destroyed.
-/// `cache_bytes` bounds the block cache; write buffers take up to 16 MiB more.
+/// `cache_bytes` bounds the block cache; write buffers take up to 64 MiB more under load.
 Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
                                                               std::size_t cache_bytes = 16U << 20);
 
