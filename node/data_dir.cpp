@@ -34,10 +34,7 @@ bool write_and_sync(int fd, View bytes) {
 }  // namespace
 
 Result<std::unique_ptr<DataDir>> DataDir::open(const std::string& path) {
-    std::error_code failed;
-    const bool is_new = std::filesystem::create_directories(path, failed);
-    if (failed) return error(path + ": cannot make the data directory: " + failed.message());
-    if (is_new) ::chmod(path.c_str(), 0700);
+    RETRACE_CHECK(make_private_folder(path));
     const std::string name = path + "/LOCK";
     const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0) return io_error(name, "cannot open the lock");
@@ -88,6 +85,25 @@ Status<> write_file(const std::string& path, View bytes, unsigned mode) {
         ::unlink(beside.c_str());
         return failure;
     }
+    if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
+    return Unit{};
+}
+
+bool sync_directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool ok = ::fsync(fd) == 0;
+    ::close(fd);
+    return ok;
+}
+
+Status<> make_private_folder(const std::string& path) {
+    std::error_code failed;
+    const bool is_new = std::filesystem::create_directories(path, failed);
+    if (failed) return error(path + ": cannot make the data directory: " + failed.message());
+    if (is_new && ::chmod(path.c_str(), 0700) != 0) return io_error(path, "cannot close it to others");
     return Unit{};
 }
 

@@ -33,8 +33,12 @@ private:
 
 /// Whole file; nullopt when it cannot be read or holds more than `limit` bytes.
 std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
-/// Writes beside and renames, so that readers see the old or the new file and nothing between. `mode` as in
-/// chmod.
+/// Writes beside and renames, so that readers see the old or the new file and nothing between; after it
+/// returned the new one survives any crash. `mode` as in chmod.
 Status<> write_file(const std::string& path, View bytes, unsigned mode);
+/// A file's name is only on disk once its directory is. False with errno.
+bool sync_directory_of(const std::string& path);
+/// Makes the folder and those above it where they are not there; a new one is its owner's alone (0700).
+Status<> make_private_folder(const std::string& path);
 
 }  // namespace retrace::node

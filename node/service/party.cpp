@@ -12,6 +12,7 @@
 #include "ledger/crypto/eip55.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
+#include "node/data_dir.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -67,9 +68,7 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
 }
 
 Status<> Party::open_stores() {
-    std::error_code code;
-    fs::create_directories(options_.data_dir, code);
-    if (code) return error(options_.data_dir.string() + ": " + code.message());
+    RETRACE_CHECK(make_private_folder(options_.data_dir.string()));
     auto artifacts = Store::open(options_.data_dir / "artifacts");
     if (!artifacts) return error(artifacts.error().message);
     artifacts_ = std::move(*artifacts);

@@ -3,7 +3,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <fstream>
 #include <thread>
 
 #include "market/auction.hpp"
@@ -51,6 +50,7 @@ constexpr std::uint64_t kFloodGas = 100'000;
 SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
+      bids_(party_->options().data_dir / "bids"),
       workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_) {
@@ -200,36 +200,6 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
     if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))), true);
 }
 
-Status<> SolverService::remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
-                                     std::uint64_t finish) const {
-    std::error_code code;
-    const auto folder = party_->options().data_dir / "bids";
-    std::filesystem::create_directories(folder, code);
-    const auto path = folder / (std::to_string(task) + "-" + std::to_string(round));
-    {
-        std::ofstream out(path.string() + ".new");
-        out << price.to_decimal() << " " << finish << "\n";
-        out.flush();
-        if (!out) return error(path.string() + ": cannot be written");
-    }
-    std::filesystem::rename(path.string() + ".new", path, code);
-    if (code) return error(path.string() + ": " + code.message());
-    return Unit{};
-}
-
-std::optional<SolverService::SealedBid> SolverService::recall_bid(std::uint64_t task,
-                                                                  std::uint32_t round) const {
-    std::ifstream in(party_->options().data_dir / "bids" /
-                     (std::to_string(task) + "-" + std::to_string(round)));
-    std::string price;
-    SealedBid out;
-    if (!(in >> price >> out.finish)) return std::nullopt;
-    const auto amount = ledger::U256::from_decimal(price);
-    if (!amount) return std::nullopt;
-    out.price = *amount;
-    return out;
-}
-
 namespace {
 
 /// Sealed bids need a price, the rest of a move says all.
@@ -313,7 +283,7 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         const Quote price = spec ? quote(bid->task, *spec, state) : Quote{};
         if (!price.price || !params) return;
         const std::uint64_t finish = reveal_ends_[bid->task] + spec->finish_blocks;
-        if (const auto kept = remember_bid(bid->task, bid->round, *price.price, finish); !kept) {
+        if (const auto kept = bids_.remember(bid->task, bid->round, {*price.price, finish}); !kept) {
             spdlog::error("no bid: {}", kept.error().message);
             return;
         }
@@ -323,10 +293,10 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
                               calls::CommitBid{bid->task, commitment}, params->bid_deposit);
         spdlog::info("bid task={} round={} price={}", bid->task, bid->round, format_coins(*price.price));
     } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
-        const auto sealed = recall_bid(reveal->task, reveal->round);
+        const auto sealed = bids_.recall(reveal->task, reveal->round);
         if (!sealed) {
             spdlog::error("the bid for task {} cannot be revealed: its file is gone from {}", reveal->task,
-                          (party_->options().data_dir / "bids").string());
+                          bids_.folder().string());
             return;
         }
         sent = submitter.send("reveal bid for task " + std::to_string(reveal->task),

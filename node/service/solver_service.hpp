@@ -6,6 +6,7 @@
 
 #include "node/service/cheats.hpp"
 #include "node/service/party.hpp"
+#include "node/service/sealed_bids.hpp"
 #include "node/service/worker.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
@@ -41,16 +42,10 @@ private:
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
     void send(const solver::SolverView& view, const solver::SolverMove& move);
     Quote quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state);
-    Status<> remember_bid(std::uint64_t task, std::uint32_t round, const ledger::U256& price,
-                          std::uint64_t finish) const;
-    struct SealedBid {
-        ledger::U256 price;
-        std::uint64_t finish = 0;
-    };
-    std::optional<SealedBid> recall_bid(std::uint64_t task, std::uint32_t round) const;
 
     SolverOptions options_;
     std::unique_ptr<Party> party_;
+    const SealedBids bids_;
     solver::Workshop workshop_;
     // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "node/service/sealed_bids.hpp"
+
+#include <fstream>
+#include <string>
+
+#include "node/data_dir.hpp"
+
+namespace retrace::node {
+
+namespace fs = std::filesystem;
+
+fs::path SealedBids::file(std::uint64_t task, std::uint32_t round) const {
+    return folder_ / (std::to_string(task) + "-" + std::to_string(round));
+}
+
+Status<> SealedBids::remember(std::uint64_t task, std::uint32_t round, const SealedBid& bid) const {
+    RETRACE_CHECK(make_private_folder(folder_.string()));
+    std::error_code failed;
+    fs::permissions(folder_, fs::perms::owner_all, failed);  // earlier versions left it open
+    if (failed) return error(folder_.string() + ": cannot close it to others: " + failed.message());
+    if (!sync_directory_of(folder_.string())) return error(folder_.string() + ": cannot sync its directory");
+    const std::string text = bid.price.to_decimal() + " " + std::to_string(bid.finish) + "\n";
+    return write_file(file(task, round).string(), view(std::string_view(text)), 0600);
+}
+
+std::optional<SealedBid> SealedBids::recall(std::uint64_t task, std::uint32_t round) const {
+    std::ifstream in(file(task, round));
+    std::string price;
+    SealedBid out;
+    if (!(in >> price >> out.finish)) return std::nullopt;
+    const auto amount = ledger::U256::from_decimal(price);
+    if (!amount) return std::nullopt;
+    out.price = *amount;
+    return out;
+}
+
+}  // namespace retrace::node

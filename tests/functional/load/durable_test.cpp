@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// What is on disk once a file was written. This program has an `fsync` of its own, which takes notes.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "node/data_dir.hpp"
+#include "node/service/sealed_bids.hpp"
+
+namespace {
+
+std::vector<std::string>& synced() {
+    static std::vector<std::string> out;
+    return out;
+}
+
+}  // namespace
+
+extern "C" int fsync(int fd) {
+    std::error_code ignored;
+    synced().push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string());
+    return static_cast<int>(::syscall(SYS_fsync, fd));
+}
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Durable : public testing::Test {
+protected:
+    Durable() {
+        std::string name = (fs::temp_directory_path() / "retrace_durable_XXXXXX").string();
+        folder_ = fs::canonical(::mkdtemp(name.data()));
+        synced().clear();
+    }
+    ~Durable() override { fs::remove_all(folder_); }
+
+    static bool is_synced(const fs::path& path) {
+        return std::find(synced().begin(), synced().end(), path.string()) != synced().end();
+    }
+    static unsigned mode(const fs::path& path) {
+        return static_cast<unsigned>(fs::status(path).permissions() & fs::perms::mask);
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(Durable, AFileIsOnDiskWithItsName) {
+    ASSERT_TRUE(write_file(folder_ / "note", view(std::string_view("text")), 0640).has_value());
+    EXPECT_EQ(mode(folder_ / "note"), 0640U);
+    ASSERT_EQ(synced().size(), 2U) << "its bytes before the rename, its name after it";
+    EXPECT_NE(synced()[0], folder_.string());
+    EXPECT_EQ(synced()[1], folder_.string());
+    EXPECT_FALSE(write_file(folder_ / "missing" / "note", view(std::string_view("text")), 0640).has_value());
+}
+
+TEST_F(Durable, ANewFolderIsItsOwnersAlone) {
+    ASSERT_TRUE(make_private_folder(folder_ / "a" / "b").has_value());
+    EXPECT_EQ(mode(folder_ / "a" / "b"), 0700U);
+    fs::permissions(folder_ / "a", static_cast<fs::perms>(0755));
+    ASSERT_TRUE(make_private_folder(folder_ / "a").has_value());
+    EXPECT_EQ(mode(folder_ / "a"), 0755U) << "the owner's choice stays";
+    ASSERT_TRUE(write_file(folder_ / "file", view(std::string_view("x")), 0600).has_value());
+    EXPECT_FALSE(make_private_folder(folder_ / "file" / "c").has_value());
+}
+
+TEST_F(Durable, ASealedBidSurvivesACrashAndIsNobodyElses) {
+    const SealedBids bids(folder_ / "bids");
+    const SealedBid bid{ledger::U256{12345}, 77};
+    ASSERT_TRUE(bids.remember(3, 1, bid).has_value());
+    EXPECT_TRUE(is_synced(folder_ / "bids"));
+    EXPECT_TRUE(is_synced(folder_)) << "the new folder's name";
+    EXPECT_EQ(mode(folder_ / "bids"), 0700U);
+    EXPECT_EQ(mode(folder_ / "bids" / "3-1"), 0600U);
+    const auto recalled = SealedBids(folder_ / "bids").recall(3, 1);
+    ASSERT_TRUE(recalled.has_value());
+    EXPECT_EQ(recalled->price, bid.price);
+    EXPECT_EQ(recalled->finish, bid.finish);
+    EXPECT_FALSE(bids.recall(3, 2).has_value());
+}
+
+TEST_F(Durable, ABidThatCannotBeKeptIsNotMade) {
+    ASSERT_TRUE(write_file(folder_ / "bids", view(std::string_view("a file in the way")), 0600).has_value());
+    EXPECT_FALSE(SealedBids(folder_ / "bids").remember(3, 1, {ledger::U256{1}, 2}).has_value());
+}
+
+TEST_F(Durable, AFolderOfAnEarlierVersionIsClosed) {
+    fs::create_directory(folder_ / "bids");
+    fs::permissions(folder_ / "bids", static_cast<fs::perms>(0755));
+    ASSERT_TRUE(SealedBids(folder_ / "bids").remember(3, 1, {ledger::U256{1}, 2}).has_value());
+    EXPECT_EQ(mode(folder_ / "bids"), 0700U);
+}
+
+}  // namespace
+}  // namespace retrace::node
