@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "merkle/base/codec.hpp"
+#include "node/data_dir.hpp"
 
 namespace retrace::node::engine {
 namespace {
@@ -88,17 +89,6 @@ std::optional<StoredBlock> decode(View bytes) {
     for (std::uint32_t i = 0; i < count; ++i) block.txs.push_back(to_bytes(in.bytes(BlockLog::kRecordMax)));
     if (!in.finish()) return std::nullopt;
     return block;
-}
-
-/// A new file's name is only on disk once its directory is.
-bool sync_directory_of(const std::string& path) {
-    const std::size_t slash = path.rfind('/');
-    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const bool ok = ::fsync(fd) == 0;
-    ::close(fd);
-    return ok;
 }
 
 }  // namespace
@@ -247,9 +237,10 @@ Status<> BlockLog::forget_below(Height first) {
     const int fd = ::open(beside.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return io_error(beside, "cannot write the block log");
     if (!write_all(fd, head(genesis_hash_, first - 1), 0) || !copy(fd_, start, end_, fd, kHeadSize) ||
-        ::fsync(fd) != 0 || ::rename(beside.c_str(), path_.c_str()) != 0 || !sync_directory_of(path_)) {
+        ::fsync(fd) != 0 || ::rename(beside.c_str(), path_.c_str()) != 0) {
         const auto failed = io_error(path_, "cannot shorten the block log");
         ::close(fd);
+        ::unlink(beside.c_str());  // it may be what fills the disk
         return failed;
     }
     ::close(fd_);
@@ -258,6 +249,10 @@ Status<> BlockLog::forget_below(Height first) {
     for (std::uint64_t& offset : offsets_) offset -= start - kHeadSize;
     end_ -= start - kHeadSize;
     base_ = first - 1;
+    if (!sync_directory_of(path_)) {
+        failed_ = true;  // after a crash the old file may be back, without what would be appended now
+        return io_error(path_, "cannot sync the directory");
+    }
     return Unit{};
 }
 

@@ -38,7 +38,8 @@ public:
     Status<> append(const StoredBlock& block);
     Result<StoredBlock> read(Height height) const;
     /// Forgets the blocks below `first` (at most tip + 1, asserted). Copies the rest and renames, so a crash
-    /// leaves the old file or the new one; after an Error the old one is still in use.
+    /// leaves the old file or the new one; after an Error the old one is still in use, and nothing stays
+    /// beside it. It may be tried again.
     Status<> forget_below(Height first);
 
 private:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/engine/solo.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -34,6 +36,7 @@ struct SoloEngine::Impl {
     Application* application = nullptr;
     std::unique_ptr<BlockLog> log;
     TimeNs last_time = 0;
+    Height forget_from = 0;  // not tried below this height
 
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable wake;
@@ -65,11 +68,18 @@ struct SoloEngine::Impl {
         return Unit{};
     }
 
-    /// The log is copied when half of it is old, so a block costs two copies at most.
-    Status<> forget_old() {
+    /// The log is copied when half of it is old, so a block costs two copies at most. A log that cannot be
+    /// copied, because the disk is too full for both, is only longer than it should be: it is tried again
+    /// after as many blocks as make a copy worth its while.
+    void forget_old() {
         const std::uint64_t keep = options.keep_blocks;
-        if (keep == 0 || log->tip() - log->base() < 2 * keep) return Unit{};
-        return log->forget_below(log->tip() - keep + 1);
+        const Height tip = log->tip();
+        if (keep == 0 || tip - log->base() < 2 * keep || tip < forget_from) return;
+        const auto forgotten = log->forget_below(tip - keep + 1);
+        if (forgotten) return;
+        forget_from = tip + keep;
+        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", forget_from,
+                     forgotten.error().message);
     }
 
     Result<bool> produce() {
@@ -84,7 +94,7 @@ struct SoloEngine::Impl {
             return error("the application refuses its own proposal");
         RETRACE_CHECK(log->append(block));
         RETRACE_CHECK(execute(block));
-        RETRACE_CHECK(forget_old());
+        forget_old();
         return true;
     }
 

@@ -15,7 +15,8 @@ struct SoloOptions {
     std::string log_path;                            ///< File of decided blocks.
     std::chrono::milliseconds block_interval{1000};  ///< 0: no thread, blocks come by `produce` alone.
     bool empty_blocks = true;            ///< Deadlines count heights, so time must pass without traffic.
-    std::uint64_t keep_blocks = 0;       ///< That many stay in the log, and up to as many more; 0: all.
+    std::uint64_t keep_blocks = 0;       ///< That many stay in the log, and up to as many more while
+                                         ///< the disk has room for a copy; 0: all.
     std::size_t block_bytes = 4U << 20;  ///< Transactions of one block together.
     Address20 proposer{};                ///< Account that receives the tips.
     std::function<TimeNs()> clock;       ///< Wall clock; block time is max(clock, last + 1 ms).

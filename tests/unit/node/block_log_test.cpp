@@ -4,7 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -100,6 +102,24 @@ TEST_F(BlockLogTest, OneThatCannotBeWrittenAnewStaysInUse) {
     EXPECT_TRUE(log->append(block(7)).has_value());
 }
 
+TEST_F(BlockLogTest, ACopyThatDoesNotFitLeavesNothingBehind) {
+    const auto log = filled(200);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit tight{4096, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+    const auto refused = log->forget_below(5);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    EXPECT_FALSE(refused.has_value());
+    EXPECT_FALSE(std::filesystem::exists(path() + ".new"));
+    expect_range(*log, 1, 200);
+    ASSERT_TRUE(log->append(block(201)).has_value());
+    ASSERT_TRUE(log->forget_below(150).has_value());
+    expect_range(*log, 150, 201);
+}
+
 TEST_F(BlockLogTest, OneThatBeginsBehindTheDataBaseIsRefused) {
     ASSERT_TRUE(filled(6)->forget_below(5).has_value());
     const auto refused = BlockLog::open(path(), kGenesis, 3);
@@ -122,6 +142,27 @@ TEST_F(BlockLogTest, TheEngineKeepsAsManyAsItIsTold) {
     for (int i = 0; i < 21; ++i) ASSERT_TRUE(engine.produce().has_value());
     EXPECT_FALSE(engine.block(13).has_value());
     for (std::uint64_t height = 18; height <= 21; ++height) EXPECT_TRUE(engine.block(height).has_value());
+}
+
+TEST_F(BlockLogTest, TheEngineGoesOnWithALogThatCannotBeShortened) {
+    ToyExecutor executor;
+    ledger::MemoryStore store;
+    auto chain = std::move(ledger::Chain::open(store, dev_genesis({}), executor, {})).value();
+    ledger::Mempool pool;
+    LedgerApplication application(*chain, pool);
+    engine::SoloOptions options;
+    options.log_path = path();
+    options.block_interval = std::chrono::milliseconds(0);
+    options.keep_blocks = 4;
+    engine::SoloEngine engine(options);
+    ASSERT_TRUE(engine.start(application).has_value());
+    std::filesystem::create_directory(path() + ".new");
+    for (int i = 0; i < 21; ++i) ASSERT_TRUE(engine.produce().has_value());
+    EXPECT_TRUE(engine.block(1).has_value());
+    std::filesystem::remove(path() + ".new");
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE(engine.produce().has_value());
+    EXPECT_FALSE(engine.block(17).has_value()) << "tried again";
+    EXPECT_TRUE(engine.block(22).has_value());
 }
 
 }  // namespace
