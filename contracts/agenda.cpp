@@ -48,7 +48,7 @@ void handle(Effects& fx, const DueItem& item) {
         case DueKind::checkpoint_deadline: return checkpoint_deadline(fx, item.id, item.run, item.index);
         case DueKind::draw: return draw_segment(fx, item.id, item.run, item.index);
         case DueKind::audit_deadline: return audit_deadline(fx, item.id, item.index);
-        case DueKind::redraw: return redraw(fx, item.id);
+        case DueKind::redraw: return draw_auditors_of(fx, item.id);
         case DueKind::open_deadline: return open_deadline(fx, item.id, item.run, item.index);
         case DueKind::payment: return advance_payments(fx, item.id, item.run);
         case DueKind::dispute_clock: return dispute_clock(fx, item.id, item.index);
@@ -63,10 +63,10 @@ void handle(Effects& fx, const DueItem& item) {
 
 void run_agenda(Effects& fx) {
     mix_if_due(fx);
-    const auto due = load<ListOf<DueItem>>(fx.state, keys::due(fx.height));
-    if (!due) return;
+    const auto due = list<DueItem>(fx.state, keys::due(fx.height));
     remove(fx.state, keys::due(fx.height));
-    for (const DueItem& item : due->items) handle(fx, item);
+    for (const DueItem& item : due) handle(fx, item);
+    draw_queued(fx);
 }
 
 }  // namespace retrace::contracts

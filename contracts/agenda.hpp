@@ -6,7 +6,8 @@
 
 namespace retrace::contracts {
 
-/// Everything that is due at this height: the beacon first, then the agenda in the order it was written.
+/// Everything that is due at this height: the beacon first, then the agenda in the order it was written, then the
+/// draws of auditors.
 void run_agenda(Effects& fx);
 
 }  // namespace retrace::contracts

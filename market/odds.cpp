@@ -56,7 +56,9 @@ std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, st
 }
 
 std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec) {
-    return stake_floor(params, spec.audit_bp, spec.auditors, spec.price_ceiling);
+    const auto floor = stake_floor(params, spec.audit_bp, spec.auditors, spec.price_ceiling);
+    if (!floor) return std::nullopt;
+    return std::max(*floor, params.audit_bond * U256(spec.auditors));  // 5.4
 }
 
 std::uint64_t detection_ppm(const Ratio& probability, std::uint64_t bad_segments) {

@@ -27,7 +27,7 @@ Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, st
 /// safety factor. A probability of zero: nullopt, no stake is enough. `gain` is below 2^128 (asserted).
 std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, std::uint8_t auditors,
                                 const U256& gain);
-/// What a bid on `spec` must lock.
+/// What a bid on `spec` must lock: that, and at least the bonds of one segment's auditors.
 std::optional<U256> stake_floor(const Params& params, const TaskSpec& spec);
 
 /// 1 - (1-p_eff)^bad in parts per million, rounded down. For people; no rule reads it.

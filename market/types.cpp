@@ -18,7 +18,7 @@ std::string_view slug(AuditPhase phase) noexcept {
         case AuditPhase::waiting: return "waiting";
         case AuditPhase::opening: return "opening";
         case AuditPhase::collecting: return "collecting";
-        case AuditPhase::redrawing: return "redrawing";
+        case AuditPhase::drawing: return "drawing";
         case AuditPhase::revealing: return "revealing";
         case AuditPhase::verdicts: return "verdicts";
         case AuditPhase::closed: return "closed";

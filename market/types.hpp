@@ -197,7 +197,7 @@ enum class AuditPhase : std::uint8_t {
     waiting = 1,      ///< Opening its start would leak another audit's answer.
     opening = 2,      ///< Solver: openSegment.
     collecting = 3,   ///< Auditors: commitVerdict.
-    redrawing = 4,    ///< Silent auditors are replaced by the next beacon.
+    drawing = 4,      ///< A later beacon draws auditors, or others for those who were silent.
     revealing = 5,    ///< Solver: revealSegment.
     verdicts = 6,     ///< Auditors: revealVerdict.
     closed = 7,

@@ -37,17 +37,6 @@ bool holds_up(const market::Report& report, const market::Audit& audit) {
                        [&](const market::Seat& seat) { return seat.auditor == report.reporter; });
 }
 
-/// Nobody came to a verdict: the segment stays open to challenges only.
-void close_without_verdict(Effects& fx, market::Audit& audit) {
-    close(fx, audit);
-    auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
-    segment.state = SegmentState::unaudited;
-    store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
-    wake_openings(fx, audit.task, audit.segment);
-    wake_openings(fx, audit.task, audit.segment + 1);
-    advance_payments(fx, audit.task, audit.run);
-}
-
 /// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
     for (market::Seat& seat : audit.seats) {
@@ -72,14 +61,24 @@ void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_
     if (deadline != 0) schedule(fx, deadline + 1, {DueKind::audit_deadline, audit.id, 0, deadline});
 }
 
-void go_on_without_silent(Effects& fx, market::Audit& audit) {
+void close_without_verdict(Effects& fx, market::Audit& audit) {
+    close(fx, audit);
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+    segment.state = SegmentState::unaudited;
+    store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+    wake_openings(fx, audit.task, audit.segment);
+    wake_openings(fx, audit.task, audit.segment + 1);
+    advance_payments(fx, audit.task, audit.run);
+}
+
+void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
     if (audit.redraws < fx.params.redraws) {
         ++audit.redraws;
-        set_phase(fx, audit, AuditPhase::redrawing, 0);
+        set_phase(fx, audit, AuditPhase::drawing, 0);
         schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
-    } else if (count(audit, SeatState::released) != 0) {
+    } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
         // 14.10: of all who were drawn, one beacon after the other, nobody was served enough for a verdict.
         store(fx.state, keys::audit(audit.id), audit);
         forfeit_unaudited_run(fx, audit.task, audit.run);
@@ -108,6 +107,7 @@ void enter_revealing(Effects& fx, market::Audit& audit) {
     if (end.opened) return enter_verdicts(fx, audit);
     set_phase(fx, audit, AuditPhase::revealing, 0);
     wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or when no replica minds
+    hurry_audits_beside(fx, audit);
 }
 
 void start_reveal_deadline(Effects& fx, market::Audit& audit) {

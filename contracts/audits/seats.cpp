@@ -8,33 +8,60 @@
 namespace retrace::contracts {
 namespace {
 
+/// Whose stake is held by audits or disputes. Both end within their deadlines, so its time will come.
+bool serves_elsewhere(const Effects& fx, const Address& party) {
+    return !views::open_audits(fx.state, party).empty() || !views::open_disputes(fx.state, party).empty();
+}
+
+/// Who may be drawn, and who of them has the stake for it now.
+struct Pool {
+    std::vector<market::Candidate> free;
+    U256 free_weight, weight;
+};
+
 /// Never the task's own parties, nobody twice, only members that joined before the beacon could be known.
-std::vector<market::Candidate> candidates(const Effects& fx, const market::Audit& audit, std::uint64_t joined_before) {
+Pool pool_of(const Effects& fx, const market::Audit& audit) {
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     std::vector<Address> barred{task.requester};
     barred.insert(barred.end(), task.excluded.begin(), task.excluded.end());
     for (const std::uint32_t run : task.active)
         barred.push_back(must_load<market::Run>(fx.state, keys::run(task.id, run)).solver);
     for (const market::Seat& seat : audit.seats) barred.push_back(seat.auditor);
-    std::vector<market::Candidate> out;
+    const std::uint64_t beacon_epoch = views::epoch_of(fx.params, fx.height) - 1;
+    Pool pool;
     for (const Address& party : views::verifiers(fx.state)) {
         if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
-        if (info.retiring || info.joined_epoch >= joined_before) continue;
-        const market::Stake stake = views::stake(fx.state, party);
-        if (stake.available() < fx.params.audit_bond) continue;
-        if (views::open_audits(fx.state, party).size() >= market::kOpenItemsMax) continue;
-        out.push_back({party, info.weight});
+        if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
+        const bool free = views::stake(fx.state, party).available() >= fx.params.audit_bond &&
+                          views::open_audits(fx.state, party).size() < market::kOpenItemsMax;
+        if (!free && !serves_elsewhere(fx, party)) continue;
+        pool.weight += info.weight;
+        if (!free) continue;
+        pool.free_weight += info.weight;
+        pool.free.push_back({party, info.weight});
     }
-    return out;
+    return pool;
+}
+
+std::size_t empty_seats(const Effects& fx, const market::Audit& audit) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    const auto serving = std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
+        return seat.state == market::SeatState::committed;
+    });
+    return spec.auditors - static_cast<std::size_t>(serving);
 }
 
 }  // namespace
 
-std::size_t fill_seats(Effects& fx, market::Audit& audit, std::size_t wanted, std::uint64_t joined_before) {
+Search fill_seats(Effects& fx, market::Audit& audit) {
+    const Pool pool = pool_of(fx, audit);
+    if (pool.weight.is_zero()) return Search::nobody;
+    // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
+    if (pool.free_weight * U256(2) < pool.weight) return Search::busy;
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
     const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
-                                             candidates(fx, audit, joined_before), wanted);
+                                             pool.free, empty_seats(fx, audit));
     for (const Address& party : drawn) {
         lock(fx, party, fx.params.audit_bond);
         market::Seat seat;
@@ -44,8 +71,8 @@ std::size_t fill_seats(Effects& fx, market::Audit& audit, std::size_t wanted, st
         audit.seats.push_back(seat);
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
-    if (!drawn.empty()) fx.emit(AuditorsDrawn{audit.id, audit.task, audit.run, audit.segment, drawn});
-    return drawn.size();
+    fx.emit(AuditorsDrawn{audit.id, audit.task, audit.run, audit.segment, drawn});
+    return Search::found;
 }
 
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {

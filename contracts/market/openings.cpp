@@ -17,7 +17,12 @@ bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, s
     if (record->state != SegmentState::auditing) return false;
     const AuditPhase phase = must_load<market::Audit>(view, keys::audit(record->audit)).phase;
     return phase == AuditPhase::waiting || phase == AuditPhase::opening || phase == AuditPhase::collecting ||
-           phase == AuditPhase::redrawing;
+           phase == AuditPhase::drawing;
+}
+
+/// 12.7.9: the others had committed the state when this replica joined, so nobody waits for it there.
+bool was_public(const market::Run& run, const market::Run& other, std::uint64_t index) {
+    return other.index != run.index && other.unpaid_below > other.first_state && index <= other.unpaid_below;
 }
 
 /// The challenge window of a segment starts when both of its ends are open.
@@ -48,7 +53,7 @@ void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
             enter_verdicts(fx, *before);
     if (auto after = open_audit(fx, run, index);
         after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
-        enter_collecting(fx, *after);
+        enter_drawing(fx, *after);
 }
 
 /// Not opened, and legal now: the deadlines of whoever waits for the opening start.
@@ -77,15 +82,22 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
 
 }  // namespace
 
+bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(view, keys::run(task.id, active));
+        if (other.next_state <= index && !was_public(run, other, index)) return false;
+    }
+    return run.next_state > index;
+}
+
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(view, keys::run(task.id, active));
-        const bool was_public = other.unpaid_below > other.first_state && index <= other.unpaid_below;
-        if (active != run.index && was_public) continue;  // 12.7.9
-        if (other.next_state <= index) return false;
-        if (index > other.first_state && still_blind(view, task.id, other.index, index - 1)) return false;
+        if (index > other.first_state && !was_public(run, other, index) &&
+            still_blind(view, task.id, other.index, index - 1))
+            return false;
     }
-    return run.next_state > index;
+    return all_committed(view, task, run, index);
 }
 
 void wake_openings(Effects& fx, std::uint64_t id, std::uint64_t index) {

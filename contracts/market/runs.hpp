@@ -10,6 +10,9 @@ namespace retrace::contracts {
 /// 13.8.5: states beyond the last clear one that a run may have committed, so that what is open of it stays bounded.
 inline constexpr std::uint64_t kUnclearMax = 1024;
 
+/// Whether every active run of the task has committed its own state `index`, as far as it is waited for (12.7.9).
+bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
+
 /// Whether opening state `index` leaks no audit's answer: every active run of the task has committed its own, and no
 /// audit of a segment that ends there still collects commitments or waits for its draw (PROTOCOL 5.1). Replicas that
 /// joined when the state was committed already are not waited for.

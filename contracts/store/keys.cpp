@@ -58,6 +58,8 @@ Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(ch
 
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }
+Key audit_queue() { return audits('d'); }
+Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
 Key report_count() { return audits('u'); }

@@ -38,6 +38,8 @@ Key challenge(std::uint64_t challenge);
 
 Key audit_count();
 Key audit(std::uint64_t audit);
+Key audit_queue();                           ///< Audits that wait for auditors: the first, and the end,
+Key queued_audit(std::uint64_t place);       ///< and who stands where.
 Key open_audits(const Address& party);
 Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run that are not closed.
 Key report_count();

@@ -12,6 +12,7 @@
  * cannot know: when nobody of all who were drawn for a segment says to have been served, one of them was honest.
  *
  * Mutations, each of which must be found:
+ *   -DMUT_SEATS_AT_THE_DRAW  seats are held from the draw of the segment on, not from the opening of its start
  *   -DMUT_EARLY_DEADLINE   the deadline of an opening runs before the opening is legal
  *   -DMUT_OPEN_EARLY       a state may be opened while the audit that ends there collects commitments
  *   -DMUT_FORFEIT_STARVED  a run that nobody could audit ends without a slash, and with it its open disputes
@@ -29,7 +30,7 @@
 #define REPORTS 1
 #define SEAT(s, k) ((s) * 2 + (k))
 
-mtype = { uncommitted, undrawn, waiting, opening, collecting, redrawing, revealing, verdicts, closed };
+mtype = { uncommitted, undrawn, waiting, opening, drawing, collecting, revealing, verdicts, closed };
 mtype = { vacant, drawn, committed, matched, accuser, missed, released };
 
 bool honest_solver;
@@ -51,11 +52,20 @@ bool honest_drawn[2];         /* an honest auditor was drawn at some time */
 bool starved[2];              /* an auditor used up its reports */
 
 #define BLIND(s) (phase[s] == uncommitted || phase[s] == undrawn || phase[s] == waiting || phase[s] == opening || \
-                  phase[s] == collecting || phase[s] == redrawing)
+                  phase[s] == drawing || phase[s] == collecting)
 #ifdef MUT_OPEN_EARLY
 #define MAY_OPEN(j) (posted > (j))
 #else
 #define MAY_OPEN(j) (posted > (j) && ((j) == 0 || !BLIND((j) - 1)))
+#endif
+#define COMMITTED(s) (seat[SEAT(s, 0)] == committed || seat[SEAT(s, 1)] == committed)
+/* There is stake for the seats of one audit at a time (14.2). */
+#define HOLDS(s) (phase[s] == collecting || phase[s] == revealing || phase[s] == verdicts || \
+                  (phase[s] == drawing && COMMITTED(s)))
+#ifdef MUT_SEATS_AT_THE_DRAW
+#define FREE(s) (!(HOLDS(1 - s) || phase[1 - s] == waiting || phase[1 - s] == opening || phase[1 - s] == drawing))
+#else
+#define FREE(s) (!HOLDS(1 - s))
 #endif
 #define DRAWN(s, k) (phase[s] == collecting && seat[SEAT(s, k)] == drawn)
 #define STARVED(s, k) (seat[SEAT(s, k)] == drawn && reports[SEAT(s, k)] == REPORTS && !asked[SEAT(s, k)])
@@ -98,7 +108,7 @@ inline draw_seat(s, k) {
 }
 inline after_opening(j) {
     if
-    :: j < SEGS && (phase[j] == opening || phase[j] == waiting) -> phase[j] = collecting
+    :: j < SEGS && (phase[j] == opening || phase[j] == waiting) -> phase[j] = drawing
     :: else -> skip
     fi;
     if
@@ -203,7 +213,7 @@ inline starve_or_go_on(s) {
     miss(s, 0);
     miss(s, 1);
     if
-    :: redraws[s] < 1 -> redraws[s]++; phase[s] = redrawing
+    :: redraws[s] < 1 -> redraws[s]++; phase[s] = drawing
     :: redraws[s] == 1 ->
         if
         :: seat[SEAT(s, 0)] == committed || seat[SEAT(s, 1)] == committed -> enter_revealing(s)
@@ -230,15 +240,11 @@ proctype chain(byte s) {
     do
     :: atomic { !over && phase[s] == undrawn ->                        /* the beacon decides */
         if
-        :: redraw(s, 0);
-            redraw(s, 1);
-            if
-            :: opened[s] -> phase[s] = collecting
-            :: else -> phase[s] = waiting
-            fi
+        :: opened[s] -> phase[s] = drawing
+        :: !opened[s] -> phase[s] = waiting
         :: phase[s] = closed
         fi }
-    :: atomic { !over && phase[s] == waiting && opened[s] -> phase[s] = collecting }
+    :: atomic { !over && phase[s] == waiting && opened[s] -> phase[s] = drawing }
     :: atomic { !over && phase[s] == waiting && !opened[s] && MAY_OPEN(s) -> phase[s] = opening }
     /* Deadlines. */
     :: atomic { !over && phase[s] == opening && !(honest_solver && MAY_OPEN(s)) -> slash_solver() }
@@ -255,7 +261,9 @@ proctype chain(byte s) {
     :: atomic { !over && phase[s] == collecting && !BUSY(s, 0) && !BUSY(s, 1) && !WAITS(s, 0) && !WAITS(s, 1) &&
                 (seat[SEAT(s, 0)] == drawn || seat[SEAT(s, 1)] == drawn) ->
         starve_or_go_on(s) }
-    :: atomic { !over && phase[s] == redrawing -> redraw(s, 0); redraw(s, 1); phase[s] = collecting }
+    /* Later beacons draw. Who has no seat waits for the busy; who has commitments goes on without them in the end. */
+    :: atomic { !over && phase[s] == drawing && FREE(s) -> redraw(s, 0); redraw(s, 1); phase[s] = collecting }
+    :: atomic { !over && phase[s] == drawing && !FREE(s) && COMMITTED(s) -> starve_or_go_on(s) }
     :: atomic { !over && UNREVEALED(s, 0) && !honest[SEAT(s, 0)] && !(UNREVEALED(s, 1) && honest[SEAT(s, 1)]) ->
         slash_seat(s, 0);                                              /* it hid its verdict */
         close_when_all_spoke(s) }

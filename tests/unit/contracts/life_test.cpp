@@ -87,7 +87,7 @@ TEST_F(Life, AFalseAccuserLosesItsBondAndTheSolverNothing) {
     start_run();
     // The auditors of one segment are drawn; one of them lies.
     for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] { return views::audit_count(state) == 1; }));
+    seat_auditors("alice");
     const std::string liar = name_of(views::audit(state, 1)->seats[0].auditor);
     liars.insert(liar);
     for (int i = 0; i < 6 && all<DisputeOpened>().empty(); ++i) {

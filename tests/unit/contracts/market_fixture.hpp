@@ -40,7 +40,7 @@ inline market::Params small_params() {
     p.bid_blocks = 3;
     p.reveal_blocks = 3;
     p.accept_blocks = 5;
-    p.checkpoint_blocks = 12;
+    p.checkpoint_blocks = 24;   // longer than two draws: of the segment, and of its auditors
     p.open_blocks = 6;
     p.verdict_blocks = 6;
     p.reveal_segment_blocks = 6;
@@ -252,6 +252,13 @@ protected:
                     << last.revert_reason;
             }
         }
+    }
+    /// The solver opens what the audit asks for, and a beacon draws who audits.
+    void seat_auditors(const std::string& solver, std::uint64_t audit = 1) {
+        ASSERT_TRUE(advance_until([&] {
+            serve(solver);
+            return views::audit_count(state) >= audit && !views::audit(state, audit)->seats.empty();
+        }));
     }
     std::vector<std::uint64_t> open_audit_ids(std::uint64_t id, std::uint32_t index) const {
         std::vector<std::uint64_t> out;

@@ -57,9 +57,14 @@ TEST_F(Raise, WhatIsPublicAlreadyIsNotPaidToWhoJoins) {
     ASSERT_GE(start, 1u);
     ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok) << last.revert_reason;
     ASSERT_EQ(commit_bid("bob", 300), Verdict::ok);
-    advance(params.bid_blocks);
+    const auto pass_block = [&] {
+        serve("alice");
+        check_audits();
+        next_block();
+    };
+    for (std::uint64_t i = 0; i < params.bid_blocks; ++i) pass_block();
     ASSERT_EQ(reveal_bid("bob", 300), Verdict::ok);
-    for (int i = 0; i < 10 && run().state == RunState::running && task().active.size() == 1; ++i) next_block();
+    for (int i = 0; i < 10 && run().state == RunState::running && task().active.size() == 1; ++i) pass_block();
     ASSERT_EQ(task().state, TaskState::running) << "the task ended before anybody joined";
     ASSERT_EQ(task().active.size(), 2u);
     EXPECT_GE(run(1).first_state, start);

@@ -139,8 +139,7 @@ protected:
     /// Two auditors of segment 0 collect; state 0 is open.
     void collect() {
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] { return views::audit_count(state) == 1; }));
-        ASSERT_EQ(send("alice", OpenSegment{1, 0, 0, salt(0, 0), root(0)}), Verdict::ok);
+        seat_auditors("alice");
     }
 
     test::TinyTask task_;
@@ -196,8 +195,7 @@ TEST_F(RealStates, AFalseAccusationIsRefutedBeforeTheLedger) {
     const auto honest = train(solver::honest_runners(), task_.initial());
     real_roots = roots(honest);
     start_real();
-    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] { return views::audit_count(state) == 1; }));
+    collect();
     liars.insert(name_of(views::audit(state, 1)->seats[0].auditor));
     const std::string liar = *liars.begin();
     last_state_ = 1;

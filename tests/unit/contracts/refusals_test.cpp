@@ -241,7 +241,6 @@ TEST_F(Refusals, OpeningsThatWouldLeak) {
 
 TEST_F(Refusals, Audits) {
     start_audit();
-    const std::string first = auditor(0), second = auditor(1);
     const auto open = [&](const char* name, std::uint64_t segment, const Hash32& root) {
         return send(name, OpenSegment{1, 0, segment, salt(0, segment), root});
     };
@@ -251,9 +250,11 @@ TEST_F(Refusals, Audits) {
     const auto commit = [&](const std::string& name) {
         return send(name, CommitVerdict{1, solver::verdict_commitment(root(1), word(name), party(name).bytes, 1)});
     };
-    EXPECT_EQ(commit(first), Verdict::wrong_phase);
+    EXPECT_EQ(commit("v1"), Verdict::not_auditor) << "nobody is drawn before the opening";
     EXPECT_EQ(open("alice", 0, root(0)), Verdict::ok);
     EXPECT_EQ(open("alice", 0, root(0)), Verdict::wrong_phase);
+    seat_auditors("alice");
+    const std::string first = auditor(0), second = auditor(1);
     EXPECT_EQ(commit("bob"), Verdict::not_auditor);
     EXPECT_EQ(send(first, CommitVerdict{9, word("x")}), Verdict::unknown_audit);
     EXPECT_EQ(send(first, CommitVerdict{1, {}}), Verdict::commitment_zero);
@@ -282,10 +283,10 @@ TEST_F(Refusals, Audits) {
 
 TEST_F(Refusals, Reports) {
     start_audit();
-    const std::string first = auditor(0);
     ReportUnavailable report{1, 1, 0, 0, 0, 0};
-    EXPECT_EQ(send(first, report, params.report_fee), Verdict::not_auditor) << "nothing is opened yet";
-    ASSERT_EQ(send("alice", OpenSegment{1, 0, 0, salt(0, 0), root(0)}), Verdict::ok);
+    EXPECT_EQ(send("v1", report, params.report_fee), Verdict::not_auditor) << "nothing is opened yet";
+    seat_auditors("alice");
+    const std::string first = auditor(0);
     EXPECT_EQ(send(first, report), Verdict::wrong_value);
     EXPECT_EQ(send("bob", report, params.report_fee), Verdict::not_auditor);
     report.kind = 6;
@@ -317,6 +318,7 @@ TEST_F(Refusals, ChallengesAndMoves) {
     EXPECT_EQ(send("v4", challenge, params.challenge_bond), Verdict::stake_too_low);
     EXPECT_EQ(send("alice", challenge, params.challenge_bond), Verdict::own_run);
     EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::not_opened);
+    seat_auditors("alice");
     for (int i = 0; i < 3; ++i) {
         serve("alice");
         check_audits();

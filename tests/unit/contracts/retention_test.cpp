@@ -47,8 +47,7 @@ protected:
         begin(slow);
         start_run();
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-        ASSERT_TRUE(advance_until([&] { return views::audit_count(state) == 1; }));
-        ASSERT_EQ(send("alice", OpenSegment{1, 0, 0, salt(0, 0), root(0)}), Verdict::ok);
+        seat_auditors("alice");
     }
     market::Audit audit() const { return views::audit(state, 1).value(); }
     std::string auditor(std::size_t seat) const { return name_of(audit().seats.at(seat).auditor); }
@@ -186,7 +185,7 @@ TEST_F(Retention, OneHonestAuditorOfAllWhoAreDrawnSavesAnHonestSolver) {
                     use_up_reports(name_of(seat.auditor));
             check_audits();
         }
-        return audit().phase != market::AuditPhase::collecting && audit().phase != market::AuditPhase::redrawing;
+        return audit().phase != market::AuditPhase::collecting && audit().phase != market::AuditPhase::drawing;
     }));
     lazy.clear();
     play("alice");

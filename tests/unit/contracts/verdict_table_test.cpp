@@ -76,11 +76,11 @@ protected:
     }
     void collecting() {
         audited();
-        ASSERT_EQ(send("alice", OpenSegment{1, 0, 0, salt(0, 0), root(0)}), Verdict::ok);
+        seat_auditors("alice");
     }
     /// The audit of segment 0 is over; `rounds` of answers.
     void verified(int rounds = 3) {
-        audited();
+        collecting();
         for (int i = 0; i < rounds; ++i) {
             serve("alice");
             check_audits();
@@ -272,8 +272,8 @@ void VerdictTable::run_rows() {
 }
 
 void VerdictTable::audit_rows() {
-    row(Verdict::unknown_audit, [this] { return audited(), send(auditor(), CommitVerdict{9, word("x")}); });
-    row(Verdict::wrong_phase, [this] { return audited(), commit_verdict(auditor()); });
+    row(Verdict::unknown_audit, [this] { return audited(), send("v1", CommitVerdict{9, word("x")}); });
+    row(Verdict::wrong_phase, [this] { return verified(), commit_verdict(auditor()); });
     row(Verdict::not_auditor, [this] { return collecting(), commit_verdict("bob"); });
     row(Verdict::already_committed, [this] {
         collecting();

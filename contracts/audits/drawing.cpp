@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Who audits a segment. SPEC 14.2: drawn when its start is open, by a later beacon. An audit that holds no seat waits
+// in a queue until there is room for it; one that holds seats, or for which another one holds them, never waits for
+// more than `redraws` beacons. So whoever is busy becomes free in bounded time, and the queue moves on.
+#include "contracts/audits/rounds.hpp"
+#include "contracts/audits/seats.hpp"
+#include "contracts/market/runs.hpp"
+#include "contracts/staking/beacon.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SeatState;
+
+constexpr std::uint64_t kQueueLooksMax = 256;  // at one beacon; the next one goes on
+
+/// Places from `first` to before `end` are taken.
+struct Queue {
+    std::uint64_t first = 0, end = 0;
+    static auto tie(auto& q) { return std::tie(q.first, q.end); }
+};
+/// `redraws` tells a stale place: the audit has been given seats since.
+struct QueuedAudit {
+    std::uint64_t audit = 0, redraws = 0;
+    static auto tie(auto& q) { return std::tie(q.audit, q.redraws); }
+};
+
+Queue load_queue(const Effects& fx) { return load<Queue>(fx.state, keys::audit_queue()).value_or(Queue{}); }
+
+void join_queue(Effects& fx, const market::Audit& audit) {
+    Queue queue = load_queue(fx);
+    store(fx.state, keys::queued_audit(queue.end++), QueuedAudit{audit.id, audit.redraws});
+    store(fx.state, keys::audit_queue(), queue);
+}
+
+bool has_commitments(const market::Audit& audit) {
+    return std::any_of(audit.seats.begin(), audit.seats.end(),
+                       [](const market::Seat& seat) { return seat.state == SeatState::committed; });
+}
+
+/// Audits of the segment in the task's other runs that are not closed.
+std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit& audit) {
+    std::vector<market::Audit> out;
+    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+        const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
+        if (run == audit.run || !segment || segment->state != market::SegmentState::auditing) continue;
+        const auto other = must_load<market::Audit>(fx.state, keys::audit(segment->audit));
+        if (other.phase != AuditPhase::closed) out.push_back(other);
+    }
+    return out;
+}
+
+/// 14.2.5: its own seats, or those of a replica's audit that may not reveal before this one, are held meanwhile.
+bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
+    if (has_commitments(audit)) return true;
+    const auto beside = audits_beside(fx, audit);
+    return std::any_of(beside.begin(), beside.end(), [](const market::Audit& other) {
+        return other.phase == AuditPhase::revealing && other.deadline == 0;
+    });
+}
+
+void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
+    schedule(fx, height, {DueKind::redraw, audit.id, 0, 0});
+}
+
+/// 14.2.6: no member is left that could be drawn.
+void nobody_to_draw(Effects& fx, market::Audit& audit) {
+    if (!audit.seats.empty()) return go_on_without_silent(fx, audit, Search::nobody);
+    const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
+    auto segment = must_load<market::Segment>(fx.state, key);
+    if (segment.postponed >= fx.params.redraws) return close_without_verdict(fx, audit);
+    ++segment.postponed;
+    store(fx.state, key, segment);
+    draw_at(fx, next_draw_height(fx.params, fx.height), audit);
+}
+
+/// False when the audit has to wait for who is busy.
+bool take_seats(Effects& fx, market::Audit& audit) {
+    const Search search = fill_seats(fx, audit);
+    if (search == Search::busy) return false;
+    if (search == Search::found) enter_collecting(fx, audit);
+    else nobody_to_draw(fx, audit);
+    return true;
+}
+
+/// The first in the queue. False when it stays there.
+bool serve(Effects& fx, const QueuedAudit& entry) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(entry.audit));
+    if (audit.phase != AuditPhase::drawing || audit.redraws != entry.redraws) return true;  // closed, or seated since
+    const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    if (all_committed(fx.state, task, run, audit.segment + 1)) return take_seats(fx, audit);
+    join_queue(fx, audit);  // 14.2.4: seats are not held while a slower replica computes
+    return true;
+}
+
+}  // namespace
+
+void enter_drawing(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::drawing, 0);
+    const auto start = must_load<market::Checkpoint>(fx.state,
+                                                     keys::checkpoint(audit.task, audit.run, audit.segment));
+    // The newest beacon may be older than the opening: the solver would have known who audits.
+    const std::uint64_t height = next_draw_height(fx.params, start.open_height);
+    if (height > fx.height) draw_at(fx, height, audit);
+    else draw_auditors_of(fx, audit.id);
+}
+
+void draw_auditors_of(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    if (audit.phase != AuditPhase::drawing) return;
+    if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
+    if (!take_seats(fx, audit)) go_on_without_silent(fx, audit, Search::busy);
+}
+
+void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
+    for (const market::Audit& other : audits_beside(fx, audit))
+        if (other.phase == AuditPhase::drawing && !has_commitments(other))
+            draw_at(fx, next_draw_height(fx.params, fx.height), other);
+}
+
+void draw_queued(Effects& fx) {
+    if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
+    const Queue now = load_queue(fx);
+    const std::uint64_t stop = std::min(now.end, now.first + kQueueLooksMax);
+    for (std::uint64_t place = now.first; place < stop; ++place) {
+        const auto entry = must_load<QueuedAudit>(fx.state, keys::queued_audit(place));
+        if (!serve(fx, entry)) return;
+        remove(fx.state, keys::queued_audit(place));
+        Queue queue = load_queue(fx);
+        queue.first = place + 1;
+        store(fx.state, keys::audit_queue(), queue);
+    }
+}
+
+}  // namespace retrace::contracts
