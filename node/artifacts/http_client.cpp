@@ -83,6 +83,12 @@ Result<Url, Failure> parse_url(std::string_view text) {
     return out;
 }
 
+Result<Url, Failure> parse_public_url(std::string_view text) {
+    RETRACE_TRY(url, parse_url(text));
+    if (!url.trust.ca_file.empty()) return failure(Fault::malformed, "a registered address names no file");
+    return url;
+}
+
 // The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own
 // until they are done.
 struct HttpConnection::Impl {

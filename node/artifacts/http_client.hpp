@@ -24,6 +24,8 @@ struct Url {
     bool operator==(const Url&) const = default;
 };
 Result<Url, Failure> parse_url(std::string_view text);
+/// The same of an address that a stranger registered: it names no file of this machine, so "#ca=" is malformed.
+Result<Url, Failure> parse_public_url(std::string_view text);
 
 /// One kept-alive connection to one peer. Blocks; not thread-safe.
 class HttpConnection {

@@ -10,9 +10,9 @@
 
 namespace retrace::node {
 
-/// A small HTTP server for processes without a node: it serves an ArtifactServer on threads of its own. When an address,
-/// or the server, has as many connections as it may, the one that has waited longest for a request leaves for the
-/// newcomer: connections that ask for nothing keep nobody out.
+/// A small HTTP server for processes without a node: it serves an ArtifactServer on threads of its own. When an
+/// address, or the server, has as many connections as it may, the one that has waited longest for a request leaves for
+/// the newcomer: connections that ask for nothing keep nobody out.
 class ArtifactHttpServer {
 public:
     struct Options {

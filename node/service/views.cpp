@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "node/artifacts/http_client.hpp"
+
 namespace retrace::node {
 namespace views = contracts::views;
 
@@ -91,7 +93,7 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
 std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t id) {
     std::vector<std::string> out;
     const auto add = [&](const std::string& endpoint) {
-        if (!endpoint.empty() && std::find(out.begin(), out.end(), endpoint) == out.end())
+        if (std::find(out.begin(), out.end(), endpoint) == out.end() && parse_public_url(endpoint))
             out.push_back(endpoint);
     };
     const auto task = views::task(view, id);

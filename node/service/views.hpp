@@ -80,7 +80,7 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
                                                  Immutable& immutable);
 
 /// Where the artifacts of a run are served: its solver, then verifiers that keep its states. Endpoints as
-/// registered.
+/// registered, except for those that are no address for a stranger to give (parse_public_url).
 std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
 
 }  // namespace retrace::node

@@ -166,6 +166,10 @@ Result<std::shared_ptr<ssl::context>> client_context(const Trust& trust, const s
     if (trust.ca_file.empty()) {
         context->set_default_verify_paths(code);
     } else {
+        // A pipe or a terminal would be waited for.
+        std::error_code ignored;
+        if (!std::filesystem::is_regular_file(trust.ca_file, ignored))
+            return error("TLS: the authorities " + trust.ca_file + " are no regular file");
         context->load_verify_file(trust.ca_file, code);
     }
     if (code) return error("TLS: the authorities " + trust.ca_file + " cannot be used: " + code.message());

@@ -259,6 +259,18 @@ TEST(ArtifactUrl, OnlySchemeHostAndPort) {
     }
 }
 
+TEST(ArtifactUrl, AStrangersAddressNamesNoFile) {
+    const std::string file = "https://127.0.0.1:1#ca=/dev/stdin";
+    EXPECT_TRUE(parse_url(file)) << "a user may";
+    EXPECT_FALSE(parse_public_url(file));
+    EXPECT_TRUE(parse_public_url("https://127.0.0.1:1#sha256=" + std::string(64, 'a')));
+    EXPECT_TRUE(parse_public_url("http://127.0.0.1:1"));
+    EXPECT_FALSE(parse_public_url(""));
+    HttpConnection waiting(*parse_url("https://127.0.0.1:1#ca=/dev/zero"));
+    const auto reply = waiting.exchange({"GET", "/", {}}, 1000, milliseconds(500));
+    ASSERT_FALSE(reply);
+}
+
 // Fashion-MNIST's training images are this large: 60000 × 784 bytes.
 TEST_F(TransferTest, FortySevenMegabytesTakeAMoment) {
     const auto tensor = random_tensor(DType::u8, {60000, 784}, 9);
