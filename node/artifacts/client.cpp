@@ -2,6 +2,7 @@
 #include "node/artifacts/client.hpp"
 
 #include <algorithm>
+#include <random>
 #include <thread>
 
 #include "node/artifacts/tensor_layout.hpp"
@@ -25,6 +26,14 @@ constexpr std::size_t kConnectionsMax = 64;
 constexpr std::uint64_t kFirstTiles = 64;
 constexpr std::chrono::milliseconds kQuick{500};
 constexpr std::chrono::seconds kLong{2};
+
+/// Of an upload: nobody else can guess it, and so spoil what has arrived.
+std::string random_name() {
+    std::random_device random;
+    Bytes bytes;
+    for (int i = 0; i < 16; ++i) bytes.push_back(static_cast<std::uint8_t>(random()));
+    return to_hex(bytes);
+}
 
 /// What a peer answers that has not got it. Anything else, or keeping us waiting, counts against it.
 bool is_no_blame(Fault fault) noexcept {
@@ -274,9 +283,11 @@ Status<Failure> ArtifactClient::upload_program(const std::string& peer, const Ha
         RETRACE_TRY(there, ask_info(node, root));
         if (there.complete) return Unit{};
         if (file.size() <= kPiece) return put(node, root, "program", file);
+        const std::string upload = random_name();
         for (std::size_t at = 0; at < file.size(); at += kPiece) {
             const View piece = View(file).subspan(at, std::min(kPiece, file.size() - at));
-            const std::string what = "program?at=" + std::to_string(at) + "&of=" + std::to_string(file.size());
+            const std::string what = "program?at=" + std::to_string(at) + "&of=" + std::to_string(file.size()) +
+                                     "&upload=" + upload;
             RETRACE_CHECK(put(node, root, what, to_bytes(piece)));
         }
         return Unit{};

@@ -208,9 +208,12 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         return failure(Fault::not_wanted, "no task that is alive names " + to_hex(view(root)));
     }
     if (what == "program" && !query.empty()) {
-        const auto place = parse_range(query, "at=", "of=");
-        if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N");
-        RETRACE_CHECK(store_.add_program_piece(root, place->first, place->count, body));
+        constexpr std::string_view kUpload = "&upload=";
+        const auto at = query.find(kUpload);
+        const auto place = at == std::string_view::npos ? std::nullopt : parse_range(query.substr(0, at), "at=", "of=");
+        if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N&upload=U");
+        const ProgramParts::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
+        RETRACE_CHECK(store_.add_program_piece(root, piece, body));
         return HttpReply{204, "application/octet-stream", {}};
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");

@@ -34,7 +34,8 @@ struct HttpReply {
 ///   GET /artifact/{root}/program                  the program file
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
-///   PUT /artifact/{root}/program?at=A&of=N        bytes A … of a program of N bytes, in order; 204
+///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.
+///       U: 32 hex digits that the sender chose, of 1 MiB at least but for the last piece
 /// `root` is 64 lower-case hex digits. Answers of 400 and above carry a wire::Refusal.
 ///
 /// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that

@@ -2,7 +2,6 @@
 #include "node/artifacts/store.hpp"
 
 #include <algorithm>
-#include <fstream>
 
 #include "node/artifacts/tensor_layout.hpp"
 
@@ -41,7 +40,11 @@ Store::Store(fs::path folder, const Options& options, File lock)
       options_(options),
       lock_(std::move(lock)),
       pool_(options.threads),
-      tensors_(folder_ / "tensors", options.tensors, pool_) {}
+      tensors_(folder_ / "tensors", options.tensors, pool_),
+      parts_(folder_ / "programs",
+             {.file_bytes = options.program_bytes,
+              .piece_bytes = options.piece_bytes,
+              .free_bytes = options.tensors.free_bytes}) {}
 
 fs::path Store::program_path(const Hash32& root) const {
     return folder_ / "programs" / (to_hex(view(root)) + ".rtp");
@@ -72,29 +75,15 @@ Status<Failure> Store::add_program(const Hash32& root, View file) {
     return write_atomically(program_path(root), {file});
 }
 
-Status<Failure> Store::add_program_piece(const Hash32& root, std::uint64_t first, std::uint64_t total, View piece) {
-    if (total > options_.program_bytes) return failure(Fault::too_large, "the program file is too long");
-    if (piece.empty() || piece.size() > total || first > total - piece.size())
-        return failure(Fault::malformed, "the piece does not lie in the file");
-    const fs::path path = program_path(root).string() + ".part";
-    Bytes whole;
+Status<Failure> Store::add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece) {
+    std::optional<Bytes> whole;
     {
         const std::lock_guard lock(mutex_);
-        std::error_code code;
-        const std::uint64_t there = first == 0 ? 0 : fs::file_size(path, code);
-        if (code || there != first) return failure(Fault::incomplete, "another piece of the program is due");
-        std::ofstream out(path, first == 0 ? std::ios::binary | std::ios::trunc : std::ios::binary | std::ios::app);
-        out.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
-        out.flush();
-        if (!out) return failure(Fault::io, path.string() + ": cannot be written");
-        out.close();
-        if (first + piece.size() < total) return Unit{};
-        auto file = read_file(path, options_.program_bytes);
-        fs::remove(path, code);  // It becomes the program, or it is another's.
-        if (!file) return Unexpected{file.error()};
-        whole = std::move(*file);
+        RETRACE_TRY(added, parts_.add(root, place, piece));
+        whole = std::move(added);
     }
-    return add_program(root, whole);
+    if (!whole) return Unit{};
+    return add_program(root, *whole);
 }
 
 Result<Bytes, Failure> Store::program_file(const Hash32& root) const {
@@ -287,7 +276,7 @@ void Store::remove_program(const Hash32& root) {
     const std::lock_guard lock(mutex_);
     std::error_code code;
     fs::remove(program_path(root), code);
-    fs::remove(program_path(root).string() + ".part", code);
+    parts_.remove(root);
 }
 
 void Store::remove_tensor(const Hash32& root) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/program/codec.hpp"
+#include "node/artifacts/program_parts.hpp"
 #include "node/artifacts/tensor_files.hpp"
 
 namespace retrace::node {
@@ -23,6 +24,7 @@ public:
         kernels::Limits programs;
         std::size_t program_bytes = std::size_t{80}
                                     << 20;  ///< Of a program file; its constants are limited to 64 MiB.
+        std::size_t piece_bytes = std::size_t{1} << 20;  ///< Of a piece of a program file, at least.
         unsigned threads = 0;               ///< That hash; 0: as many as the machine has.
     };
 
@@ -54,9 +56,9 @@ public:
 
     /// Pieces from outside. Each is compared with `root` before anything is written.
     Status<Failure> add_program(const Hash32& root, View file);
-    /// A piece of a program file of `total` bytes, from byte `first` on; pieces come in order, and one from byte 0
-    /// begins anew. The last one is compared with `root` together with all before it. incomplete: another piece is due.
-    Status<Failure> add_program_piece(const Hash32& root, std::uint64_t first, std::uint64_t total, View piece);
+    /// A piece of a program file; pieces of an upload come in order, and one from byte 0 begins anew. The last one is
+    /// compared with `root` together with all before it. incomplete: another piece is due.
+    Status<Failure> add_program_piece(const Hash32& root, const ProgramParts::Place& place, View piece);
     Status<Failure> add_manifest(const Hash32& root, const wire::StateManifest& manifest);
     Status<Failure> begin_tensor(const Hash32& root, const kernels::TensorHeader& header);
     Status<Failure> add_tiles(const Hash32& root, const wire::TileRange& range);
@@ -90,6 +92,7 @@ private:
     mutable std::mutex mutex_;
     kernels::ThreadPool pool_;
     TensorFiles tensors_;
+    ProgramParts parts_;
 };
 
 }  // namespace retrace::node

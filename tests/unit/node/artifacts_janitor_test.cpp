@@ -56,14 +56,20 @@ TEST(Janitor, DataThatAStateSharesStayWhileTheyAreNamed) {
 
 class Pieces : public ::testing::Test {
 protected:
-    unsigned put(std::size_t at, std::size_t of, View piece) {
+    unsigned put(std::size_t at, std::size_t of, View piece, char sender = 'a') {
         const std::string target = "/artifact/" + to_hex(view(root_)) + "/program?at=" + std::to_string(at) +
-                                   "&of=" + std::to_string(of);
+                                   "&of=" + std::to_string(of) + "&upload=" + std::string(32, sender);
         return server_.handle({"PUT", target, to_bytes(piece)}).status;
     }
 
+    static Store::Options small_pieces() {
+        Store::Options options;
+        options.piece_bytes = 16;
+        return options;
+    }
+
     test::TemporaryFolder folder_;
-    std::unique_ptr<Store> store_ = test::open_store(folder_.path());
+    std::unique_ptr<Store> store_ = test::open_store(folder_.path(), small_pieces());
     Bytes file_ = kernels::encode(test::doubling_program());
     Hash32 root_ = kernels::CommittedProgram(test::doubling_program()).root();
     ArtifactServer server_{*store_, [](const Hash32&) { return true; }};
@@ -90,6 +96,33 @@ TEST_F(Pieces, PiecesOutOfOrderOrOfAnotherProgramAreRefused) {
     EXPECT_GE(put(half, file_.size(), other), 400u);
     EXPECT_FALSE(store_->program(root_));
     EXPECT_EQ(put(half, file_.size(), View(file_).subspan(half)), 409u) << "it begins anew";
+}
+
+TEST_F(Pieces, NobodySpoilsTheUploadOfAnother) {
+    const std::size_t half = file_.size() / 2;
+    EXPECT_EQ(put(0, file_.size(), View(file_).first(half)), 204u);
+    EXPECT_EQ(put(0, file_.size(), Bytes(half), 'b'), 204u) << "a stranger begins anew, for itself";
+    EXPECT_EQ(put(half, file_.size(), Bytes(file_.size() - half), 'b'), 400u);
+    EXPECT_EQ(put(half, file_.size(), View(file_).subspan(half)), 204u);
+    EXPECT_TRUE(store_->program(root_));
+}
+
+TEST_F(Pieces, UploadsAreBoundedInNumberAndNamed) {
+    EXPECT_EQ(put(0, file_.size(), View(file_).first(16), '/'), 400u);
+    EXPECT_EQ(put(0, file_.size(), View(file_).first(15)), 400u) << "too short a piece";
+    ProgramParts parts(folder_.path() / "programs", {.file_bytes = 1000, .piece_bytes = 1, .uploads = 3});
+    const auto add = [&](std::uint64_t first, char name) {
+        const std::string upload(32, name);
+        return parts.add(root_, {first, 3, upload}, Bytes(1)).has_value();
+    };
+    for (const char name : {'a', 'b', 'c'}) EXPECT_TRUE(add(0, name));
+    EXPECT_TRUE(add(1, 'a')) << "written to last";
+    EXPECT_TRUE(add(0, 'd')) << "pushes the oldest out, which is b";
+    EXPECT_FALSE(add(1, 'b'));
+    EXPECT_TRUE(add(2, 'a'));
+    EXPECT_FALSE(add(2, 'a')) << "it is whole and gone";
+    parts.remove(root_);
+    EXPECT_FALSE(add(1, 'c'));
 }
 
 }  // namespace

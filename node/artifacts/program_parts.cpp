@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "node/artifacts/program_parts.hpp"
+
+#include <algorithm>
+#include <fstream>
+
+#include "node/artifacts/files.hpp"
+
+namespace retrace::node {
+
+namespace fs = std::filesystem;
+
+ProgramParts::ProgramParts(fs::path folder, const Limits& limits) : folder_(std::move(folder)), limits_(limits) {
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(folder_, code))
+        if (entry.path().extension() == ".part") fs::remove(entry.path(), code);
+}
+
+void ProgramParts::drop(Parts::iterator part) {
+    std::error_code code;
+    fs::remove(path(*part), code);
+    parts_.erase(part);
+}
+
+void ProgramParts::remove(const Hash32& root) {
+    const std::string name = to_hex(view(root));
+    for (auto part = parts_.begin(); part != parts_.end();) {
+        const auto here = part++;
+        if (here->name.starts_with(name)) drop(here);
+    }
+}
+
+Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, const Place& place, View piece) {
+    if (place.total > limits_.file_bytes) return failure(Fault::too_large, "the program file is too long");
+    if (piece.empty() || piece.size() > place.total || place.first > place.total - piece.size())
+        return failure(Fault::malformed, "the piece does not lie in the file");
+    const bool last = place.first + piece.size() == place.total;
+    if (!last && piece.size() < limits_.piece_bytes) return failure(Fault::malformed, "the piece is too short");
+    if (place.upload.size() != 32 || place.upload.find_first_not_of("0123456789abcdef") != std::string_view::npos)
+        return failure(Fault::malformed, "an upload is named by 32 hex digits");
+    if (free_bytes(folder_) < limits_.free_bytes + place.total) return failure(Fault::no_space, "the disk is full");
+
+    const std::string name = to_hex(view(root)) + "." + std::string(place.upload);
+    auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) { return one.name == name; });
+    if (place.first == 0) {
+        if (part != parts_.end()) drop(part);
+        if (parts_.size() >= limits_.uploads) drop(parts_.begin());
+        part = parts_.insert(parts_.end(), {name, 0, place.total});
+    }
+    if (part == parts_.end() || part->size != place.first || part->total != place.total)
+        return failure(Fault::incomplete, "another piece of the program is due");
+    parts_.splice(parts_.end(), parts_, part);
+    const auto mode = std::ios::binary | (place.first == 0 ? std::ios::trunc : std::ios::app);
+    std::ofstream out(path(*part), mode);
+    out.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(piece.size()));
+    out.close();
+    if (!out) {
+        drop(part);
+        return failure(Fault::io, folder_.string() + ": cannot be written");
+    }
+    part->size += piece.size();
+    if (!last) return std::optional<Bytes>();
+    auto whole = read_file(path(*part), limits_.file_bytes);
+    drop(part);  // It becomes the program, or it is another's.
+    if (!whole) return Unexpected{std::move(whole).error()};
+    return std::optional<Bytes>(std::move(*whole));
+}
+
+}  // namespace retrace::node
