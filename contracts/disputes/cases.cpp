@@ -57,6 +57,13 @@ void resume_payments(Effects& fx, const market::Dispute& dispute) {
         if (id.task == dispute.task) schedule(fx, fx.height + 1, {DueKind::payment, id.task, id.run, 0});
 }
 
+/// 15.2.6: strangers were refused while the segment was full; they have a window of their own after that.
+void reopen_window(Effects& fx, const market::Dispute& dispute, market::Segment& segment) {
+    if (segment.open_disputes < kSegmentDisputesMax || segment.window_end == 0) return;
+    segment.window_end = std::max(segment.window_end, fx.height + fx.params.challenge_blocks);
+    schedule(fx, segment.window_end, {DueKind::payment, dispute.task, dispute.run, 0});
+}
+
 /// Off all lists; the record stays with its result.
 void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     dispute.state = state;
@@ -68,6 +75,7 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     remove_from_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
     remove_from_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
     auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    reopen_window(fx, dispute, segment);
     --segment.open_disputes;
     store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
     auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));

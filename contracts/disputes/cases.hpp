@@ -16,6 +16,8 @@ struct Accusation {
     std::uint64_t audit = 0;
     Hash32 claimed_root;
 };
+/// 15.2.5: open at a time on one segment, by who has no seat in its audit.
+inline constexpr std::uint32_t kSegmentDisputesMax = 16;
 /// Both ends of the segment are open. Returns the dispute's id.
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);
 /// Whether the bond is locked stake instead of coins.

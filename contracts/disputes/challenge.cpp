@@ -6,10 +6,31 @@
 namespace retrace::contracts {
 namespace {
 
-constexpr std::uint32_t kSegmentDisputesMax = 16;
+/// Open disputes of one solver, when who challenges has a seat: what bounds the list.
+constexpr std::size_t kSolverDisputesMax = 4 * market::kOpenItemsMax;
 
-Verdict admit_challenge(const StateView& view, const TxContext& context, std::uint64_t task, std::uint32_t index,
-                        std::uint64_t segment_index) {
+/// The party sits, or sat, in the segment's audit: it has done the work and is who must be heard.
+bool has_seat(const StateView& view, const market::Segment& segment, const Address& party) {
+    if (segment.audit == 0) return false;
+    const auto audit = must_load<market::Audit>(view, keys::audit(segment.audit));
+    return std::any_of(audit.seats.begin(), audit.seats.end(),
+                       [&](const market::Seat& seat) { return seat.auditor == party; });
+}
+
+/// The party has a challenge of this kind open on the segment.
+bool challenges(const StateView& view, const Address& party, market::DisputeKind kind, std::uint64_t task,
+                std::uint32_t run, std::uint64_t segment) {
+    for (const std::uint64_t id : views::open_disputes(view, party)) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (dispute.kind == kind && dispute.challenger == party && dispute.task == task && dispute.run == run &&
+            dispute.segment == segment)
+            return true;
+    }
+    return false;
+}
+
+Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,
+                        std::uint64_t task, std::uint32_t index, std::uint64_t segment_index) {
     if (!views::task(view, task)) return Verdict::unknown_task;
     const auto run = views::run(view, task, index);
     if (!run) return Verdict::unknown_run;
@@ -21,9 +42,14 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, std::ui
     const auto segment = views::segment(view, task, index, segment_index);
     if (!segment) return Verdict::not_opened;
     if (segment->window_end != 0 && context.height >= segment->window_end) return Verdict::window_closed;
-    if (segment->open_disputes >= kSegmentDisputesMax ||
-        views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax ||
-        views::open_disputes(view, run->solver).size() >= market::kOpenItemsMax)
+    // 15.2.5: whoever can fill what is open to all shuts out strangers only, one place an account.
+    if (challenges(view, context.sender, kind, task, index, segment_index) ||
+        views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax)
+        return Verdict::too_many_open;
+    const bool seated = has_seat(view, *segment, context.sender);
+    const std::size_t of_solver = views::open_disputes(view, run->solver).size();
+    if (seated ? of_solver >= kSolverDisputesMax
+               : of_solver >= market::kOpenItemsMax || segment->open_disputes >= kSegmentDisputesMax)
         return Verdict::too_many_open;
     return Verdict::ok;
 }
@@ -40,7 +66,8 @@ Verdict check(const ChallengeSegment& call) {
 }
 
 Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view) {
-    const Verdict verdict = admit_challenge(view, context, call.task, call.run, call.segment);
+    const Verdict verdict = admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run,
+                                            call.segment);
     if (verdict != Verdict::ok) return verdict;                                                     // 15.1.2
     if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
         return Verdict::not_opened;                                                                 // 15.1.4
@@ -56,7 +83,7 @@ void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx) 
 Verdict check(const ChallengeInitial&) { return Verdict::ok; }
 
 Verdict admit(const ChallengeInitial& call, const TxContext& context, const StateView& view) {
-    const Verdict verdict = admit_challenge(view, context, call.task, call.run, 0);
+    const Verdict verdict = admit_challenge(view, context, market::DisputeKind::initial, call.task, call.run, 0);
     if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
     if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
         return Verdict::not_seeded;                                                                 // 15.2.2

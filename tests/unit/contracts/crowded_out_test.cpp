@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Places that are bounded must not keep out who has to be heard (SPEC 15.2, 16.1).
+#include "tests/unit/contracts/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class CrowdedOut : public MarketTest {
+protected:
+    /// alice's seeded run: state 0 is open, and forged.
+    void open_forged_start() {
+        for (const char* name : {"v1", "v2", "v3", "v4"}) add_verifier(name);
+        for (const char* name : {"alice", "bob"}) add_solver(name);
+        advance(9);
+        TaskSpec spec = small_spec();
+        spec.init_root = word("init");
+        spec.initial_state_root = {};
+        spec.checkpoint_blocks = 300;
+        post(spec);
+        auction({{"alice", 400}});
+        ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+        wrong_from = 0;
+        for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        seat_auditors("alice");
+    }
+    Verdict challenge_initial(const std::string& name, const std::string& root = "x") {
+        return send(name, ChallengeInitial{1, 0, word(root)}, params.challenge_bond);
+    }
+    /// Accounts of one owner, with the stake of a verifier each.
+    std::string accomplice(int i) {
+        const std::string name = "accomplice " + std::to_string(i);
+        EXPECT_TRUE(ledger::mint(state, party(name), U256(10) * kCoin));
+        parties.push_back(party(name));
+        EXPECT_EQ(send(name, Deposit{}, params.min_verifier_stake), Verdict::ok);
+        return name;
+    }
+    std::string auditor(std::size_t seat) const { return name_of(views::audit(state, 1)->seats.at(seat).auditor); }
+};
+
+TEST_F(CrowdedOut, AnAccountChallengesASegmentOnceAtATime) {
+    open_forged_start();
+    EXPECT_EQ(challenge_initial("bob", "x"), Verdict::ok);
+    EXPECT_EQ(challenge_initial("bob", "y"), Verdict::too_many_open);
+    EXPECT_EQ(challenge_initial("v4"), Verdict::ok) << "another account may";
+}
+
+TEST_F(CrowdedOut, SixteenAccountsDoNotShutOutAnAuditor) {
+    open_forged_start();
+    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), Verdict::ok);
+    EXPECT_EQ(challenge_initial("bob"), Verdict::too_many_open);
+    EXPECT_EQ(challenge_initial(auditor(0), "truth"), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(challenge_initial(auditor(1), "truth"), Verdict::ok) << last.revert_reason;
+}
+
+TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
+    auto slow = params;
+    slow.checkpoint_blocks = 300;
+    begin(slow);
+    start_run();
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    seat_auditors("alice");
+    for (int i = 0; i < 2; ++i) {
+        check_audits();
+        serve("alice");
+    }
+    const std::uint64_t window_end = segment(0).window_end;
+    ASSERT_NE(window_end, 0u);
+    const ChallengeSegment challenge{1, 0, 0, word("mine")};
+    for (std::uint64_t id = 1; id <= 16; ++id) {
+        ASSERT_EQ(send(accomplice(static_cast<int>(id)), challenge, params.challenge_bond), Verdict::ok);
+        verifier::PostHashes post;
+        post.hashes.resize(verifier::search_positions(views::game(state, id)->search).size());
+        ASSERT_EQ(send("alice", PlayMove{id, verifier::encode(verifier::Move{post})}), Verdict::ok);
+    }
+    EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::too_many_open);
+    // The accomplices say no more, and their clocks last longer than the window.
+    ASSERT_TRUE(advance_until([&] { return views::dispute(state, 16)->state != market::DisputeState::open; }));
+    ASSERT_GT(height, window_end);
+    EXPECT_EQ(segment(0).window_end, height + params.challenge_blocks);
+    EXPECT_EQ(run().paid, 0u);
+    EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::ok) << last.revert_reason;
+}
+
+}  // namespace
+}  // namespace retrace::contracts
