@@ -19,14 +19,10 @@ void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::uint64_t state) {
-    auto run = must_load<market::Run>(fx.state, keys::run(task, index));
-    if (run.state != market::RunState::running || run.next_state != state || fx.height <= run.deadline) return;
-    if (run.next_state - run.clear < kUnclearMax)
-        return lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
-    // 13.8.5 refused the commitment: the solver waits for others.
-    run.deadline = fx.height + fx.params.checkpoint_blocks;
-    store(fx.state, keys::run(task, index), run);
-    schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, task, index, state});
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    if (run.state != market::RunState::running || run.next_state != state) return;
+    if (run.deadline == 0 || fx.height <= run.deadline) return;  // 13.8.6: none is due, or it moved
+    lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
 
 void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::uint64_t state) {

@@ -24,10 +24,25 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
     return std::nullopt;
 }
 
+namespace {
+
+/// The task's patience, and for all of them the bid's finishing height.
 std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(run.task));
     const std::uint64_t patience = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
     return std::max(fx.height + 1, std::min(fx.height + patience, run.finish_height));
+}
+
+}  // namespace
+
+void start_checkpoint_deadline(Effects& fx, market::Run& run) {
+    // 13.8.5 would refuse the commitment: the solver waits for others, and the time for it begins afterwards.
+    const bool waits = run.next_state - run.clear >= kUnclearMax;
+    const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
+    run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
+    store(fx.state, keys::run(run.task, run.index), run);
+    if (run.deadline != 0)
+        schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, run.task, run.index, run.next_state});
 }
 
 Verdict check(const AcceptData&) { return Verdict::ok; }
@@ -39,9 +54,7 @@ Verdict admit(const AcceptData& call, const TxContext& context, const StateView&
 void apply(const AcceptData& call, const TxContext& context, Effects& fx) {
     auto run = run_of_solver(fx.state, call.task, context.sender).value();
     run.state = market::RunState::running;
-    run.deadline = checkpoint_deadline(fx, run);
-    store(fx.state, keys::run(run.task, run.index), run);
-    schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, run.task, run.index, run.next_state});
+    start_checkpoint_deadline(fx, run);
     auto task = must_load<market::Task>(fx.state, keys::task(call.task));
     if (task.state == market::TaskState::assigned) move_task(fx, task, market::TaskEvent::accept);
     fx.emit(DataAccepted{call.task, context.sender, run.index});

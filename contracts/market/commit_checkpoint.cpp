@@ -33,18 +33,14 @@ Verdict admit(const CommitCheckpoint& call, const TxContext& context, const Stat
 }
 
 void apply(const CommitCheckpoint& call, const TxContext&, Effects& fx) {
-    const std::uint64_t segments = must_load<TaskSpec>(fx.state, keys::spec(call.task)).segments();
     auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
     market::Checkpoint checkpoint;
     checkpoint.commitment = call.commitment;
     checkpoint.height = fx.height;
     store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
     run.next_state = call.index + 1;
-    run.deadline = call.index == segments ? 0 : checkpoint_deadline(fx, run);
-    store(fx.state, keys::run(call.task, call.run), run);
+    start_checkpoint_deadline(fx, run);
     fx.emit(CheckpointCommitted{call.task, call.run, call.index, call.commitment});
-    if (run.deadline != 0)
-        schedule(fx, run.deadline + 1, {DueKind::checkpoint_deadline, call.task, call.run, run.next_state});
     if (call.index > run.first_state) {
         market::Segment segment;
         segment.state = market::SegmentState::waiting_draw;

@@ -8,9 +8,6 @@ namespace retrace::contracts {
 
 /// The sender's run of the task that is not over.
 std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t task, const Address& solver);
-/// When the run's next checkpoint is due: the task's patience, and for all of them the bid's finishing height.
-std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run);
-
 /// ok when `run` of `task` is running and the sender's.
 Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& sender);
 /// ok when state `index` is committed, not opened, may be opened, and salt and root open it.

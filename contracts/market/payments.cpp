@@ -38,6 +38,15 @@ void advance_clear(Effects& fx, market::Run& run) {
     schedule(fx, fx.height + 1, {DueKind::payment, run.task, run.index, 0});
 }
 
+/// 13.8.6: what refused the next checkpoint is clear. The time for it begins, and the wait is not the solver's.
+void end_wait(Effects& fx, market::Run& run) {
+    const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
+    if (run.deadline != 0 || complete || run.next_state - run.clear >= kUnclearMax) return;
+    const keys::Key last = keys::checkpoint(run.task, run.index, run.next_state - 1);
+    run.finish_height += fx.height - must_load<market::Checkpoint>(fx.state, last).height;
+    start_checkpoint_deadline(fx, run);
+}
+
 void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     const std::uint64_t from = std::min(end, std::max(run.paid, run.unpaid_below));
     const std::uint64_t count = end - from;
@@ -74,6 +83,7 @@ void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     // A replica under suspicion of its own making is not paid before its dispute ends.
     if (run.state != market::RunState::running || accuses_replica(fx.state, run)) return;
     advance_clear(fx, run);
+    end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.
     std::uint64_t due = run.clear == segments ? segments : run.paid;

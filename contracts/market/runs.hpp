@@ -26,6 +26,9 @@ void wake_openings(Effects& fx, std::uint64_t task, std::uint64_t index);
 bool open_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
                 const Hash32& root);
 
+/// Stores the run with the deadline of its next checkpoint, which is 0 while 13.8.5 refuses it or when all are there.
+void start_checkpoint_deadline(Effects& fx, market::Run& run);
+
 /// Pays every segment that is due, in order; the last one begins the delivery.
 void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 
