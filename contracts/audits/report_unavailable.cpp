@@ -12,7 +12,9 @@ namespace {
 
 using market::ReportKind;
 
-constexpr std::size_t kTaskReportsMax = 64;
+/// Open at a time on one task, beyond which who reports is refused (16.1.12). What bounds auditors is their seats, and
+/// nobody else's reports shut them out: the last is only what a list holds.
+constexpr std::size_t kRequesterReportsMax = 64, kOtherReportsMax = 2048, kReportsMax = market::kRecordListMax;
 
 ReportKind kind_of(const ReportUnavailable& call) { return static_cast<ReportKind>(call.kind); }
 
@@ -70,7 +72,7 @@ Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, cons
 }
 
 Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, const StateView& view,
-                      const market::Run& run, const TaskSpec& spec) {
+                      const market::Run& run, const TaskSpec& spec, std::size_t open) {
     if (run.state != market::RunState::running) return Verdict::wrong_run_state;                    // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
         return Verdict::nothing_to_report;                                                          // 16.1.10
@@ -78,10 +80,11 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
         for (const market::Seat& seat : audit->seats)
             if (seat.auditor == context.sender && seat.reports >= context.params.reports)
                 return Verdict::too_many_open;                                                      // 16.1.12
-        return Verdict::ok;
+        return open < kReportsMax ? Verdict::ok : Verdict::too_many_open;
     }
     const auto dispute = own_dispute(view, call, context.sender);
     if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
+    if (open >= kOtherReportsMax) return Verdict::too_many_open;                                    // 16.1.12
     const bool challengers = dispute->mover == static_cast<std::uint8_t>(verifier::Side::challenger);
     if (challengers && context.height > dispute->deadline) return Verdict::too_late;                // 16.1.17
     return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
@@ -128,11 +131,13 @@ Verdict admit(const ReportUnavailable& call, const TxContext& context, const Sta
     const auto run = views::run(view, call.task, call.run);
     if (!run) return Verdict::unknown_run;                                                          // 16.1.3
     if (context.value != context.params.report_fee) return Verdict::wrong_value;                    // 16.1.4
-    if (views::open_reports(view, call.task).size() >= kTaskReportsMax) return Verdict::too_many_open;
-    if (kind_of(call) == ReportKind::kept) return admit_kept(call, context, view);
+    const std::size_t open = views::open_reports(view, call.task).size();
+    if (kind_of(call) == ReportKind::kept)
+        return open < kOtherReportsMax ? admit_kept(call, context, view) : Verdict::too_many_open;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
-    return kind_of(call) == ReportKind::model ? admit_model(call, context, view, *run, spec)
-                                              : admit_checker(call, context, view, *run, spec);
+    if (kind_of(call) == ReportKind::model)
+        return open < kRequesterReportsMax ? admit_model(call, context, view, *run, spec) : Verdict::too_many_open;
+    return admit_checker(call, context, view, *run, spec, open);
 }
 
 void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx) {

@@ -81,5 +81,33 @@ TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
     EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::ok) << last.revert_reason;
 }
 
+/// An accomplice with eight disputes says of 64 tiles that they are missing.
+TEST_F(CrowdedOut, ReportsOfChallengersDoNotShutOutAnAuditor) {
+    auto slow = params;
+    slow.checkpoint_blocks = 300;
+    begin(slow);
+    start_run();
+    for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    seat_auditors("alice", 2);
+    const auto first = views::audit(state, 1).value(), other = views::audit(state, 2).value();
+    ASSERT_EQ(first.segment, 0u);
+    for (const market::Seat& seat : first.seats) {
+        const Hash32 verdict = solver::verdict_commitment(root(1), word("salt"), seat.auditor.bytes, 1);
+        ASSERT_EQ(send(name_of(seat.auditor), CommitVerdict{1, verdict}), Verdict::ok);
+    }
+    serve("alice");
+    ASSERT_NE(segment(0).window_end, 0u);
+    for (int i = 0; i < 8; ++i) {
+        const std::string name = accomplice(i);
+        ASSERT_EQ(send(name, ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
+        for (std::uint64_t tile = 0; tile < params.reports; ++tile)
+            ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
+    }
+    ASSERT_EQ(views::open_reports(state, 1).size(), 64u);
+    ASSERT_EQ(views::audit(state, 2)->phase, market::AuditPhase::collecting);
+    const ReportUnavailable missing{1, 1, 0, other.segment, 0, 0};
+    EXPECT_EQ(send(name_of(other.seats[0].auditor), missing, params.report_fee), Verdict::ok) << last.revert_reason;
+}
+
 }  // namespace
 }  // namespace retrace::contracts
