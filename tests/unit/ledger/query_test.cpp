@@ -102,7 +102,7 @@ TEST(Queries, a_search_loads_no_block_without_logs) {
 TEST(Queries, a_search_ends_where_it_is_told_and_goes_on_from_there) {
     MemoryStore store;
     World world(store);
-    for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, bytes("l")), key(0))});
+    for (std::uint64_t i = 0; i < 9; ++i) world.block({sign_tx(call(i, bytes("l" + std::string(32, 't'))), key(0))});
     // Heights 3, 6 and 9 hold two logs, the others one.
     const auto full = search_logs(*world.chain, 0, 9, {}, 4);
     EXPECT_EQ(full.end, FoundLogs::End::full);
