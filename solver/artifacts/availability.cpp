@@ -70,6 +70,8 @@ Status<> verify_state_tile(const TileAnswer& answer, const Hash32& program_root,
     if (answer.state->header.root() != state_root) return error("another state is opened");
     if (answer.state->program.root() != program_root) return error("another program is opened");
     const std::uint32_t states = answer.state->program.states;
+    // A state without tensors has nothing to show but that; whoever asked must not win by there being no answer.
+    if (states == 0) return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a state without tensors");
     const std::uint32_t shown = existing(tensor, states);
     RETRACE_CHECK(verify_leaf(answer.state->header.tree_root, states, shown,
                               kernels::state_leaf(shown, answer.header.root()), answer.state->proof,
@@ -140,6 +142,11 @@ TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile,
 TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
                              const kernels::StateCommitment& commitment, const kernels::State& state,
                              std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
+    if (state.tensors.empty()) {
+        TileAnswer nothing;
+        nothing.state = TileAnswer::InState{commitment.header, program.header(), {}};
+        return nothing;
+    }
     const std::uint64_t shown = existing(tensor, state.tensors.size());
     TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
     answer.state =

@@ -47,6 +47,22 @@ TEST(Availability, what_does_not_exist_is_answered_with_the_extents) {
     EXPECT_TRUE(verify_state_tile(tile, task.train.root(), commitment.root, 0, 99999).has_value());
 }
 
+TEST(Availability, a_state_without_tensors_is_answered_with_its_headers) {
+    TinyTask task;
+    const kernels::CommittedProgram program{kernels::Program{}};
+    const kernels::State state;
+    const auto commitment = kernels::commit_state(program.root(), state, task.pool);
+    const auto answer = decode_tile_answer(encode(answer_state_tile(program, commitment, state, 0, 0, task.pool)));
+    ASSERT_TRUE(answer.has_value());
+    EXPECT_TRUE(verify_state_tile(*answer, program.root(), commitment.root, 0, 0).has_value());
+    EXPECT_TRUE(verify_state_tile(*answer, program.root(), commitment.root, 3, 9).has_value());
+    EXPECT_FALSE(verify_state_tile(*answer, task.train.root(), commitment.root, 0, 0).has_value());
+    EXPECT_FALSE(verify_state_tile(*answer, program.root(), task.train.root(), 0, 0).has_value());
+    TileAnswer more = *answer;
+    more.tile = {1};
+    EXPECT_FALSE(verify_state_tile(more, program.root(), commitment.root, 0, 0).has_value());
+}
+
 TEST(Availability, data_and_programs) {
     TinyTask task;
     const auto answer = answer_tensor_tile(task.data[0], 3, task.pool);
