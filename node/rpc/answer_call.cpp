@@ -23,7 +23,7 @@ struct RunningCall {
           body(std::move(b)),
           allowance(shared.allowance_of(asker.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{asker.subscriptions, &allowance, asker.admin, &budget} {}
+          caller{asker.subscriptions, &allowance, asker.admin, asker.client, &budget} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;

@@ -18,14 +18,16 @@ Checked<std::string> filter_id(const Params& params) {
     return std::string(id->data(), id->size());
 }
 
+/// As far as one answer goes; the rest follows with the next.
 Answer log_changes(const Backend& backend, Caller& caller, LogFilterState& state) {
     const std::uint64_t tip = backend.chain.height();
-    std::uint64_t last = tip;
+    std::uint64_t last = std::min(tip, state.next_height + kLogRangeMax - 1);
     if (state.query.to.kind == BlockRef::Kind::height) last = std::min(last, state.query.to.height);
     if (state.next_height > last) return json::value(json::array());
-    RETRACE_TRY(found, find_logs(backend, caller, state.query.filter, state.next_height, last));
-    state.next_height = tip + 1;
-    return json::value(logs_json(found));
+    RETRACE_TRY(range, log_range(backend, state.next_height, last));
+    RETRACE_TRY(found, search(backend, caller, state.query.filter, range));
+    state.next_height = found.next;
+    return json::value(logs_json(found.logs));
 }
 
 Answer block_changes(const Backend& backend, Caller& caller, BlockFilterState& state) {
@@ -40,17 +42,16 @@ Answer block_changes(const Backend& backend, Caller& caller, BlockFilterState& s
     return json::value(std::move(hashes));
 }
 
-Answer pending_changes(PendingFilterState& state) {
+Answer pending_changes(const Backend& backend, PendingFilterState& state) {
     json::array hashes;
-    for (const Hash32& hash : state.hashes) hashes.emplace_back(data(hash));
-    state.hashes.clear();
+    for (const Hash32& hash : backend.filters.take_pending(state)) hashes.emplace_back(data(hash));
     return json::value(std::move(hashes));
 }
 
 Answer changes(const Backend& backend, Caller& caller, FilterState& state) {
     if (auto* logs = std::get_if<LogFilterState>(&state)) return log_changes(backend, caller, *logs);
     if (auto* blocks = std::get_if<BlockFilterState>(&state)) return block_changes(backend, caller, *blocks);
-    return pending_changes(std::get<PendingFilterState>(state));
+    return pending_changes(backend, std::get<PendingFilterState>(state));
 }
 
 Answer get_filter_changes(const Backend& backend, const Params& params, Caller& caller) {
@@ -62,21 +63,18 @@ Answer get_filter_changes(const Backend& backend, const Params& params, Caller& 
 
 Answer get_filter_logs(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, filter_id(params));
-    std::optional<LogQuery> query;
-    backend.filters.with(id, [&](FilterState& state) {
-        if (const auto* logs = std::get_if<LogFilterState>(&state)) query = logs->query;
-    });
+    const auto query = backend.filters.query_of(id);
     if (!query) return server_error("filter not found");
     RETRACE_TRY(found, find_logs(backend, caller, *query));
     return json::value(logs_json(found));
 }
 
-Answer new_log_filter(const Backend& backend, const Params& params) {
+Answer new_log_filter(const Backend& backend, const Params& params, const Caller& caller) {
     RETRACE_TRY(query, parse_log_query(params, 0));
     if (query.block_hash) return invalid_params("a filter of one block never changes; use eth_getLogs");
     std::uint64_t next = backend.chain.height() + 1;
     if (query.from.kind == BlockRef::Kind::height) next = std::max(next, query.from.height);
-    return json::value(backend.filters.add(LogFilterState{std::move(query), next}));
+    return json::value(backend.filters.add(LogFilterState{std::move(query), next}, caller.client));
 }
 
 }  // namespace
@@ -95,20 +93,23 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Watches for events.",
                 {{"filter", "Filter"}},
                 "Id",
-                [&backend](const Params& params, Caller&) { return new_log_filter(backend, params); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return new_log_filter(backend, params, caller);
+                }});
     router.add({"eth_newBlockFilter",
                 "Watches for blocks.",
                 {},
                 "Id",
-                [&backend](const Params&, Caller&) -> Answer {
-                    return json::value(backend.filters.add(BlockFilterState{backend.chain.height() + 1}));
+                [&backend](const Params&, Caller& caller) -> Answer {
+                    const BlockFilterState state{backend.chain.height() + 1};
+                    return json::value(backend.filters.add(state, caller.client));
                 }});
     router.add({"eth_newPendingTransactionFilter",
                 "Watches for transactions.",
                 {},
                 "Id",
-                [&backend](const Params&, Caller&) -> Answer {
-                    return json::value(backend.filters.add(PendingFilterState{}));
+                [&backend](const Params&, Caller& caller) -> Answer {
+                    return json::value(backend.filters.add_pending(caller.client));
                 }});
     router.add({"eth_getFilterChanges",
                 "What is new since the last question.",

@@ -47,6 +47,8 @@ json::object limits() {
             {"readSeconds", server.read_timeout.count()},
             {"idleSeconds", server.idle_timeout.count()},
             {"filterIdleSeconds", std::chrono::seconds(FilterStore::kLife).count()},
+            {"filters", FilterStore::kFiltersMax},
+            {"filtersPerAddress", FilterStore::kFiltersPerClient},
             {"logAddresses", 1000},  // as parse_log_query counts them
             {"logTopics", 4},
             {"logs", kLogsMax},

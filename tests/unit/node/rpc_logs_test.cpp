@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
+#include <thread>
+
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {
@@ -115,11 +118,115 @@ TEST(RpcFilters, DieWhenNobodyAsks) {
     EXPECT_EQ(world.error("eth_getFilterChanges", {id}).at("message"), "filter not found");
 }
 
-TEST(RpcFilters, AreBounded) {
-    rpc::FilterStore store;
-    const std::string first = store.add(rpc::BlockFilterState{1});
-    for (std::size_t i = 0; i < rpc::FilterStore::kFiltersMax; ++i) store.add(rpc::BlockFilterState{1});
-    EXPECT_FALSE(store.remove(first));
+TEST(RpcFilters, AskingForTheWholeRangeKeepsNoneAlive) {
+    RpcWorld world;
+    const json::value logs = world.result("eth_newFilter", {json::object{}});
+    world.now += std::chrono::minutes(4);
+    world.result("eth_getFilterLogs", {logs});
+    world.now += std::chrono::minutes(2);
+    EXPECT_EQ(world.error("eth_getFilterChanges", {logs}).at("message"), "filter not found");
+}
+
+TEST(RpcFilters, TellInPartsWhatIsTooMuchForOneAnswer) {
+    RpcWorld world;
+    const json::value id = world.result("eth_newFilter", {json::object{{"fromBlock", "0x0"}, {"address", toy()}}});
+    for (int i = 0; i < 3; ++i) {
+        world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit_many}));
+        world.mine();
+    }
+    EXPECT_EQ(world.error("eth_getFilterLogs", {id}).at("message"),
+              "query returned more than 10000 results");
+    const json::value first = world.result("eth_getFilterChanges", {id});
+    ASSERT_EQ(first.as_array().size(), 2 * ToyExecutor::kMany);
+    EXPECT_EQ(first.as_array().back().at("blockNumber"), "0x2");
+    const json::value second = world.result("eth_getFilterChanges", {id});
+    ASSERT_EQ(second.as_array().size(), ToyExecutor::kMany);
+    EXPECT_EQ(second.as_array().front().at("blockNumber"), "0x3");
+    EXPECT_EQ(world.result("eth_getFilterChanges", {id}), json::array());
+}
+
+class FilterStoreTest : public testing::Test {
+protected:
+    std::string add(const std::string& client) { return store_.add(rpc::BlockFilterState{1}, client); }
+    bool has(const std::string& id) {
+        return store_.with(id, [](rpc::FilterState&) {});
+    }
+
+    rpc::FilterStore store_;
+};
+
+TEST_F(FilterStoreTest, AClientLosesItsOwn) {
+    const std::string honest = add("honest");
+    const std::string first = add("greedy"), second = add("greedy");
+    EXPECT_TRUE(has(first));
+    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersPerClient; ++i) add("greedy");
+    EXPECT_FALSE(has(second)) << "its longest unused";
+    EXPECT_TRUE(has(first));
+    for (int i = 0; i < 5000; ++i) add("greedy");
+    EXPECT_TRUE(has(honest));
+}
+
+TEST_F(FilterStoreTest, WhenAllAreTooManyTheGreediestLosesOne) {
+    const std::string honest = add("honest");
+    std::vector<std::string> own;
+    for (std::size_t i = 0; i < rpc::FilterStore::kFiltersMax; ++i) own.push_back(add(""));
+    EXPECT_TRUE(has(honest));
+    EXPECT_FALSE(has(own.front())) << "this machine has no limit of its own, but it has the most";
+    for (int client = 0; client < 20; ++client) {
+        for (int i = 0; i < 60; ++i) add(std::to_string(client));
+    }
+    EXPECT_TRUE(has(honest));
+    EXPECT_TRUE(store_.remove(honest));
+    EXPECT_FALSE(store_.remove(honest));
+}
+
+TEST_F(FilterStoreTest, PendingTransactionsAreKeptOnceForAll) {
+    constexpr std::size_t kMax = rpc::FilterStore::kPendingMax;
+    const auto hash = [](std::size_t i) {
+        Hash32 out;
+        store_u64(out.bytes.data(), i);
+        return out;
+    };
+    const auto take = [this](const std::string& id) {
+        std::vector<Hash32> out;
+        EXPECT_TRUE(store_.with(id, [&](rpc::FilterState& state) {
+            out = store_.take_pending(std::get<rpc::PendingFilterState>(state));
+        }));
+        return out;
+    };
+    store_.on_pending(hash(0));
+    const std::string quick = store_.add_pending("a"), slow = store_.add_pending("b");
+    EXPECT_TRUE(take(quick).empty()) << "what was there before";
+    for (std::size_t i = 1; i <= kMax + 5; ++i) store_.on_pending(hash(i));
+    EXPECT_EQ(take(quick).size(), kMax);
+    store_.on_pending(hash(kMax + 6));
+    EXPECT_EQ(take(quick), std::vector{hash(kMax + 6)});
+    const auto rest = take(slow);
+    ASSERT_EQ(rest.size(), kMax);
+    EXPECT_EQ(rest.front(), hash(7));
+    EXPECT_EQ(rest.back(), hash(kMax + 6));
+    EXPECT_TRUE(take(slow).empty());
+}
+
+TEST_F(FilterStoreTest, ALongSearchKeepsNobodyElseWaiting) {
+    const std::string slow = add("a"), other = add("b");
+    std::promise<void> begun, end;
+    std::thread searching([&] {
+        store_.with(slow, [&](rpc::FilterState&) {
+            begun.set_value();
+            end.get_future().wait();
+        });
+    });
+    begun.get_future().wait();
+    auto others = std::async(std::launch::async, [&] {
+        store_.on_pending(Hash32{});
+        return has(other) && !add("c").empty() && store_.remove(slow);
+    });
+    const bool went_on = others.wait_for(std::chrono::seconds(5)) == std::future_status::ready;
+    EXPECT_TRUE(went_on);
+    end.set_value();
+    searching.join();
+    EXPECT_TRUE(others.get());
 }
 
 }  // namespace

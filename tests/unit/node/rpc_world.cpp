@@ -60,6 +60,9 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
         case emit:
             out.logs.push_back({call.to, {Hash32{{0x11}}, Hash32{{0x22}}}, to_bytes(call.data.subspan(1))});
             break;
+        case emit_many:
+            out.logs.assign(kMany, {call.to, {Hash32{{0x11}}}, {}});
+            break;
         default:
             out.ok = false;
     }
