@@ -132,7 +132,7 @@ std::vector<Prospect> faults(const Setting& setting) {
 std::optional<Limits> limits(const Setting& s) {
     Params bare = s.params;
     bare.safety_bp = kBasisPoints;
-    const auto least = stake_floor(bare, s.spec);
+    const auto least = stake_floor(bare, s.spec.audit_bp, s.spec.auditors, s.spec.price_ceiling);
     if (!least) return std::nullopt;
     Limits out;
     out.least_stake = *least;
