@@ -2,9 +2,13 @@
 #include "solver/export/header_json.hpp"
 
 #include <limits>
+#include <set>
 
 namespace retrace::solver {
 namespace {
+
+/// As many as a state may have (node/wire/artifact_codec.hpp), and the metadata.
+constexpr std::size_t kTensorsMax = (std::size_t{1} << 16) + 1;
 
 class Parser {
 public:
@@ -12,14 +16,14 @@ public:
 
     Result<Header> header() {
         Header header;
+        std::set<std::string> names;  // Looked up once for each tensor, of which a header may have many.
         if (!open('{')) return fail("'{'");
         while (!close('}')) {
             RETRACE_TRY(name, string());
             if (!next(':')) return fail("':'");
             RETRACE_TRY(fields, entry());
-            for (const auto& known : header.entries) {
-                if (known.first == name) return error("header: \"" + name + "\" appears twice");
-            }
+            if (!names.insert(name).second) return error("header: \"" + name + "\" appears twice");
+            if (names.size() > kTensorsMax) return error("header: too many tensors");
             header.entries.emplace_back(std::move(name), std::move(fields));
         }
         skip_space();

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
+#include "solver/export/header_json.hpp"
+
 namespace retrace::solver {
 namespace {
 
@@ -86,6 +90,21 @@ TEST(Safetensors, refuses_bad_files_by_name) {
         EXPECT_NE(read.error().message.find(reason), std::string::npos)
             << read.error().message << " for " << reason;
     }
+}
+
+TEST(Safetensors, a_header_of_very_many_tensors_is_refused_at_once) {
+    const auto header = [](std::size_t entries) {
+        std::string text = "{";
+        for (std::size_t i = 0; i < entries; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":{}";
+        return text + "}";
+    };
+    const std::clock_t begin = std::clock();
+    const auto read = decode_safetensors(file_of(header(200'000), {}));
+    ASSERT_FALSE(read.has_value());
+    EXPECT_NE(read.error().message.find("too many tensors"), std::string::npos) << read.error().message;
+    EXPECT_TRUE(parse_header(header(60'000)).has_value());
+    // Comparing every name with every other took more than a minute.
+    EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
 }
 
 TEST(Safetensors, survives_flipped_bytes) {
