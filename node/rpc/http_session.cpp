@@ -127,10 +127,16 @@ std::size_t body_limit(const Shared& shared, std::string_view target) {
     return route != nullptr ? route->body_max : shared.options.body_max;
 }
 
-net::awaitable<void> write_reply(HttpConnection& connection, const Shared& shared, HttpReply& reply,
+net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, HttpReply& reply,
                                  bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
+    UnreadShare unread(shared.unread, connection.client);
+    const Unread::Verdict verdict = unread.add(reply.body().size());
+    if (verdict == Unread::Verdict::client_full || verdict == Unread::Verdict::server_full) {
+        shared.count_refused();
+        throw boost::system::system_error(net::error::no_buffer_space);
+    }
     connection.stream.tcp().expires_after(shared.options.read_timeout);
     http::response_serializer<http::string_body> serializer(reply);
     if (head_only) {
@@ -256,8 +262,8 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
         try {
             co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400,
                             "not an HTTP request\n");
-        } catch (const boost::system::system_error&) {
-            // The client is gone; there is nobody to tell.
+        } catch (const std::exception&) {
+            // The client is gone, or has no place; there is nobody to tell.
         }
     }
     boost::system::error_code ignored;

@@ -31,7 +31,8 @@ json::object limits() {
     const ServerOptions server;
     return {{"bodyBytes", server.body_max},
             {"webSocketMessageBytes", server.body_max},
-            {"webSocketUnreadBytes", server.unread_bytes},
+            {"unreadBytes", server.unread.connection},
+            {"unreadBytesPerAddress", server.unread.client},
             {"jsonDepth", envelope.depth},
             {"batchRequests", envelope.batch},
             {"batchAnswerBytes", envelope.response_bytes},

@@ -59,6 +59,15 @@ void Shared::make_room() {
     oldest->close();
 }
 
+void Shared::drop_slowest() {
+    std::shared_ptr<Connection> slowest;
+    for (auto& connection : open_connections()) {
+        if (!slowest || connection->unread() > slowest->unread()) slowest = std::move(connection);
+    }
+    if (slowest) slowest->close();
+    count_refused();
+}
+
 void Shared::count_refused() {
     const std::lock_guard lock(mutex);
     ++refused;
@@ -107,6 +116,22 @@ bool Shared::origin_allowed(std::string_view origin) const {
                        [origin](const std::string& allowed) { return allowed == "*" || allowed == origin; });
 }
 
+namespace {
+
+/// Each handler answers for its own connection; what gets through nevertheless must not end the node.
+void run(net::io_context& io) {
+    for (;;) {
+        try {
+            io.run();
+            return;
+        } catch (const std::exception& e) {
+            spdlog::error("event=server_bug what=\"{}\"", e.what());
+        }
+    }
+}
+
+}  // namespace
+
 struct Server::Impl {
     std::unique_ptr<Shared> shared;
     std::vector<std::thread> threads;
@@ -143,6 +168,8 @@ struct Server::Impl {
             } catch (const boost::system::system_error& e) {
                 if (e.code() == net::error::operation_aborted) co_return;
                 spdlog::warn("event=accept_failed what=\"{}\"", e.what());
+            } catch (const std::exception& e) {  // no memory for a newcomer is not the end of the others
+                spdlog::error("event=accept_failed what=\"{}\"", e.what());
             }
             pause.expires_after(std::chrono::milliseconds(50));
             co_await pause.async_wait(net::use_awaitable);
@@ -186,7 +213,7 @@ void Server::serve() {
     shared.handlers.start();
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
     for (unsigned i = 0; i < shared.options.threads; ++i) {
-        impl_->threads.emplace_back([&shared] { shared.io.run(); });
+        impl_->threads.emplace_back([&shared] { run(shared.io); });
     }
 }
 

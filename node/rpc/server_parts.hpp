@@ -39,6 +39,9 @@ public:
     virtual void on_block(const std::shared_ptr<const BlockEvent>&) {}
     virtual void on_pending(const ledger::TxPtr&) {}
 
+    /// Bytes that its client has not read. Any thread.
+    virtual std::size_t unread() const noexcept { return 0; }
+
     /// Since when it waits for a request; the largest value while one is served.
     std::atomic<std::int64_t> waiting_since_ns{0};
 };
@@ -58,6 +61,7 @@ struct Shared {
     std::atomic<std::size_t> pending_subscriptions{0};
     std::atomic<bool> stopping{false};
     RateLimiter rate;
+    Unread unread;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
@@ -69,6 +73,7 @@ struct Shared {
         : options(std::move(o)),
           dispatcher(d),
           rate(options.requests_per_second, options.request_burst),
+          unread(options.unread),
           io(static_cast<int>(options.threads)),
           workers(options.workers),
           handlers(options.handlers) {}
@@ -78,6 +83,8 @@ struct Shared {
     std::vector<std::shared_ptr<Connection>> open_connections() const;
     /// Over the limit: closes the connection that has waited longest for a request.
     void make_room();
+    /// Closes the connection that has read least of what is there for it.
+    void drop_slowest();
     void count_refused();
     /// Who is at the other end, as the limits see it: an IPv4 address, an IPv6 network of 64 bits, or nothing
     /// for this machine when it is exempt.

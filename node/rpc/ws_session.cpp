@@ -43,7 +43,9 @@ public:
         : shared_(shared),
           ws_(std::move(stream)),
           client_(std::move(client)),
-          wake_(ws_.get_executor()) {
+          wake_(ws_.get_executor()),
+          drained_(ws_.get_executor()),
+          unread_(shared.unread, client_) {
         // Never the first to go when there is no room: a subscriber waits by nature.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -54,11 +56,16 @@ public:
     bool is_websocket() const noexcept override { return true; }
 
     void on_block(const std::shared_ptr<const BlockEvent>& event) override {
-        net::post(ws_.get_executor(), [self = shared_from_this(), event] { self->push_block(*event); });
+        net::post(ws_.get_executor(), [self = shared_from_this(), event] {
+            self->guarded([&] { self->push_block(*event); });
+        });
     }
     void on_pending(const ledger::TxPtr& tx) override {
-        net::post(ws_.get_executor(), [self = shared_from_this(), tx] { self->push_pending(*tx); });
+        net::post(ws_.get_executor(), [self = shared_from_this(), tx] {
+            self->guarded([&] { self->push_pending(*tx); });
+        });
     }
+    std::size_t unread() const noexcept override { return unread_.bytes(); }
 
     ~WsConnection() override {
         for (const auto& [id, subscription] : subscriptions_) count(subscription, -1);
@@ -76,6 +83,8 @@ public:
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);
         beast::flat_buffer buffer;
         while (open_) {
+            co_await drained();
+            if (!open_) break;
             co_await ws_.async_read(buffer, net::use_awaitable);
             std::string message = beast::buffers_to_string(buffer.data());
             buffer.consume(buffer.size());
@@ -89,7 +98,10 @@ public:
     /// Ends both directions at once.
     void cut() {
         open_ = false;
+        outbox_.clear();
+        unread_.clear();
         wake_.cancel();
+        drained_.cancel();
         beast::get_lowest_layer(ws_).close();
     }
 
@@ -146,20 +158,44 @@ private:
                 const std::string message = std::move(self->outbox_.front());
                 self->outbox_.pop_front();
                 co_await self->ws_.async_write(net::buffer(message), net::use_awaitable);
-                self->unread_ -= message.size();
+                if (!self->open_) break;  // cut off meanwhile, and with it all that was unread
+                self->unread_.remove(message.size());
+                if (self->unread_.bytes() <= self->shared_.options.pause_bytes) self->drained_.cancel();
             }
-        } catch (const boost::system::system_error&) {
+        } catch (const std::exception&) {
             self->cut();
+        }
+    }
+
+    /// Returns once the client has read most of what it asked for: who does not read may not ask for more.
+    net::awaitable<void> drained() {
+        while (open_ && unread_.bytes() > shared_.options.pause_bytes) {
+            boost::system::error_code woken;
+            drained_.expires_at(net::steady_timer::time_point::max());
+            co_await drained_.async_wait(net::redirect_error(net::use_awaitable, woken));
+        }
+    }
+
+    /// What an event throws (there may be no memory for it) ends this connection and nothing else.
+    template <class Push>
+    void guarded(const Push& push_event) noexcept {
+        try {
+            push_event();
+        } catch (const std::exception& e) {
+            spdlog::error("event=push_failed what=\"{}\"", e.what());
+            cut();
         }
     }
 
     void push(std::string message) {
         if (message.empty() || !open_) return;
-        unread_ += message.size();
+        const Unread::Verdict verdict = unread_.add(message.size());
         outbox_.push_back(std::move(message));
-        if (unread_ > shared_.options.unread_bytes) {
+        if (verdict == Unread::Verdict::server_full) {
+            shared_.drop_slowest();  // which need not be this one
+        } else if (verdict != Unread::Verdict::fits) {
             shared_.count_refused();
-            spdlog::warn("event=slow_client unread_bytes={}", unread_);
+            spdlog::warn("event=slow_client unread_bytes={}", unread_.bytes());
             cut();
             return;
         }
@@ -168,6 +204,7 @@ private:
 
     void push_block(const BlockEvent& event) {
         for (const auto& [id, subscription] : subscriptions_) {
+            if (!open_) return;
             if (subscription.kind == Subscription::Kind::new_heads) push(event_text(id, event.head));
             if (subscription.kind == Subscription::Kind::task_progress) {
                 for (const json::value& progress : subscription.of_block(*event.block))
@@ -191,9 +228,10 @@ private:
     Shared& shared_;
     websocket::stream<tls::Stream> ws_;
     const std::string client_;
-    net::steady_timer wake_;
+    net::steady_timer wake_;     // there is something to write
+    net::steady_timer drained_;  // there is little left to write
     std::deque<std::string> outbox_;
-    std::size_t unread_ = 0;
+    UnreadShare unread_;
     bool open_ = true;
     Table subscriptions_;
 };
@@ -213,6 +251,8 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
         co_await connection->run(std::move(request));
     } catch (const boost::system::system_error&) {
         // Closed, reset, timed out or too long a message: the end of this connection and of nothing else.
+    } catch (const std::exception& e) {
+        spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
     connection->cut();
     shared.remove(id);
