@@ -33,16 +33,19 @@ std::string_view text(beast::string_view v) {
 /// The stream of a connection that others may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
-    HttpConnection(tls::Stream s, std::string c) : stream(std::move(s)), client(std::move(c)) {
+    HttpConnection(tls::Stream s, std::string c)
+        : executor(s.get_executor()), stream(std::move(s)), client(std::move(c)) {
         waiting_since_ns = now_ns();
     }
     void close() override {
-        net::post(stream.get_executor(), [self = shared_from_this()] {
+        net::post(executor, [self = shared_from_this()] {
             if (!self->upgraded) self->stream.tcp().close();
         });
     }
     bool is_websocket() const noexcept override { return false; }
 
+    // Apart from the stream, which a WebSocket may be taking over while another thread wants to close it.
+    const tls::Stream::executor_type executor;
     tls::Stream stream;
     const std::string client;
     beast::flat_buffer buffer;

@@ -112,5 +112,30 @@ TEST(RpcReaders, AnEventThatThrowsEndsItsConnectionAlone) {
     EXPECT_EQ(honest.call("eth_blockNumber", {}), "0x1");
 }
 
+/// A connection that becomes a WebSocket while another thread closes it for want of room.
+TEST(RpcReaders, RoomIsMadeWhileConnectionsBecomeWebSockets) {
+    rpc::ServerOptions options;
+    options.connections = 4;
+    options.threads = 4;
+    Served served(options);
+    const auto end = steady_clock::now() + milliseconds(1500);
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 4; ++i) {
+        clients.emplace_back([&] {
+            while (steady_clock::now() < end) {
+                try {
+                    WsClient ws(served.port);
+                    WsClient second(served.port);
+                } catch (const std::exception&) {
+                    // Pushed out, as it should be.
+                }
+            }
+        });
+    }
+    for (std::thread& client : clients) client.join();
+    Client other(served.port);
+    EXPECT_EQ(other.post(kChainId).result_int(), 200U);
+}
+
 }  // namespace
 }  // namespace retrace::node::test
