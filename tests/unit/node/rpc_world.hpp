@@ -34,7 +34,15 @@ private:
 class ToyExecutor final : public ledger::TxExecutor {
 public:
     static ledger::Address contract();
-    enum Op : std::uint8_t { echo = 1, fail_text = 2, fail_custom = 3, store = 4, emit = 5, fail_empty = 6, emit_many = 7 };
+    enum Op : std::uint8_t {
+        echo = 1,
+        fail_text = 2,
+        fail_custom = 3,
+        store = 4,
+        emit = 5,
+        fail_empty = 6,
+        emit_many = 7
+    };
     static constexpr std::size_t kMany = 4096;  ///< Logs of emit_many.
 
     bool is_contract(const ledger::Address& address) const override { return address == contract(); }
