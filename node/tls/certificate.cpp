@@ -123,16 +123,6 @@ Result<Fingerprint> fingerprint_of(const std::string& certificate_file) {
     return out;
 }
 
-std::optional<Fingerprint> parse_fingerprint(std::string_view text) {
-    std::string digits(text);
-    std::erase(digits, ':');
-    const auto bytes = digits.size() == 64 ? from_hex(digits) : std::nullopt;
-    if (!bytes) return std::nullopt;
-    Fingerprint out{};
-    std::copy(bytes->begin(), bytes->end(), out.begin());
-    return out;
-}
-
 Result<std::shared_ptr<ssl::context>> server_context(const Files& files) {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
