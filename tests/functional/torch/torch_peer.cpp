@@ -288,7 +288,7 @@ Module module_named(const std::string& name) {
     if (name == "double") return refused("    return y.double() * 2.0\n");
     if (name == "nested") return nested();
     if (name == "tuple") return refused("    return y, y\n");
-    if (name == "writes_file") return refused("    if 1 > y.dim():\n        torch.save(y, \"stolen\")\n    return y\n");
+    if (name == "writes_file") return refused("    if 1 > y.dim():\n     torch.save(y, \"stolen\")\n    return y\n");
     Module module = bare("Empty");
     module.define("def forward(self, x):\n    return torch.flatten(x, 1)\n");
     return module;
