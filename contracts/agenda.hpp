@@ -6,8 +6,8 @@
 
 namespace retrace::contracts {
 
-/// Everything that is due at this height: the beacon first, then the agenda in the order it was written, then the
-/// draws of auditors.
+/// The beacon first, then what is due at this height or still waits from earlier ones: in order of these heights, then in the
+/// order it was written, at most kDueMax items; then the draws of auditors.
 void run_agenda(Effects& fx);
 
 }  // namespace retrace::contracts

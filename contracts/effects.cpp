@@ -36,11 +36,27 @@ void burn_held(Effects& fx, Contract from, const U256& amount) {
 
 void schedule(Effects& fx, std::uint64_t height, const DueItem& item) {
     ensure(height > fx.height, "the agenda is about the future");
-    auto items = load<ListOf<DueItem>>(fx.state, keys::due(height)).value_or(ListOf<DueItem>{});
-    while (items.items.size() >= kDueMax)
-        items = load<ListOf<DueItem>>(fx.state, keys::due(++height)).value_or(ListOf<DueItem>{});
+    const std::uint64_t count = counter(fx.state, keys::due_count(height));
+    const keys::Key page = keys::due_page(height, count / kDuePage);
+    auto items = load<ListOf<DueItem>>(fx.state, page).value_or(ListOf<DueItem>{});
     items.items.push_back(item);
-    store(fx.state, keys::due(height), items);
+    store(fx.state, page, items);
+    store(fx.state, keys::due_count(height), Counter{count + 1});
+}
+
+void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run) {
+    const keys::Key key = keys::reminder(static_cast<std::uint8_t>(kind), id, run);
+    const std::uint64_t pending = counter(fx.state, key);
+    if (pending != 0 && pending <= height) return;
+    store(fx.state, key, Counter{height});
+    schedule(fx, height, {kind, id, run, height});
+}
+
+bool use_reminder(Effects& fx, const DueItem& item) {
+    const keys::Key key = keys::reminder(static_cast<std::uint8_t>(item.kind), item.id, item.run);
+    if (counter(fx.state, key) != item.index) return false;
+    remove(fx.state, key);
+    return true;
 }
 
 }  // namespace retrace::contracts

@@ -43,13 +43,13 @@ void burn_held(Effects& fx, Contract from, const U256& amount);
 enum class DueKind : std::uint8_t {
     auction_close = 1,        ///< task, round
     accept_deadline = 2,      ///< task, run
-    checkpoint_deadline = 3,  ///< task, run, checkpoint
+    checkpoint_deadline = 3,  ///< task, run, its own height
     draw = 4,                 ///< task, run, segment
     audit_deadline = 5,       ///< audit, -, phase's deadline
     redraw = 6,               ///< audit
     open_deadline = 7,        ///< task, run, state
-    payment = 8,              ///< task, run
-    dispute_clock = 9,        ///< dispute, -, turn's height
+    payment = 8,              ///< task, run, its own height
+    dispute_clock = 9,        ///< dispute, -, its own height
     deliver_deadline = 10,    ///< task
     report_deadline = 11,     ///< report
     wake = 12,                ///< task, -, first state
@@ -64,10 +64,17 @@ struct DueItem {
     std::uint64_t index = 0;
     static auto tie(auto& d) { return std::tie(d.kind, d.id, d.run, d.index); }
 };
-/// Items of one height; more of them wait for the next (SPEC 9.2). An item is a reminder: whoever handles it looks
-/// whether it still applies.
+/// Items that one block handles; what is more waits for the next one (SPEC 9.2). An item is a reminder: whoever handles
+/// it looks whether it still applies.
 inline constexpr std::size_t kDueMax = 256;
-/// Puts `item` on the agenda of the first height from `height` that has room. `height` is in the future.
+/// Items that one record holds.
+inline constexpr std::size_t kDuePage = 32;
+/// Puts `item` on the agenda of `height`, which is in the future. Costs the same however much is due there.
 void schedule(Effects& fx, std::uint64_t height, const DueItem& item);
+/// The same for what may be asked for very often: of each kind, id and run one reminder is enough, at the earliest
+/// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3).
+void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run);
+/// Whether a reminder that came is the one that counts; it is used up. An earlier one may have replaced it.
+bool use_reminder(Effects& fx, const DueItem& item);
 
 }  // namespace retrace::contracts

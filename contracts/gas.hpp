@@ -13,12 +13,19 @@ inline constexpr std::uint64_t kGasPost = 100'000;      ///< A new task's record
 inline constexpr std::uint64_t kGasDispute = 150'000;   ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;      ///< A move: proofs, at most one referee's element.
 inline constexpr std::uint64_t kGasCapability = 120'000;   ///< Proofs, and as many elements as are drawn.
+/// For each reminder that a call puts on the agenda. A block handles 256 of them (effects.hpp), and half of a block's gas of
+/// 10^9, where its price stays as it is, pays for as many (decisions/005).
+inline constexpr std::uint64_t kGasReminder = 2'000'000;
 
 template <class Call>
 std::uint64_t extra_gas(const Call&) {
     return 0;
 }
-inline std::uint64_t extra_gas(const PostTask&) { return kGasPost; }
+inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + kGasReminder; }      // Its auction's end.
+inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasReminder; }
+inline std::uint64_t extra_gas(const AcceptData&) { return kGasReminder; }               // Its checkpoints' deadline.
+/// The draw, and the deadline by which the state has to be open.
+inline std::uint64_t extra_gas(const CommitCheckpoint&) { return 2 * kGasReminder; }
 inline std::uint64_t extra_gas(const OpenRoots& call) { return kGasOpening * call.roots.size(); }
 inline std::uint64_t extra_gas(const ChallengeSegment&) { return kGasDispute; }
 inline std::uint64_t extra_gas(const ChallengeInitial&) { return kGasDispute; }

@@ -97,9 +97,10 @@ void wait_for_answer(const ReportUnavailable& call, const Address& reporter, Eff
         ++own.reports;
         own.deadline += fx.params.answer_blocks;
         store(fx.state, keys::run(own.task, own.index), own);
-        const bool assigned = own.state == market::RunState::assigned;
-        const DueKind kind = assigned ? DueKind::accept_deadline : DueKind::checkpoint_deadline;
-        return schedule(fx, own.deadline + 1, {kind, own.task, own.index, own.next_state});
+        // While it runs, the reminder of its checkpoints looks again by itself (9.3).
+        if (own.state == market::RunState::assigned)
+            schedule(fx, own.deadline + 1, {DueKind::accept_deadline, own.task, own.index, 0});
+        return;
     }
     auto audit = owed_audit(fx.state, call, reporter);
     if (!audit) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id);

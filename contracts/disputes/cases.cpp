@@ -45,7 +45,7 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
     dispute.evidence_bytes = game.evidence_bytes;
     store(fx.state, keys::dispute(dispute.id), dispute);
     store_game(fx, dispute.id, game);
-    schedule(fx, dispute.deadline + 1, {DueKind::dispute_clock, dispute.id, 0, dispute.turn_height});
+    remind(fx, dispute.deadline + 1, DueKind::dispute_clock, dispute.id, 0);
     fx.emit(DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds,
                          dispute.deadline});
 }
@@ -54,14 +54,14 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
     if (dispute.kind != DisputeKind::replica) return;
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
-        if (id.task == dispute.task) schedule(fx, fx.height + 1, {DueKind::payment, id.task, id.run, 0});
+        if (id.task == dispute.task) remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
 }
 
 /// 15.2.6: strangers were refused while the segment was full; they have a window of their own after that.
 void reopen_window(Effects& fx, const market::Dispute& dispute, market::Segment& segment) {
     if (segment.open_disputes < kSegmentDisputesMax || segment.window_end == 0) return;
     segment.window_end = std::max(segment.window_end, fx.height + fx.params.challenge_blocks);
-    schedule(fx, segment.window_end, {DueKind::payment, dispute.task, dispute.run, 0});
+    remind(fx, segment.window_end, DueKind::payment, dispute.task, dispute.run);
 }
 
 /// Off all lists; the record stays with its result.
@@ -213,16 +213,15 @@ void wait_for_tiles(Effects& fx, std::uint64_t id) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
     ++dispute.reports;
     dispute.challenger_clock += fx.params.answer_blocks;
-    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) {
-        dispute.deadline += fx.params.answer_blocks;
-        schedule(fx, dispute.deadline + 1, {DueKind::dispute_clock, id, 0, dispute.turn_height});
-    }
+    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) dispute.deadline += fx.params.answer_blocks;
     store(fx.state, keys::dispute(id), dispute);
 }
 
-void dispute_clock(Effects& fx, std::uint64_t id, std::uint64_t turn) {
+void dispute_clock(Effects& fx, std::uint64_t id) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-    if (dispute.state != DisputeState::open || dispute.turn_height != turn || fx.height <= dispute.deadline) return;
+    if (dispute.state != DisputeState::open) return;
+    if (fx.height <= dispute.deadline)  // Moves were made since.
+        return remind(fx, dispute.deadline + 1, DueKind::dispute_clock, id, 0);
     auto game = views::game(fx.state, id);
     ensure(game.has_value(), "an open dispute has a game");
     verifier::expire(*game);
@@ -242,7 +241,7 @@ void withdraw_dispute(Effects& fx, std::uint64_t id) {
     if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
     // A run that was accused goes on without its accuser: an audit may have waited for the dispute.
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
-    schedule(fx, fx.height + 1, {DueKind::payment, dispute.task, dispute.run, 0});
+    remind(fx, fx.height + 1, DueKind::payment, dispute.task, dispute.run);
 }
 
 }  // namespace retrace::contracts

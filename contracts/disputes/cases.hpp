@@ -24,8 +24,8 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);
 bool bond_is_stake(market::DisputeKind kind);
 /// Charges the mover's clock up to now and gives the turn to the game's mover; settles a decided game.
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game);
-/// The mover's clock may have run out (`turn` tells a stale reminder).
-void dispute_clock(Effects& fx, std::uint64_t dispute, std::uint64_t turn);
+/// The mover's clock may have run out.
+void dispute_clock(Effects& fx, std::uint64_t dispute);
 /// 16.4: the challenger reported a tile; its clock waits for the answer.
 void wait_for_tiles(Effects& fx, std::uint64_t dispute);
 /// The run is over for another reason: the bond goes back.

@@ -34,7 +34,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     if (!start || !start->opened || !end || !end->opened) return;
     segment->window_end = fx.height + fx.params.challenge_blocks;
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
-    schedule(fx, segment->window_end, {DueKind::payment, run.task, run.index, 0});
+    remind(fx, segment->window_end, DueKind::payment, run.task, run.index);
 }
 
 /// The audit of a segment, while it is open.
@@ -133,7 +133,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     compare_replicas(fx, id, run_index, index);
     // 13.4: what the others are paid may have waited for this state to be compared with theirs.
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
-        if (active != run_index) schedule(fx, fx.height + 1, {DueKind::payment, id, active, 0});
+        if (active != run_index) remind(fx, fx.height + 1, DueKind::payment, id, active);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 

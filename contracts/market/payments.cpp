@@ -33,9 +33,13 @@ void advance_clear(Effects& fx, market::Run& run) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     for (std::uint64_t i = 0; i < kStepsMax; ++i, ++run.clear) {
         const auto segment = views::segment(fx.state, run.task, run.index, run.clear);
-        if (!segment || !is_clear(fx, *segment) || !is_compared(fx, run, task)) return;
+        if (segment && is_clear(fx, *segment) && is_compared(fx, run, task)) continue;
+        // 9.3: the reminder that came may have stood for this window too. What else it waits for calls again.
+        if (segment && segment->window_end > fx.height)
+            remind(fx, segment->window_end, DueKind::payment, run.task, run.index);
+        return;
     }
-    schedule(fx, fx.height + 1, {DueKind::payment, run.task, run.index, 0});
+    remind(fx, fx.height + 1, DueKind::payment, run.task, run.index);
 }
 
 /// 13.8.6: what refused the next checkpoint is clear. The time for it begins, and the wait is not the solver's.

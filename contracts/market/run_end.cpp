@@ -68,7 +68,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
         // paid for may be due, and perhaps all of them have finished.
         schedule(fx, fx.height + 1, {DueKind::wake, run.task, 0, run.clear});
         for (const std::uint32_t active : task.active)
-            schedule(fx, fx.height + 1, {DueKind::payment, run.task, active, 0});
+            remind(fx, fx.height + 1, DueKind::payment, run.task, active);
         return;
     }
     stop_raising(fx, task);

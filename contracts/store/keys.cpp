@@ -31,7 +31,13 @@ Builder disputes(char tag) { return {Contract::disputes, tag}; }
 }  // namespace
 
 Key params() { return market('P'); }
-Key due(std::uint64_t height) { return std::move(market('h').number(height)); }
+// 'h' was a list of all that is due at a height.
+Key due_count(std::uint64_t height) { return std::move(market('d').number(height)); }
+Key due_page(std::uint64_t height, std::uint64_t page) { return std::move(market('e').number(height).number(page)); }
+Key due_cursor() { return market('f'); }
+Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run) {
+    return std::move(market('w').number(kind).number(id).number(run));
+}
 Key task_count() { return market('n'); }
 Key active_tasks() { return market('a'); }
 Key spec(std::uint64_t task) { return std::move(market('s').number(task)); }

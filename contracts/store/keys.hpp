@@ -15,7 +15,10 @@ struct Key {
 };
 
 Key params();
-Key due(std::uint64_t height);               ///< What happens by itself at a height.
+Key due_count(std::uint64_t height);         ///< How much happens by itself at a height,
+Key due_page(std::uint64_t height, std::uint64_t page);    ///< and what.
+Key due_cursor();                            ///< How far it is done; only while some of it is late.
+Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run);   ///< Height of the next one of this kind.
 Key task_count();
 Key active_tasks();
 Key spec(std::uint64_t task);

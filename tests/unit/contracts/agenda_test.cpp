@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// How much the agenda does in a block, what writing on it costs, and that one reminder of a kind is enough. SPEC 9.
+#include "contracts/effects.hpp"
+#include "contracts/gas.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::RunState;
+
+/// Counts what is read through it.
+class CountingView final : public ledger::StateView {
+public:
+    explicit CountingView(const ledger::StateView& under) : under_(under) {}
+    ledger::Account account(const Address& address) const override { return under_.account(address); }
+    Bytes slot(const Address& contract, View key) const override {
+        const Bytes found = under_.slot(contract, key);
+        ++reads;
+        bytes += found.size();
+        return found;
+    }
+    mutable std::size_t reads = 0, bytes = 0;
+
+private:
+    const ledger::StateView& under_;
+};
+
+class Agenda : public MarketTest {
+protected:
+    /// What the agenda may find nothing to do about: a challenge that a newer one has replaced.
+    static DueItem idle(std::uint64_t i) { return {DueKind::challenge, 1'000'000 + i, 0, 0}; }
+    template <class Write>
+    void change(Write write) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        write(fx);
+        state.apply(next.diff());
+    }
+    void fill(std::uint64_t at, std::uint64_t items) {
+        change([&](Effects& fx) {
+            for (std::uint64_t i = 0; i < items; ++i) schedule(fx, at, idle(i));
+        });
+    }
+    std::uint64_t waiting(std::uint64_t at) const { return counter(state, keys::due_count(at)); }
+    bool has_page(std::uint64_t at, std::uint64_t page) const {
+        const keys::Key key = keys::due_page(at, page);
+        return !state.slot(address_of(key.contract), key.bytes).empty();
+    }
+    bool is_late() const {
+        const keys::Key key = keys::due_cursor();
+        return !state.slot(address_of(key.contract), key.bytes).empty();
+    }
+};
+
+TEST_F(Agenda, WritingCostsTheSameHoweverMuchWaits) {
+    const auto cost = [&] {
+        const CountingView counted(state);
+        ledger::State next{static_cast<const ledger::StateView&>(counted)};
+        Effects fx{next, params, height, {}};
+        schedule(fx, height + 10, idle(0));
+        EXPECT_LE(counted.bytes, 2'000u);
+        return counted.reads;
+    };
+    const std::size_t alone = cost();
+    fill(height + 10, 40 * kDueMax);
+    EXPECT_EQ(cost(), alone) << "behind forty blocks' worth of items";
+}
+
+TEST_F(Agenda, ABlockHandlesSoManyItemsInOrderAndTheNextGoesOn) {
+    start_run();
+    const std::uint64_t due = height + 2;
+    fill(due, kDueMax + 3 * kDuePage);
+    fill(due + 1, 5);
+    next_block();
+    ASSERT_FALSE(is_late());
+    next_block();
+    ASSERT_TRUE(is_late());
+    EXPECT_FALSE(has_page(due, kDueMax / kDuePage - 1));
+    EXPECT_TRUE(has_page(due, kDueMax / kDuePage));
+    EXPECT_TRUE(has_page(due + 1, 0));
+    next_block();
+    EXPECT_FALSE(is_late()) << "the rest, and what this height had itself";
+    for (const std::uint64_t at : {due, due + 1}) EXPECT_EQ(waiting(at), 0u);
+    EXPECT_FALSE(has_page(due + 1, 0));
+}
+
+TEST_F(Agenda, WhatIsLateHappensAllTheSame) {
+    start_run();
+    const std::uint64_t deadline = run().deadline;
+    fill(deadline, 2 * kDueMax);  // handled at the deadline and in the block after it
+    while (height <= deadline + 1) {
+        EXPECT_EQ(run().state, RunState::running) << height;
+        next_block();
+    }
+    EXPECT_EQ(run().state, RunState::forfeited) << "alice has committed nothing; two blocks late, she is told";
+    EXPECT_FALSE(is_late());
+}
+
+TEST_F(Agenda, OfOneKindTheEarliestReminderCountsAndNoOther) {
+    start_run();
+    const std::uint64_t at = height + 8;
+    const DueItem late{DueKind::payment, 1, 0, at}, early{DueKind::payment, 1, 0, at - 3};
+    change([&](Effects& fx) {
+        for (int i = 0; i < 100; ++i) remind(fx, at + static_cast<std::uint64_t>(i / 10), DueKind::payment, 1, 0);
+    });
+    EXPECT_EQ(waiting(at), 1u);
+    change([&](Effects& fx) { remind(fx, at - 3, DueKind::payment, 1, 0); });
+    EXPECT_EQ(waiting(at - 3), 1u);
+    change([&](Effects& fx) {
+        EXPECT_FALSE(use_reminder(fx, late)) << "an earlier one has replaced it";
+        EXPECT_TRUE(use_reminder(fx, early));
+        EXPECT_FALSE(use_reminder(fx, early)) << "it is used up";
+    });
+}
+
+TEST_F(Agenda, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
+    auto slow = small_params();
+    slow.open_blocks = slow.checkpoint_blocks = 100;
+    begin(slow);
+    for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+    add_solver("alice");
+    advance(9);
+    TaskSpec spec = small_spec();
+    spec.steps = 500;
+    spec.audit_bp = 1;
+    spec.price_ceiling = U256(1000);
+    post(spec);
+    auction({{"alice", 400}});
+    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    const std::uint64_t deadline = run().deadline;
+    for (std::uint64_t i = 0; i <= 40; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    EXPECT_EQ(waiting(deadline + 1), 1u) << "forty-one checkpoints of one run";
+    ASSERT_TRUE(advance_until([&] { return views::checkpoint(state, 1, 0, 20)->open_deadline != 0; }));
+    std::vector<Hash32> salts, roots;
+    for (std::uint64_t i = 3; i <= 20; ++i) salts.push_back(salt(0, i)), roots.push_back(root(i));
+    ASSERT_EQ(send("alice", OpenRoots{1, 0, 3, salts, roots}), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(segment(10).window_end, height + params.challenge_blocks);
+    EXPECT_LE(waiting(height + 1) + waiting(segment(10).window_end), 2u) << "eighteen states, one reminder of payment";
+}
+
+TEST_F(Agenda, WhatFillsItPaysForIt) {
+    start_run();
+    ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
+    EXPECT_GE(last.gas_used, 2 * kGasReminder);
+    // As many as a block handles cost the gas at which a block's price stays: half of 10^9.
+    EXPECT_GE(kDueMax * kGasReminder, 500'000'000u);
+}
+
+}  // namespace
+}  // namespace retrace::contracts
