@@ -3,6 +3,7 @@
 
 #include "contracts/agenda.hpp"
 #include "contracts/dispatch.hpp"
+#include "contracts/gas.hpp"
 #include "contracts/invariants.hpp"
 #include "contracts/staking/beacon.hpp"
 #include "contracts/views/methods.hpp"
@@ -17,6 +18,8 @@ std::optional<Contract> contract_at(const ledger::Address& address) {
     return std::nullopt;
 }
 
+std::uint64_t read_gas(const ledger::Call& call) { return kViewGas + kGasByte * call.data.size(); }
+
 ledger::CallResult refusal(const Outcome& outcome) {
     ledger::CallResult result;
     result.gas_used = outcome.gas;
@@ -24,6 +27,13 @@ ledger::CallResult refusal(const Outcome& outcome) {
     result.revert_reason = reason(outcome.verdict);
     if (!outcome.detail.empty()) result.revert_reason += " (" + outcome.detail + ")";
     return result;
+}
+
+/// What keeps a view method from being read, before anything is read.
+std::optional<ledger::CallResult> refused_read(const ledger::Call& call) {
+    if (call.gas < read_gas(call)) return refusal({Verdict::out_of_gas, {}, call.gas});
+    if (!call.value.is_zero()) return refusal({Verdict::not_payable, {}, read_gas(call)});
+    return std::nullopt;
 }
 
 Params params_of(const ledger::StateView& view) { return must_load<Params>(view, keys::params()); }
@@ -36,11 +46,9 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
                                   const ledger::Call& call) const {
     const auto contract = contract_at(call.to);
     ensure(contract.has_value(), "only calls of native contracts reach the executor");
-    if (auto answer = answer_view(*contract, call.data, state)) {
-        const Outcome outcome{call.value.is_zero() ? answer->verdict : Verdict::not_payable, {},
-                              std::min(call.gas, kViewGas)};
-        if (outcome.verdict != Verdict::ok) return refusal(outcome);
-        return {true, std::move(answer->output), outcome.gas, {}, {}};
+    if (is_view(*contract, call.data)) {
+        if (const auto refused = refused_read(call)) return *refused;
+        return {true, {}, read_gas(call), {}, {}};  // 6.5: nobody on the ledger takes the answer
     }
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
@@ -53,6 +61,15 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
 
 ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                        const ledger::Call& call) const {
+    const auto contract = contract_at(call.to);
+    ensure(contract.has_value(), "only calls of native contracts reach the executor");
+    if (is_view(*contract, call.data)) {
+        if (const auto refused = refused_read(call)) return *refused;
+        auto answer = answer_view(*contract, call.data, view);
+        ensure(answer.has_value(), "a view method has an answer");
+        if (answer->verdict != Verdict::ok) return refusal({answer->verdict, {}, read_gas(call)});
+        return {true, std::move(answer->output), read_gas(call), {}, {}};
+    }
     ledger::State scratch(view);
     return this->call(scratch, block, call);
 }

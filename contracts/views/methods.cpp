@@ -75,16 +75,24 @@ std::vector<Method> methods_of(std::type_identity<std::variant<Read...>>) {
     return {Method{Read::kContract, abi::selector(signature_of<Read>()), &answer<Read>}...};
 }
 
-}  // namespace
-
-std::optional<ViewAnswer> answer_view(Contract contract, View data, const StateView& view) {
+const Method* find_method(Contract contract, View data) {
     static const std::vector<Method> methods = methods_of(std::type_identity<AnyRead>{});
-    if (data.size() < 4) return std::nullopt;
+    if (data.size() < 4) return nullptr;
     const std::uint32_t selector = std::uint32_t{data[0]} << 24 | std::uint32_t{data[1]} << 16 |
                                    std::uint32_t{data[2]} << 8 | std::uint32_t{data[3]};
     for (const Method& method : methods)
-        if (method.contract == contract && method.selector == selector) return method.run(data.subspan(4), view);
-    return std::nullopt;
+        if (method.contract == contract && method.selector == selector) return &method;
+    return nullptr;
+}
+
+}  // namespace
+
+bool is_view(Contract contract, View data) { return find_method(contract, data) != nullptr; }
+
+std::optional<ViewAnswer> answer_view(Contract contract, View data, const StateView& view) {
+    const Method* method = find_method(contract, data);
+    if (method == nullptr) return std::nullopt;
+    return method->run(data.subspan(4), view);
 }
 
 }  // namespace retrace::contracts

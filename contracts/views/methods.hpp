@@ -168,6 +168,8 @@ struct ViewAnswer {
     Verdict verdict = Verdict::ok;
     Bytes output;
 };
+/// Whether `data` calls a view method of `contract`.
+bool is_view(Contract contract, View data);
 std::optional<ViewAnswer> answer_view(Contract contract, View data, const ledger::StateView& view);
 
 }  // namespace retrace::contracts

@@ -143,8 +143,10 @@ public:
     void read(const Action& action) const {
         ledger::State after = ledger::State::over(state_);
         const ledger::Call call{action.sender, address_of(action.contract), action.value, action.data, kReadGas};
-        const ledger::CallResult result = executor_.call(after, block_, call);
-        require(after.diff().empty() && result.logs.empty(), "a read only reads");
+        const ledger::CallResult sent = executor_.call(after, block_, call);
+        require(after.diff().empty() && sent.logs.empty(), "a read only reads");
+        require(!sent.ok || sent.output.empty(), "in a transaction nothing is kept of a read");
+        const ledger::CallResult result = executor_.view_call(state_, block_, call);
         require(result.ok ? result.output.size() % 32 == 0 : decode_refusal(result.output).has_value(),
                 "a read answers in words, or says why not");
     }
