@@ -131,9 +131,9 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     if (index > run.first_state) start_window(fx, run, index - 1);
     start_window(fx, run, index);
     compare_replicas(fx, id, run_index, index);
-    // 13.4: what the others are paid may have waited for this state to be compared with theirs.
+    // 13.4: what a run is paid may have waited for this state: to be compared with, or because it is its last.
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
-        if (active != run_index) remind(fx, fx.height + 1, DueKind::payment, id, active);
+        remind(fx, fx.height + 1, DueKind::payment, id, active);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 

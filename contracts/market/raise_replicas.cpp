@@ -31,6 +31,8 @@ Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateVi
     if (task->wanted != 0) return Verdict::already_bid;                                         // 12.7.5
     if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;                // 12.7.6
     if (task->round >= context.params.rounds) return Verdict::rounds_used_up;                   // 12.7.7
+    if (views::joining_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
+        return Verdict::too_late;                                                               // 12.7.10
     if (context.value != price_of(call, context.params, view, *task).total())
         return Verdict::wrong_value;                                                            // 12.7.8
     return Verdict::ok;

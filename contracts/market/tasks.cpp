@@ -112,8 +112,11 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     const bool raising = task.state == market::TaskState::running;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
     const auto offers = views::offers(fx.state, task);
-    const auto winners = market::clear_auction(offers, task.wanted, spec.price_ceiling);
     const auto start = views::joining_state(fx.state, task);
+    // 12.7.10: a run without a segment would have nothing to be paid for and no deadline to end by.
+    const bool nothing_left = start.index >= spec.segments();
+    const auto winners = nothing_left ? std::vector<market::Winner>{}
+                                      : market::clear_auction(offers, task.wanted, spec.price_ceiling);
     const std::uint64_t below = public_below(fx, task, start.index);
     for (const market::Winner& winner : winners) assign(fx, task, start, below, offers[winner.offer], winner.price);
     return_bids(fx, task, false);
