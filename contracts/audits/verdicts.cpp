@@ -2,6 +2,7 @@
 // SPEC 14.6 and 14.8. Auditors commit to what they computed, and reveal it after the solver.
 #include "contracts/audits/rounds.hpp"
 #include "contracts/audits/rules.hpp"
+#include "contracts/audits/seats.hpp"
 #include "contracts/disputes/cases.hpp"
 #include "solver/commitments.hpp"
 
@@ -78,7 +79,10 @@ void apply(const RevealVerdict& call, const TxContext& context, Effects& fx) {
     seat.state = matches ? SeatState::matched : SeatState::mismatched;
     seat.root = call.root;
     Accusation accusation;
-    if (!matches) {  // 14.8.7: the bond stays at stake, in the dispute
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    const bool disputes = !matches && may_dispute(fx.state, run.solver, context.sender);
+    if (!matches && !disputes) free_seat(fx, audit, seat);  // 15.9
+    if (disputes) {  // 14.8.7: the bond stays at stake, in the dispute
         accusation = {market::DisputeKind::audit, audit.task, audit.run, audit.segment, context.sender, seat.bond,
                       audit.id, call.root};
         seat.bond = U256();
@@ -87,7 +91,7 @@ void apply(const RevealVerdict& call, const TxContext& context, Effects& fx) {
     store(fx.state, keys::audit(call.audit), audit);
     fx.emit(VerdictRevealed{call.audit, context.sender, call.root, matches});
     const bool last = !any(audit, SeatState::committed);
-    if (!matches) open_dispute(fx, accusation);
+    if (disputes) open_dispute(fx, accusation);
     audit = must_load<market::Audit>(fx.state, keys::audit(call.audit));
     if (last && audit.phase == AuditPhase::verdicts) finish_audit(fx, audit);
 }

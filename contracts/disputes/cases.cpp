@@ -2,6 +2,7 @@
 #include "contracts/disputes/cases.hpp"
 
 #include "contracts/audits/rounds.hpp"
+#include "contracts/disputes/replicas.hpp"
 #include "contracts/market/runs.hpp"
 #include "market/escrow.hpp"
 
@@ -11,6 +12,9 @@ namespace {
 using market::DisputeKind;
 using market::DisputeState;
 using verifier::Side;
+
+/// Half of what a list holds: the rest is for disputes between replicas, which are few (15.8.1).
+constexpr std::size_t kPartyDisputesMax = market::kRecordListMax / 2;
 
 void store_game(Effects& fx, std::uint64_t dispute, const verifier::Game& game) {
     const keys::Key key = keys::game(dispute);
@@ -163,6 +167,11 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
 
 bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || kind == DisputeKind::replica; }
 
+bool may_dispute(const StateView& view, const Address& solver, const Address& challenger) {
+    return views::open_disputes(view, solver).size() < kPartyDisputesMax &&
+           views::open_disputes(view, challenger).size() < kPartyDisputesMax;
+}
+
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     auto run = must_load<market::Run>(fx.state, keys::run(accusation.task, accusation.run));
     auto segment = must_load<market::Segment>(fx.state,
@@ -189,7 +198,10 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
     // 15.3: many paid challengers must not exhaust an honest solver's clock.
     dispute.solver_clock = moves + spec.replay_blocks * run.open_disputes;
-    dispute.challenger_clock = moves + spec.replay_blocks;
+    // 15.3: a replica accuses because the ledger makes it, and each case is about another segment.
+    const bool replica = accusation.kind == DisputeKind::replica;
+    const std::uint64_t other_cases = replica ? replicas_accused(fx.state, run.task, accusation.challenger) : 0;
+    dispute.challenger_clock = moves + spec.replay_blocks * (1 + other_cases);
     add_to_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);
     add_to_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
     add_to_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);

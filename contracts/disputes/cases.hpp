@@ -18,6 +18,8 @@ struct Accusation {
 };
 /// 15.2.5: open at a time on one segment, by who has no seat in its audit.
 inline constexpr std::uint32_t kSegmentDisputesMax = 16;
+/// Whether the lists of both parties have room for another dispute (15.9).
+bool may_dispute(const StateView& view, const Address& solver, const Address& challenger);
 /// Both ends of the segment are open. Returns the dispute's id.
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation);
 /// Whether the bond is locked stake instead of coins.

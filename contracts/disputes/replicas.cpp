@@ -15,6 +15,23 @@ std::optional<std::pair<Hash32, Hash32>> ends(const StateView& view, const marke
     return std::pair{start->root, end->root};
 }
 
+/// Calls `visit` with every open dispute between replicas of the task that the party is in.
+template <class Visit>
+void for_each_dispute(const StateView& view, std::uint64_t task, const Address& party, Visit visit) {
+    for (const std::uint64_t id : views::open_disputes(view, party)) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (dispute.kind == market::DisputeKind::replica && dispute.task == task) visit(dispute);
+    }
+}
+
+bool dispute_already(const StateView& view, const market::Run& asserts, const market::Run& accuses) {
+    bool found = false;
+    for_each_dispute(view, asserts.task, accuses.solver, [&](const market::Dispute& dispute) {
+        found = found || (dispute.run == asserts.index && dispute.challenger == accuses.solver);
+    });
+    return found;
+}
+
 void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::uint64_t segment) {
     const auto active = must_load<market::Task>(fx.state, keys::task(id)).active;
     for (const std::uint32_t other_index : active) {
@@ -26,6 +43,7 @@ void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::ui
         if (!mine || !theirs || mine->first != theirs->first || mine->second == theirs->second) continue;
         const market::Run& asserts = index < other_index ? run : other;
         const market::Run& accuses = index < other_index ? other : run;
+        if (dispute_already(fx.state, asserts, accuses)) continue;  // 15.8.1
         open_dispute(fx, {market::DisputeKind::replica, id, asserts.index, segment, accuses.solver, U256(), 0,
                           index < other_index ? theirs->second : mine->second});
     }
@@ -39,14 +57,18 @@ void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
     compare_segment(fx, task, run, index);
 }
 
-bool accuses_replica(const StateView& view, const market::Run& run) {
-    for (const std::uint64_t id : views::open_disputes(view, run.solver)) {
-        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (dispute.kind == market::DisputeKind::replica && dispute.task == run.task &&
-            dispute.challenger == run.solver)
-            return true;
-    }
-    return false;
+bool disputes_replica(const StateView& view, const market::Run& run) {
+    bool found = false;
+    for_each_dispute(view, run.task, run.solver, [&](const market::Dispute& dispute) {
+        found = found || dispute.run == run.index || dispute.challenger == run.solver;
+    });
+    return found;
+}
+
+std::uint64_t replicas_accused(const StateView& view, std::uint64_t task, const Address& solver) {
+    std::uint64_t count = 0;
+    for_each_dispute(view, task, solver, [&](const market::Dispute& dispute) { count += dispute.challenger == solver; });
+    return count;
 }
 
 }  // namespace retrace::contracts

@@ -7,9 +7,11 @@
 namespace retrace::contracts {
 
 /// State `index` of a run was opened: opens a dispute with every other active run that starts one of the two segments
-/// beside it from the same root and ends in another.
+/// beside it from the same root and ends in another, unless the two dispute already: one of them ends with that.
 void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
-/// Whether the run's solver is the challenger in an open dispute between replicas of the task.
-bool accuses_replica(const StateView& view, const market::Run& run);
+/// Whether the run is on either side of an open dispute between replicas of the task.
+bool disputes_replica(const StateView& view, const market::Run& run);
+/// In how many of them the run of this solver accuses another.
+std::uint64_t replicas_accused(const StateView& view, std::uint64_t task, const Address& solver);
 
 }  // namespace retrace::contracts

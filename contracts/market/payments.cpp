@@ -84,8 +84,8 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // others may have been waited for
-    // A replica under suspicion of its own making is not paid before its dispute ends.
-    if (run.state != market::RunState::running || accuses_replica(fx.state, run)) return;
+    // 15.8.1: replicas that dispute are not paid before it ends: what else they differ in has no dispute of its own.
+    if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
     advance_clear(fx, run);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();

@@ -66,6 +66,8 @@ std::vector<T> list(const ledger::StateView& state, const keys::Key& key) {
 }
 template <class T>
 void store_list(ledger::State& state, const keys::Key& key, std::vector<T> items) {
+    // A longer one would not decode, and what it lists would be lost: the rules keep every list below this.
+    ensure(items.size() <= market::kRecordListMax, "a list fits into its record");
     if (items.empty()) remove(state, key);
     else store(state, key, ListOf<T>{std::move(items)});
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// How many disputes one party can be drawn into, and how much time it has for them. SPEC 15.3, 15.8.1 and 15.9.
+#include "contracts/disputes/cases.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::DisputeKind;
+using market::RunState;
+
+class ManyDisputes : public MarketTest {
+protected:
+    void start(std::uint8_t replicas, std::uint64_t replay_blocks = 0) {
+        for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
+        for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
+        advance(9);
+        TaskSpec spec = small_spec();
+        spec.replicas = replicas;
+        spec.replay_blocks = replay_blocks;
+        spec.audit_bp = 1;
+        spec.price_ceiling = U256(1000);
+        post(spec);
+        std::map<std::string, std::uint64_t> bids{{"alice", 400}, {"bob", 500}};
+        if (replicas > 2) bids["carol"] = 600;
+        auction(bids);
+        ASSERT_EQ(task().active.size(), replicas);
+        for (const auto& [name, price] : bids) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
+    }
+    std::vector<market::Dispute> between_replicas() const {
+        std::vector<market::Dispute> out;
+        for (std::uint64_t id = 1; id <= views::dispute_count(state); ++id) {
+            const auto dispute = views::dispute(state, id).value();
+            if (dispute.kind == DisputeKind::replica) out.push_back(dispute);
+        }
+        return out;
+    }
+};
+
+TEST_F(ManyDisputes, TwoReplicasThatDifferInEveryOtherStateHaveOneDispute) {
+    start(2);
+    // alice is wrong in states 1 and 3 only: segments 0 and 2 start equal and end differently.
+    forged_roots = {root(0), word("forged 1"), root(2), word("forged 3"), root(4)};
+    wrong_from = 0;
+    for (int i = 0; i < 200 && run(0).state != RunState::forfeited; ++i) {
+        play_all(1, 1);
+        EXPECT_TRUE(run(0).paid == 0 && run(1).paid == 0) << "neither is paid for segments that have no dispute of their own";
+    }
+    EXPECT_EQ(run(0).state, RunState::forfeited) << "alice has no answer to the game";
+    EXPECT_EQ(between_replicas().size(), 1u);
+    EXPECT_EQ(task().first_state, 0u) << "nothing of hers was agreed to";
+    for (const Slashed& event : all<Slashed>())
+        if (event.reason == "wrong_result") EXPECT_EQ(event.party, party("alice"));
+}
+
+TEST_F(ManyDisputes, AReplicaThatAccusesSeveralHasAReplayForEach) {
+    start(3, 10);
+    wrong_from = 2;
+    wrong_run = 0;
+    wrong_runs = {1};  // alice and bob agree in what is wrong
+    for (int i = 0; i < 200 && between_replicas().size() < 2; ++i) play_all(1, 1);
+    const auto disputes = between_replicas();
+    ASSERT_EQ(disputes.size(), 2u);
+    for (const auto& dispute : disputes) EXPECT_EQ(dispute.challenger, party("carol"));
+    EXPECT_EQ(disputes[1].challenger_clock, disputes[0].challenger_clock + 10);
+}
+
+TEST_F(ManyDisputes, BeyondWhatAListHoldsAVerdictThatDiffersOpensNone) {
+    start_run();
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    liars = {"v1", "v2", "v3"};
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice");
+        if (open_audit_ids(1, 0).empty()) return false;
+        const auto audit = views::audit(state, open_audit_ids(1, 0)[0]).value();
+        if (audit.phase == market::AuditPhase::verdicts) return true;
+        check_audits();
+        return false;
+    }));
+    std::vector<std::uint64_t> full(market::kRecordListMax / 2);  // which would take thousands of liars
+    for (std::size_t i = 0; i < full.size(); ++i) {
+        market::Dispute other;
+        other.id = full[i] = 1'000'000 + i;
+        other.kind = DisputeKind::challenge;
+        other.state = market::DisputeState::withdrawn;
+        store(state, keys::dispute(other.id), other);
+    }
+    store_list(state, keys::open_disputes(party("alice")), full);
+    check_audits();
+    EXPECT_TRUE(all<DisputeOpened>().empty());
+    EXPECT_TRUE(all<SegmentVerified>().empty()) << "nor is it a match";
+    for (const char* name : {"v1", "v2", "v3"}) EXPECT_TRUE(views::stake(state, party(name)).locked.is_zero()) << name;
+    EXPECT_EQ(segment(0).state, market::SegmentState::waiting_draw) << "other auditors look at it";
+}
+
+TEST(Lists, AreNeverWrittenLongerThanTheyAreRead) {
+    EmptyView nothing;
+    ledger::State state{nothing};
+    std::vector<std::uint64_t> items(market::kRecordListMax);
+    store_list(state, keys::active_tasks(), items);
+    EXPECT_EQ(list<std::uint64_t>(state, keys::active_tasks()).size(), items.size());
+    items.push_back(1);
+    EXPECT_DEATH(store_list(state, keys::active_tasks(), items), "a list fits into its record");
+}
+
+}  // namespace
+}  // namespace retrace::contracts
