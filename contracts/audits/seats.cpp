@@ -33,7 +33,8 @@ Pool pool_of(const Effects& fx, const market::Audit& audit) {
         if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
         if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
-        const bool free = views::stake(fx.state, party).available() >= fx.params.audit_bond &&
+        const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
+        const bool free = views::stake(fx.state, party).available() >= needed &&
                           views::open_audits(fx.state, party).size() < market::kOpenItemsMax;
         if (!free && !serves_elsewhere(fx, party)) continue;
         pool.weight += info.weight;

@@ -69,7 +69,7 @@ Verdict admit(const RevealBid& call, const TxContext& context, const StateView& 
     if (call.finish_height <= task->reveal_end || call.finish_height > task->reveal_end + spec.finish_blocks)
         return Verdict::finish_out_of_range;                                                    // 12.4.10
     const auto floor = market::stake_floor(context.params, spec);
-    if (!floor || views::stake(view, context.sender).available() < *floor)
+    if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
         return Verdict::stake_too_low;                                                          // 12.4.11
     return Verdict::ok;
 }

@@ -13,10 +13,13 @@ Verdict check(const RegisterVerifier& call) {
 }
 
 Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView& view) {
-    if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake)
+    const market::Stake stake = views::stake(view, context.sender);
+    if (stake.bonded < context.params.min_verifier_stake)
         return Verdict::stake_too_low;                            // 10.5.3
     const auto info = views::verifier(view, context.sender);
     const bool member = info && info->member;
+    if (!member && stake.available() < context.params.beacon_penalty)
+        return Verdict::stake_too_low;                            // 11.7
     if (!member && views::verifiers(view).size() >= market::kVerifiersMax)
         return Verdict::verifiers_full;                           // 10.5.4
     // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.

@@ -12,7 +12,8 @@ Verdict check(const BeginUnbond& call) {
 
 Verdict admit(const BeginUnbond& call, const TxContext& context, const StateView& view) {
     const market::Stake stake = views::stake(view, context.sender);
-    if (call.amount > stake.available()) return Verdict::stake_too_low;  // 10.3.2
+    if (call.amount > views::free_stake(view, context.params, context.sender))
+        return Verdict::stake_too_low;  // 10.3.2
     const auto info = views::verifier(view, context.sender);
     // 10.3.3: a member of the beacon keeps its stake; it retires first.
     if (info && info->member && stake.bonded - call.amount < context.params.min_verifier_stake)

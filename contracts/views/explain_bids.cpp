@@ -178,7 +178,7 @@ std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t id, cons
     if (open_runs(view, party).size() >= market::kOpenItemsMax) out.push_back(Verdict::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;
     const auto floor = market::stake_floor(*rules, *terms);
-    const U256 usable = stake(view, party).available() + (own ? own->locked : U256());
+    const U256 usable = free_stake(view, *rules, party) + (own ? own->locked : U256());
     if (!floor)
         out.push_back(Verdict::no_stake_suffices);
     else if (usable < *floor)

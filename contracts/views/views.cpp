@@ -52,6 +52,12 @@ std::optional<market::Report> report(const StateView& view, std::uint64_t report
 market::Stake stake(const StateView& view, const Address& party) {
     return load<market::Stake>(view, keys::stake(party)).value_or(market::Stake{});
 }
+U256 free_stake(const StateView& view, const market::Params& params, const Address& party) {
+    const U256 available = stake(view, party).available();
+    const auto info = verifier(view, party);
+    const U256 kept = info && info->member ? params.beacon_penalty : U256();
+    return available - ledger::min(available, kept);
+}
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party) {
     return load<market::SolverInfo>(view, keys::solver(party));
 }

@@ -139,7 +139,7 @@ Quote SolverService::quote(std::uint64_t task, const market::TaskSpec& spec, con
     if (price > spec.price_ceiling)
         return {std::nullopt, "its ceiling is below the asked price " + format_coins(price)};
     const auto floor = market::stake_floor(*params, spec);
-    const ledger::U256 free = contracts::views::stake(state, party_->address()).available();
+    const ledger::U256 free = contracts::views::free_stake(state, *params, party_->address());
     if (!floor || free < *floor) {
         return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) +
                                   " of stake and " + format_coins(free) + " is free; raise --stake"};

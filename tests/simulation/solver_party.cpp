@@ -103,7 +103,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, const market::Task
     const auto price = ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
     const auto params = views::params(view);
     const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
-    if (!floor || views::stake(view, address()).available() < *floor) return {std::nullopt, "stake too low"};
+    if (!floor || views::free_stake(view, *params, address()) < *floor) return {std::nullopt, "stake too low"};
     return {price, {}};
 }
 
