@@ -7,7 +7,14 @@
 namespace retrace::contracts {
 namespace {
 
-constexpr std::size_t kTaskRetentionsMax = 64;
+constexpr std::size_t kRunRetentionsMax = 64;
+
+std::size_t offers_of(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    std::size_t count = 0;
+    for (const std::uint64_t id : views::open_retentions(view, task))
+        count += must_load<market::Retention>(view, keys::retention(id)).run == run;
+    return count;
+}
 
 }  // namespace
 
@@ -48,7 +55,7 @@ Verdict admit(const RequestRetention& call, const TxContext& context, const Stat
         return Verdict::already_requested;                                                      // 14.11.5
     if (context.value < context.params.audit_fee || context.value.is_zero())
         return Verdict::wrong_value;                                                            // 14.11.6
-    if (views::open_retentions(view, call.task).size() >= kTaskRetentionsMax)
+    if (offers_of(view, call.task, call.run) >= kRunRetentionsMax)
         return Verdict::too_many_open;                                                          // 14.11.7
     return Verdict::ok;
 }

@@ -41,6 +41,7 @@ void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) 
         info.joined_epoch = epoch;
     }
     info.member = true;
+    info.retiring = false;  // 10.5.8
     info.endpoint = call.endpoint;
     store(fx.state, keys::verifier(context.sender), info);
     add_to_list(fx.state, keys::verifiers(), context.sender);

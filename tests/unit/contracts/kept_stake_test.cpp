@@ -78,5 +78,16 @@ TEST_F(KeptStake, SeatsLeaveThePenaltyFree) {
     EXPECT_TRUE(all<AuditorsDrawn>().empty()) << "a seat would take a part of the penalty";
 }
 
+TEST_F(KeptStake, RegisteringAnewTakesARetirementBack) {
+    add_verifier("v1");
+    advance(2 * params.epoch_blocks);
+    ASSERT_EQ(send("v1", RetireVerifier{}), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(send("v1", RegisterVerifier{"http://v1", link("v1", chains["v1"])}), Verdict::ok) << last.revert_reason;
+    advance(2 * params.epoch_blocks);
+    EXPECT_TRUE(views::verifier(state, party("v1"))->member);
+    EXPECT_EQ(views::verifiers(state).size(), 1u);
+    EXPECT_TRUE(all<Slashed>().empty());
+}
+
 }  // namespace
 }  // namespace retrace::contracts

@@ -105,6 +105,29 @@ TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
     EXPECT_THAT(run().retained, ::testing::IsEmpty());
 }
 
+/// So that one replica cannot take the others' room.
+TEST_F(Retention, EachRunOfATaskHasItsOwnRoomForOffers) {
+    open_state_2();
+    const auto fill = [&](std::uint32_t run_index, std::uint64_t from) {
+        std::vector<std::uint64_t> ids;
+        for (std::uint64_t id = from; id < from + 64; ++id) {
+            market::Retention offer;
+            offer.id = id;
+            offer.state = market::RetentionState::open;
+            offer.task = 1;
+            offer.run = run_index;
+            offer.index = id;
+            store(state, keys::retention(id), offer);
+            ids.push_back(id);
+        }
+        store_list(state, keys::open_retentions(1), ids);
+    };
+    fill(0, 1'000);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::too_many_open);
+    fill(1, 2'000);
+    EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok) << last.revert_reason;
+}
+
 TEST_F(Retention, AnOfferThatNobodyTakesReturnsWithTheRun) {
     open_state_2();
     const U256 before = ledger::balance_of(state, party("alice"));
