@@ -63,8 +63,10 @@ TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
 
 TEST(Retention, a_successor_starts_from_the_state_that_was_paid_for) {
     Scenario scenario = long_task();
+    scenario.orders[0].steps = 300;  // Time for offers between the first audit's end and the silence.
+    scenario.orders[0].audit_bp = 100;  // Auditors keep hardly anything.
     scenario.solvers[0] = *solver_named("silent");
-    scenario.solvers[0].segment = 100;
+    scenario.solvers[0].segment = 240;
     scenario.solvers[0].price_bp = 5'000;
     scenario.solvers[0].pays_for_retention = true;
     const Seen seen = watch(1, scenario);
