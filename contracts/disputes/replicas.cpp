@@ -67,7 +67,8 @@ bool disputes_replica(const StateView& view, const market::Run& run) {
 
 std::uint64_t replicas_accused(const StateView& view, std::uint64_t task, const Address& solver) {
     std::uint64_t count = 0;
-    for_each_dispute(view, task, solver, [&](const market::Dispute& dispute) { count += dispute.challenger == solver; });
+    for_each_dispute(view, task, solver,
+                     [&](const market::Dispute& dispute) { count += dispute.challenger == solver; });
     return count;
 }
 

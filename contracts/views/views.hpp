@@ -38,7 +38,7 @@ std::optional<market::Report> report(const StateView& view, std::uint64_t report
 
 /// Zero when the party never staked.
 market::Stake stake(const StateView& view, const Address& party);
-/// What may be locked or leave: all that is not locked, except that a member of the beacon keeps its penalty (SPEC 11.7).
+/// What may be locked or leave: all that is not locked, but a member of the beacon keeps its penalty (SPEC 11.7).
 U256 free_stake(const StateView& view, const market::Params& params, const Address& party);
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);

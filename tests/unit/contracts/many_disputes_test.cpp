@@ -44,7 +44,7 @@ TEST_F(ManyDisputes, TwoReplicasThatDifferInEveryOtherStateHaveOneDispute) {
     wrong_from = 0;
     for (int i = 0; i < 200 && run(0).state != RunState::forfeited; ++i) {
         play_all(1, 1);
-        EXPECT_TRUE(run(0).paid == 0 && run(1).paid == 0) << "neither is paid for segments that have no dispute of their own";
+        EXPECT_TRUE(run(0).paid == 0 && run(1).paid == 0) << "for segments that have no dispute of their own";
     }
     EXPECT_EQ(run(0).state, RunState::forfeited) << "alice has no answer to the game";
     EXPECT_EQ(between_replicas().size(), 1u);
