@@ -69,8 +69,8 @@ struct Cursor {
     static auto tie(auto& c) { return std::tie(c.height, c.index); }
 };
 
-/// Handles at most `most` items of the page that the cursor is on. Nothing is added to it meanwhile: only what is in the
-/// future can be.
+/// Handles at most `most` items of the page that the cursor is on. Nothing is added to it meanwhile: only to what is
+/// in the future.
 std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most) {
     const keys::Key key = keys::due_page(at.height, at.index / kDuePage);
     const auto page = must_load<ListOf<DueItem>>(fx.state, key).items;
