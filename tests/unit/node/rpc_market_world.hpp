@@ -107,7 +107,7 @@ protected:
     template <class Call>
     std::string send(std::uint32_t from, const Call& call, const ledger::U256& value = {}) {
         return world.send(world.make_tx(from, contracts::address_of(Call::kContract), value, calldata(call),
-                                        {}, 2'000'000));
+                                        {}, 5'000'000));
     }
     void add_solver(std::uint32_t index) {
         send(index, contracts::Deposit{}, ledger::U256(100'000) * ledger::U256(market::kMilli));
