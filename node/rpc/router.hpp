@@ -43,7 +43,7 @@ struct Caller {
     Subscriptions* subscriptions = nullptr;  ///< nullptr over HTTP.
     Allowance* allowance = nullptr;          ///< nullptr: may ask without limit.
     bool admin = false;                      ///< Showed the token of administrative methods.
-    std::string client;                      ///< As the limits name it; empty: on this machine.
+    std::string client{};                    ///< As the limits name it; empty: on this machine.
     Budget* budget = nullptr;                ///< nullptr: may take as long as it likes.
 
     /// Before each piece of long work, with its size as `ledger::search_logs` counts it: takes it from the

@@ -43,7 +43,7 @@ solver::RunnerFactory runners_of(const SolverOptions& options) {
 }
 
 /// Flooding is to fill blocks with refused calls, so these are not estimated first.
-constexpr std::uint64_t kFloodGas = 100'000;
+constexpr std::uint64_t kFloodGas = 5'000'000;  // a commitment's, with its two reminders
 
 }  // namespace
 
