@@ -21,8 +21,8 @@ struct StoreFailure {
 };
 
 /// Opens or creates the store in `directory` and locks it until the store is destroyed.
-/// `cache_bytes` bounds the block cache; write buffers take up to 64 MiB more under load.
+/// `cache_bytes` bounds the block cache, which fills as it is used; write buffers take up to 64 MiB more under load.
 Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
-                                                              std::size_t cache_bytes = 16U << 20);
+                                                              std::size_t cache_bytes = 128U << 20);
 
 }  // namespace retrace::ledger
