@@ -63,15 +63,21 @@ public:
     Served served;  // last: its handlers refer to the above
 };
 
+/// Eight connections, each with a batch of a hundred long requests under way.
+std::deque<Client> attack(const SlowServed& slow) {
+    std::deque<Client> out;
+    for (int i = 0; i < 8; ++i) {
+        out.emplace_back(slow.served.port);
+        out.back().write(http_post(batch_of(kSlow, 100)));
+    }
+    return out;
+}
+
 TEST(RpcLoad, LongRequestsKeepNobodyElseWaiting) {
     rpc::ServerOptions options;
     options.request_timeout = 3s;
     SlowServed slow(options);
-    std::deque<Client> attackers;
-    for (int i = 0; i < 8; ++i) {
-        attackers.emplace_back(slow.served.port);
-        attackers.back().write(http_post(batch_of(kSlow, 100)));
-    }
+    const std::deque<Client> attackers = attack(slow);
     ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
     const auto start = steady_clock::now();
     Client client(slow.served.port);
@@ -125,11 +131,7 @@ TEST(RpcLoad, StopsAtOnceUnderIt) {
     rpc::ServerOptions options;
     options.request_timeout = 60s;
     SlowServed slow(options);
-    std::deque<Client> attackers;
-    for (int i = 0; i < 8; ++i) {
-        attackers.emplace_back(slow.served.port);
-        attackers.back().write(http_post(batch_of(kSlow, 100)));
-    }
+    const std::deque<Client> attackers = attack(slow);
     ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
     const auto start = steady_clock::now();
     slow.served.server->stop();
@@ -178,7 +180,9 @@ TEST(RpcLoad, TooManyThatWaitAreRefusedByName) {
     SlowServed slow(options);
     std::deque<Client> attackers;
     for (int i = 0; i < 6; ++i) {  // two run, three wait, one is refused
-        if (i == 2) ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+        if (i == 2) {
+            ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 2; }));
+        }
         attackers.emplace_back(slow.served.port);
         attackers.back().write(http_post(kSlow));
     }

@@ -127,35 +127,42 @@ TEST_F(BlockLogTest, OneThatBeginsBehindTheDataBaseIsRefused) {
     EXPECT_THAT(refused.error().message, HasSubstr("begins after block 4"));
 }
 
-TEST_F(BlockLogTest, TheEngineKeepsAsManyAsItIsTold) {
+/// An engine on a toy chain that keeps its last four blocks.
+struct FourBlocks {
+    explicit FourBlocks(const std::string& log)
+        : chain(std::move(ledger::Chain::open(store, dev_genesis({}), executor, {})).value()),
+          application(*chain, pool),
+          engine(options(log)) {}
+
+    static engine::SoloOptions options(const std::string& log) {
+        engine::SoloOptions out;
+        out.log_path = log;
+        out.block_interval = std::chrono::milliseconds(0);
+        out.keep_blocks = 4;
+        return out;
+    }
+
     ToyExecutor executor;
     ledger::MemoryStore store;
-    auto chain = std::move(ledger::Chain::open(store, dev_genesis({}), executor, {})).value();
+    std::unique_ptr<ledger::Chain> chain;
     ledger::Mempool pool;
-    LedgerApplication application(*chain, pool);
-    engine::SoloOptions options;
-    options.log_path = path();
-    options.block_interval = std::chrono::milliseconds(0);
-    options.keep_blocks = 4;
-    engine::SoloEngine engine(options);
-    ASSERT_TRUE(engine.start(application).has_value());
+    LedgerApplication application;
+    engine::SoloEngine engine;
+};
+
+TEST_F(BlockLogTest, TheEngineKeepsAsManyAsItIsTold) {
+    FourBlocks kept(path());
+    engine::SoloEngine& engine = kept.engine;
+    ASSERT_TRUE(engine.start(kept.application).has_value());
     for (int i = 0; i < 21; ++i) ASSERT_TRUE(engine.produce().has_value());
     EXPECT_FALSE(engine.block(13).has_value());
     for (std::uint64_t height = 18; height <= 21; ++height) EXPECT_TRUE(engine.block(height).has_value());
 }
 
 TEST_F(BlockLogTest, TheEngineGoesOnWithALogThatCannotBeShortened) {
-    ToyExecutor executor;
-    ledger::MemoryStore store;
-    auto chain = std::move(ledger::Chain::open(store, dev_genesis({}), executor, {})).value();
-    ledger::Mempool pool;
-    LedgerApplication application(*chain, pool);
-    engine::SoloOptions options;
-    options.log_path = path();
-    options.block_interval = std::chrono::milliseconds(0);
-    options.keep_blocks = 4;
-    engine::SoloEngine engine(options);
-    ASSERT_TRUE(engine.start(application).has_value());
+    FourBlocks kept(path());
+    engine::SoloEngine& engine = kept.engine;
+    ASSERT_TRUE(engine.start(kept.application).has_value());
     std::filesystem::create_directory(path() + ".new");
     for (int i = 0; i < 21; ++i) ASSERT_TRUE(engine.produce().has_value());
     EXPECT_TRUE(engine.block(1).has_value());
