@@ -290,7 +290,7 @@ struct ReportUnavailable {
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
 };
-/// `proof` is an encoded TileAnswer (contracts/audits/tile_answer.hpp).
+/// `proof` is an encoded TileAnswer (solver/artifacts/availability.hpp).
 struct AnswerUnavailable {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "answerUnavailable";

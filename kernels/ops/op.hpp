@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What one op kind consists of: counts, shape rule, cost rule, links and the element rule (kernels/ops/element.hpp
-// runs them). One file per family defines them; table.cpp lists them.
+// runs them). One file per family defines them.
 #pragma once
 
 #include <span>

@@ -76,7 +76,7 @@ TEST(Lint, AnIncludeNamesAFileFromTheRoot) {
                 ElementsAre("merkle/b.cpp:2 include_missing"));
     EXPECT_THAT(with("merkle/b.cpp", cpp(system_include("merkle/a.hpp"))),
                 ElementsAre("merkle/b.cpp:2 include_quotes"));
-    EXPECT_THAT(with("merkle/b.cpp", cpp("// #include \"none.hpp\"\n")), IsEmpty());
+    EXPECT_THAT(with("merkle/b.cpp", cpp("// #include \"kernels/a.hpp\"\n")), IsEmpty());
 }
 
 TEST(Lint, CirclesAreFoundOnce) {
@@ -222,7 +222,19 @@ TEST(Lint, TheThreatModelNamesTestsThatExist) {
     EXPECT_THAT(brief(check_all(tree)), IsEmpty());
     tree["docs/threat-model.md"] = "x\n| `unit/market/a_test.cpp` `Gone` |\n| `unit/market/b_test.cpp` `Holds` |\n";
     EXPECT_THAT(brief(check_all(tree)),
-                ElementsAre("docs/threat-model.md:2 named_test", "docs/threat-model.md:3 named_test"));
+                ElementsAre("docs/threat-model.md:2 named_test", "docs/threat-model.md:3 named_test",
+                            "docs/threat-model.md:3 named_file"));
+}
+
+TEST(Lint, PagesAndCommentsNameFilesThatExist) {
+    Tree tree = good_tree();
+    tree["merkle/a.hpp"] = cpp("#pragma once\n// See merkle/README.md, a.hpp, *_avx2.cpp and std::move.\n");
+    tree["docs/page.md"] = "[a](../merkle/README.md#b) `merkle/a.hpp`, `a.{hpp,cpp}`, [web](https://x.org/a.md)\n";
+    EXPECT_THAT(brief(check_all(tree)), IsEmpty());
+    tree["merkle/a.hpp"] = cpp("#pragma once\n// See gone.cpp.\n");
+    tree["docs/page.md"] = "[read](merkle/README.md)\n`merkle/b.hpp`\n";
+    EXPECT_THAT(brief(check_all(tree)), ElementsAre("docs/page.md:1 named_file", "docs/page.md:2 named_file",
+                                                    "merkle/a.hpp:3 named_file"));
 }
 
 }  // namespace

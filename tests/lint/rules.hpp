@@ -52,6 +52,7 @@ Findings check_determinism(const Tree& tree);  ///< determinism
 Findings check_text(const Tree& tree);
 Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
 Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
+Findings check_named_files(const Tree& tree);  ///< named_file: in pages and in comments
 
 /// All of them, in the order above.
 Findings check_all(const Tree& tree);

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Pages and comments send their reader to files. A file that was renamed or removed sends nobody anywhere.
+#include <filesystem>
+#include <set>
+
+#include "tests/lint/rules.hpp"
+
+namespace retrace::lint {
+namespace {
+
+constexpr std::string_view kEndings[] = {".cpp", ".hpp", ".cu", ".cuh", ".md"};
+
+bool is_path_character(char c) {
+    return is_word_character(c) || c == '/' || c == '-' || c == '.';
+}
+
+bool names_source(std::string_view token) {
+    if (token.empty() || !(is_word_character(token[0]) || token[0] == '.') || token[0] == '_') return false;
+    for (const char c : token)
+        if (!is_path_character(c)) return false;
+    for (const std::string_view ending : kEndings)
+        if (token.size() > ending.size() && token.ends_with(ending)) return true;
+    return false;
+}
+
+/// Every way to name a file of the tree: its path, and that path without its first folders.
+std::set<std::string, std::less<>> names_of(const Tree& tree) {
+    std::set<std::string, std::less<>> out;
+    for (const auto& [path, text] : tree) {
+        out.insert(path);
+        for (std::size_t at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1))
+            out.insert(path.substr(at + 1));
+    }
+    return out;
+}
+
+/// What a page puts between backquotes.
+std::vector<std::string_view> quoted(std::string_view line) {
+    std::vector<std::string_view> out;
+    for (std::size_t open = line.find('`'); open != std::string_view::npos;) {
+        const std::size_t close = line.find('`', open + 1);
+        if (close == std::string_view::npos) break;
+        out.push_back(line.substr(open + 1, close - open - 1));
+        open = line.find('`', close + 1);
+    }
+    return out;
+}
+
+/// What a page links to in this tree, without the place in the page.
+std::vector<std::string_view> linked(std::string_view line) {
+    std::vector<std::string_view> out;
+    for (std::size_t at = line.find("]("); at != std::string_view::npos; at = line.find("](", at + 2)) {
+        const std::string_view target = line.substr(at + 2, line.find(')', at) - at - 2);
+        if (!target.starts_with('#') && target.find("://") == std::string_view::npos)
+            out.push_back(target.substr(0, target.find('#')));
+    }
+    return out;
+}
+
+std::size_t comment_start(std::string_view line) {
+    bool literal = false;
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+        if (literal && line[i] == '\\') {
+            ++i;
+        } else if (line[i] == '"') {
+            literal = !literal;
+        } else if (!literal && line.substr(i, 2) == "//") {
+            return i;
+        }
+    }
+    return line.size();
+}
+
+/// The words of a line's comment that could be paths.
+std::vector<std::string_view> commented(std::string_view line) {
+    std::vector<std::string_view> out;
+    std::size_t at = comment_start(line);
+    while (at < line.size()) {
+        while (at < line.size() && !is_path_character(line[at])) ++at;
+        const std::size_t start = at;
+        while (at < line.size() && is_path_character(line[at])) ++at;
+        std::string_view word = line.substr(start, at - start);
+        if (word.ends_with('.')) word.remove_suffix(1);
+        if (start == 0 || line[start - 1] != '*') out.push_back(word);
+    }
+    return out;
+}
+
+}  // namespace
+
+Findings check_named_files(const Tree& tree) {
+    Findings out;
+    const auto names = names_of(tree);
+    for (const auto& [path, text] : tree) {
+        const bool page = path.ends_with(".md");
+        if (!page && !is_cpp(path)) continue;
+        const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+        const auto from_here = [&](std::string_view target) {
+            return (folder / target).lexically_normal().generic_string();
+        };
+        std::size_t number = 0;
+        for (const std::string_view line : lines_of(text)) {
+            ++number;
+            for (const std::string_view token : page ? quoted(line) : commented(line)) {
+                if (names_source(token) && !names.contains(token) && !names.contains(from_here(token)))
+                    out.push_back({path, number, "named_file", "there is no " + std::string(token)});
+            }
+            if (!page) continue;
+            for (const std::string_view target : linked(line)) {
+                if (names_source(target) && !tree.contains(from_here(target)))
+                    out.push_back({path, number, "named_file", "links to nothing: " + std::string(target)});
+            }
+        }
+    }
+    return out;
+}
+
+}  // namespace retrace::lint
