@@ -49,6 +49,16 @@ Recipe transformer(const std::string& kind) {
     return run;
 }
 
+/// Only corrections of low rank are trained (LoRA).
+Recipe gpt_lora() {
+    Recipe run = transformer("gpt");
+    run.model.lora_rank = 4;
+    run.model.lora_alpha = 8.0f;
+    run.training.learning_rate = 3e-2f;
+    run.training.weight_decay = 0.01f;
+    return run;
+}
+
 /// Pixels and labels that a net can learn, made of integers alone.
 Tensor pixels(const ModelSpec& model) {
     Dims dims{kSamples};
@@ -70,7 +80,11 @@ std::uint8_t token(std::uint64_t s, std::uint64_t t) {
 }  // namespace
 
 std::map<std::string, Recipe> recipes() {
-    return {{"mlp", mlp()}, {"cnn", cnn()}, {"gpt", transformer("gpt")}, {"llama", transformer("llama")},
+    return {{"mlp", mlp()},
+            {"cnn", cnn()},
+            {"gpt", transformer("gpt")},
+            {"gpt_lora", gpt_lora()},
+            {"llama", transformer("llama")},
             {"vit", transformer("vit")}};
 }
 
