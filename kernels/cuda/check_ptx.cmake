@@ -9,7 +9,8 @@ if(NOT status EQUAL 0)
   message(FATAL_ERROR "nvcc ends with ${status}")
 endif()
 file(READ ${PTX} text)
-foreach(forbidden "\\.ftz" "\\.approx" "\\.full" "[\t ](add|sub|mul|div|sqrt|fma)\\.r[zmp]" "\tatom\\." "\tred\\." "\\.f64"
+foreach(forbidden "\\.ftz" "\\.approx" "\\.full"
+        "[\t ](add|sub|mul|div|sqrt|fma)\\.r[zmp]" "\tatom\\." "\tred\\." "\\.f64"
         "\t(add|sub|mul|mad)\\.f32")
   if(text MATCHES "[^\n]*${forbidden}[^\n]*")
     message(FATAL_ERROR "${SOURCE}: ${CMAKE_MATCH_0}")
