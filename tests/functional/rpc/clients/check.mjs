@@ -7,8 +7,9 @@ import * as refusals from "./refusals.mjs";
 import * as tls from "./tls.mjs";
 import * as withViem from "./viem.mjs";
 import * as wallet from "./wallet.mjs";
+import * as withWeb3 from "./web3.mjs";
 
-for (const part of [withEthers, withViem, refusals, wallet, tls, cast]) {
+for (const part of [withEthers, withViem, withWeb3, refusals, wallet, tls, cast]) {
     for (const [name, check] of Object.entries(part)) {
         if (!name.includes(process.argv[5] ?? "")) continue;
         const start = Date.now();
