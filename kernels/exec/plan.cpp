@@ -7,6 +7,7 @@
 
 #include "kernels/exec/arena.hpp"
 #include "kernels/exec/bands.hpp"
+#include "kernels/exec/plan_check.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
 
@@ -73,14 +74,19 @@ private:
 
     void find_last_uses() {
         for (std::uint32_t i = 0; i < ops(); ++i) {
-            last_use_[owner_[output(i)]] = std::max(last_use_[owner_[output(i)]], i);
-            for (const std::uint32_t input : program_.ops[i].inputs) last_use_[owner_[input]] = i;
-            if (!record(i).name.empty()) last_use_[owner_[output(i)]] = ops();  // a metric is read after the step
+            use(output(i), i);
+            for (const std::uint32_t input : program_.ops[i].inputs) use(input, i);
+            if (!record(i).name.empty()) use(output(i), ops());  // a metric is read after its unit
         }
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t writer = program_.tensors[s].writer;
-            if (writer != kNoWriter) last_use_[owner_[output(writer)]] = ops();
+            if (writer != kNoWriter) use(output(writer), ops());
         }
+    }
+
+    void use(std::uint32_t tensor, std::uint32_t op) {
+        std::uint32_t& last = last_use_[owner_[tensor]];
+        last = std::max(last, op);
     }
 
     /// Window matrices of images that all readers can gather for themselves, a few rows at a time.
@@ -97,7 +103,7 @@ private:
                              [&](std::uint32_t reader) { return can_gather(reader, tensor); })) continue;
             const std::uint32_t image = program_.ops[i].inputs[0];
             plan_.places[i] = {Place::Where::gathered, image};
-            last_use_[owner_[image]] = std::max(last_use_[owner_[image]], last_use_[tensor]);
+            use(image, last_use_[tensor]);
         }
     }
 
@@ -143,18 +149,26 @@ private:
         return is_elementwise(program_.ops[op].code) && own.rows == shape.rows && own.cols == shape.cols;
     }
 
+    /// The tensor whose memory an op reads for `input`: of windows that it gathers, the image's.
+    std::uint32_t read_for(std::uint32_t input) const {
+        if (!program_.is_op_output(input)) return input;
+        const Place& place = plan_.places[input - program_.tensors_static()];
+        return owner_[place.where == Place::Where::gathered ? static_cast<std::uint32_t>(place.at) : input];
+    }
+
     /// The op reads element n of `tensor` for its element n and no other.
     bool reads_in_place(std::uint32_t op, std::uint32_t tensor) const {
         if (!is_elementwise(program_.ops[op].code)) return false;
         const Geometry shape = geometry(record(op).dims);
         return std::all_of(program_.ops[op].inputs.begin(), program_.ops[op].inputs.end(), [&](std::uint32_t input) {
-            return owner_[input] != tensor || spread_of(shape, geometry(program_.tensors[input].dims)) == Spread::full;
+            return read_for(input) != tensor ||
+                   spread_of(shape, geometry(program_.tensors[input].dims)) == Spread::full;
         });
     }
 
     bool reads(std::uint32_t op, std::uint32_t tensor) const {
         const auto& inputs = program_.ops[op].inputs;
-        return std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) { return owner_[input] == tensor; });
+        return std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) { return read_for(input) == tensor; });
     }
 
     /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
@@ -246,7 +260,7 @@ private:
         const std::uint32_t writer = tensor - program_.tensors_static();
         if (writer >= unit.first || !in_arena(writer) || given_.contains(writer)) return false;
         if (program_.tensors[tensor].dtype != record(op).dtype) return false;
-        if (bytes_of(program_.tensors[tensor]) != bytes_of(record(op))) return false;
+        if (bytes_of_elements(program_.tensors[tensor]) != bytes_of_elements(record(op))) return false;
         for (std::uint32_t i = unit.first; i <= op; ++i) {
             if (reads(i, tensor) && !reads_in_place(i, tensor)) return false;
         }
@@ -300,8 +314,16 @@ private:
 
 }  // namespace
 
-MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
+MemoryPlan propose_plan(const Program& program, const PlanOptions& options) {
     return Planner(program, options).run();
+}
+
+MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
+    MemoryPlan plan = propose_plan(program, options);
+    if (check_plan(program, plan)) return plan;
+    PlanOptions apart = options;  // A fault of ours costs speed and no bit.
+    apart.isolated = true;
+    return propose_plan(program, apart);
 }
 
 }  // namespace retrace::kernels

@@ -66,6 +66,9 @@ struct PlanOptions {
     bool gathers = true;  ///< The back end's kernels can gather windows themselves (Place::Where::gathered).
     Fusion fusion = Fusion::bands;
 };
+/// A plan that `check_plan` found to be sound: that of `propose_plan`, or else the isolated one.
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options = {});
+/// What the planner thinks of (for tests, which ask that it be sound).
+MemoryPlan propose_plan(const Program& program, const PlanOptions& options = {});
 
 }  // namespace retrace::kernels

@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/plan_check.hpp"
+
+#include <map>
+#include <optional>
+
+#include "kernels/exec/memory_contents.hpp"
+#include "kernels/ops/broadcast.hpp"
+#include "kernels/ops/op.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+using Where = Place::Where;
+
+/// How a run reads or writes memory.
+enum class Reach : std::uint8_t {
+    element,  ///< Element n for its element n.
+    part,     ///< In a band: the chunk's parts, and nothing else.
+    whole,    ///< Anything, at any time.
+};
+
+struct Access {
+    std::uint32_t op = 0, part = 0;
+    std::uint32_t value = 0;  ///< The tensor, under the name of what it is an alias of.
+    Region region;
+    Reach reach = Reach::whole;
+};
+
+class Checker {
+public:
+    Checker(const Program& program, const MemoryPlan& plan) : program_(program), plan_(plan) {}
+
+    Status<> run() {
+        if (plan_.places.size() != program_.ops.size()) return error("plan: a place for each op");
+        for (std::uint32_t t = 0; t < program_.tensors_static(); ++t)
+            if (bytes(t) != 0) contents_.write({t, 0, bytes(t)}, t);
+        std::uint32_t next = 0;
+        for (const Unit& unit : plan_.units) {
+            if (unit.first != next || unit.count == 0 || unit.count > program_.ops.size() - next)
+                return error("plan: units are all ops in order");
+            RETRACE_CHECK(check_unit(unit));
+            next = unit.end();
+        }
+        if (next != program_.ops.size()) return error("plan: units are all ops in order");
+        return check_states();
+    }
+
+private:
+    const Place& place(std::uint32_t op) const { return plan_.places[op]; }
+    const OpRecord& record(std::uint32_t op) const { return program_.ops[op]; }
+    std::uint32_t output(std::uint32_t op) const { return program_.output_of(op); }
+    std::uint32_t writer(std::uint32_t tensor) const { return tensor - program_.tensors_static(); }
+    Geometry shape(std::uint32_t tensor) const { return geometry(program_.tensors[tensor].dims); }
+    std::uint64_t bytes(std::uint32_t tensor) const {
+        return shape(tensor).elements() * size_of(program_.tensors[tensor].dtype);
+    }
+    bool is(std::uint32_t tensor, Where where) const {
+        return program_.is_op_output(tensor) && place(writer(tensor)).where == where;
+    }
+    static Unexpected<Error> wrong(std::uint32_t op, std::string_view what) {
+        return error("plan of op " + std::to_string(op) + ": " + std::string(what));
+    }
+
+    bool in_memory(std::uint32_t value) const {
+        return !program_.is_op_output(value) || is(value, Where::arena) || is(value, Where::state);
+    }
+
+    /// Behind all aliases.
+    std::uint32_t value_of(std::uint32_t tensor) const {
+        while (is(tensor, Where::alias)) tensor = record(writer(tensor)).inputs[0];
+        return tensor;
+    }
+
+    /// Of a value that is in memory as a whole.
+    Region region_of(std::uint32_t value) const {
+        if (!program_.is_op_output(value)) return {value, 0, bytes(value)};
+        const Place& at = place(writer(value));
+        return at.where == Where::state ? Region{at.at, 0, bytes(value)}
+                                        : Region{kArena, at.at, bytes(value)};
+    }
+
+    Status<> check_place(std::uint32_t op) const {
+        const Place& at = place(op);
+        const std::uint32_t out = output(op);
+        const auto state = static_cast<std::uint32_t>(at.at);
+        switch (at.where) {
+            case Where::arena:
+                if (at.at % 64 != 0 || at.at > plan_.bytes || bytes(out) > plan_.bytes - at.at)
+                    return wrong(op, "beyond the arena, or crooked");
+                break;
+            case Where::state:
+                if (at.at >= program_.states || bytes(state) != bytes(out))
+                    return wrong(op, "a state of another size");
+                break;
+            case Where::alias:
+                if (record(op).code != OpCode::reshape || record(op).inputs[0] != at.at)
+                    return wrong(op, "an alias of something else");
+                break;
+            case Where::gathered:
+                if (record(op).code != OpCode::window_gather || record(op).inputs[0] != at.at)
+                    return wrong(op, "gathered from something else");
+                break;
+            case Where::scratch:
+                if (at.at >= kScratchSlots) return wrong(op, "no such slot");
+                break;
+            case Where::band:
+                break;
+        }
+        return retrace::Unit{};
+    }
+
+    // ---- a unit
+    // -------------------------------------------------------------------------------------------------
+
+    Status<> check_unit(const Unit& unit) {
+        unit_ = unit;
+        band_ = nullptr;
+        reads_.clear();
+        writes_.clear();
+        local_ = {};
+        read_whole_.clear();
+        local_reads_.clear();
+        if (unit.band == kNoBand) {
+            RETRACE_CHECK(check_part(unit, 0));
+        } else {
+            if (unit.band >= plan_.bands.size()) return wrong(unit.first, "no such band");
+            RETRACE_CHECK(check_band(unit, plan_.bands[unit.band]));
+        }
+        RETRACE_CHECK(check_conflicts());
+        for (const Access& write : writes_) contents_.write(write.region, write.value);
+        return check_metrics(unit);
+    }
+
+    /// They are read when their unit has run.
+    Status<> check_metrics(const Unit& unit) const {
+        for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+            const std::uint32_t tensor = output(op), value = value_of(tensor);
+            if (program_.tensors[tensor].name.empty() || bytes(tensor) == 0) continue;
+            if (!in_memory(value) || !contents_.holds(region_of(value), value))
+                return wrong(op, "a metric is gone");
+        }
+        return retrace::Unit{};
+    }
+
+    Status<> check_band(const Unit& unit, const Band& band) {
+        band_ = &band;
+        if (band.granules == 0 || band.chunk == 0 || band.chunk > band.granules ||
+            band.bytes > plan_.band_bytes)
+            return wrong(unit.first, "a band of such extents");
+        std::size_t inputs = 0;
+        for (std::uint32_t op = unit.first; op < unit.end(); ++op) inputs += record(op).inputs.size();
+        if (band.whole.size() != inputs) return wrong(unit.first, "a band knows how each input is read");
+        whole_ = band.whole.begin();
+        std::uint32_t next = unit.first, number = 0;
+        for (const Unit& part : band.parts) {
+            if (part.first != next || part.count == 0 || part.count > unit.end() - next)
+                return wrong(unit.first, "the parts of a band are its ops in order");
+            RETRACE_CHECK(check_part(part, number++));
+            next = part.end();
+        }
+        if (next != unit.end()) return wrong(unit.first, "the parts of a band are its ops in order");
+        return retrace::Unit{};
+    }
+
+    /// Ops that run together element by element, or one op.
+    Status<> check_part(const Unit& part, std::uint32_t number) {
+        slots_.clear();
+        part_ = part;
+        number_ = number;
+        std::vector<Access> locals;  // Written by this part into the chunk's own memory.
+        std::optional<Geometry> geometry;
+        for (std::uint32_t op = part.first; op < part.end(); ++op) {
+            RETRACE_CHECK(check_place(op));
+            if (place(op).where == Where::alias) {
+                if (band_ != nullptr) ++whole_;
+                continue;
+            }
+            const bool elementwise = is_elementwise(record(op).code);
+            const Geometry own = shape(output(op));
+            if (part.count > 1 &&
+                (!elementwise || (geometry && (own.rows != geometry->rows || own.cols != geometry->cols))))
+                return wrong(op, "does not run element by element beside the others");
+            geometry = own;
+            if (band_ != nullptr) RETRACE_CHECK(check_granules(op));
+            for (const std::uint32_t input : record(op).inputs) RETRACE_CHECK(check_read(op, input, locals));
+            RETRACE_CHECK(check_write(op, elementwise, locals));
+        }
+        for (const Access& local : locals) local_.write(local.region, local.value);
+        return retrace::Unit{};
+    }
+
+    /// The n-th part of the output follows from the n-th parts of the inputs, or from whole ones.
+    Status<> check_granules(std::uint32_t op) const {
+        const OpCode code = record(op).code;
+        const Dims& dims = program_.tensors[output(op)].dims;
+        const Geometry out = shape(output(op));
+        std::uint64_t parts = out.rows;
+        if (code == OpCode::matmul) parts = out.rows / dims[dims.size() - 2];
+        if (parts % band_->granules != 0) return wrong(op, "cannot be cut so");
+        for (const std::uint32_t input : record(op).inputs) {
+            const Dims& from = program_.tensors[input].dims;
+            std::uint64_t own = shape(input).rows;
+            if (code == OpCode::matmul) own = own / from[from.size() - 2];
+            const bool rows = code == OpCode::row_sum || code == OpCode::row_max ||
+                              code == OpCode::row_argmax || code == OpCode::row_argmax_pick ||
+                              code == OpCode::matmul;
+            if (!rows && !is_elementwise(code)) return wrong(op, "does not go by parts");
+            if (rows && own != parts) return wrong(op, "an input in other parts");
+        }
+        return retrace::Unit{};
+    }
+
+    Region local_region(std::uint32_t value) const {
+        const std::uint64_t part = bytes(value) / band_->granules * band_->chunk;
+        return {kArena, place(writer(value)).at, part};
+    }
+
+    Reach reach_of(std::uint32_t op, std::uint32_t input) const {
+        if (!is_elementwise(record(op).code)) return band_ != nullptr ? Reach::part : Reach::whole;
+        const Spread spread = *spread_of(shape(output(op)), shape(input));
+        if (spread == Spread::full) return Reach::element;
+        return spread == Spread::column && band_ != nullptr ? Reach::part : Reach::whole;
+    }
+
+    bool in_unit(std::uint32_t value) const {
+        return program_.is_op_output(value) && writer(value) >= unit_.first && writer(value) < unit_.end();
+    }
+
+    Status<> check_read(std::uint32_t op, std::uint32_t input, std::vector<Access>& locals) {
+        if (bytes(input) == 0) {
+            if (band_ != nullptr) ++whole_;
+            return retrace::Unit{};
+        }
+        const std::uint32_t value = value_of(input);
+        if (is(value, Where::gathered)) return check_gathered(op, input, value);
+        const Reach reach = reach_of(op, input);
+        if (band_ != nullptr) {
+            if (*whole_++ != (reach == Reach::whole))
+                return wrong(op, "reads the whole of an input, or does not");
+            if (!read_whole_.try_emplace(input, reach == Reach::whole).first->second ==
+                (reach == Reach::whole))
+                return wrong(op, "one tensor is read in parts and as a whole");
+        }
+        if (is(value, Where::scratch)) {
+            const auto slot = slots_.find(place(writer(value)).at);
+            const bool here = value == input && slot != slots_.end() && slot->second == value;
+            return here && reach == Reach::element ? Status<>(retrace::Unit{})
+                                                   : wrong(op, "a slot holds something else");
+        }
+        if (is(value, Where::band)) {
+            if (band_ == nullptr || !in_unit(value) || reach == Reach::whole)
+                return wrong(op, "not in this chunk");
+            const Region region = local_region(value);
+            const bool fresh =
+                writer(value) >= part_.first;  // Written by this part, so not overwritten by it.
+            if (!(fresh && reach == Reach::element) && !local_.holds(region, value))
+                return wrong(op, "the chunk's memory holds something else");
+            for (const Access& local : locals)
+                if (local.value != value && local.region.overlaps(region))
+                    return wrong(op, "overwritten in its chunk");
+            local_reads_.push_back({op, number_, value, region, reach});
+            return retrace::Unit{};
+        }
+        const Region region = region_of(value);
+        if (in_unit(value)) {
+            if (reach == Reach::whole) return wrong(op, "reads all of what its unit still computes");
+        } else if (!contents_.holds(region, value)) {
+            return wrong(op, "the memory of tensor " + std::to_string(input) + " holds something else");
+        }
+        reads_.push_back({op, number_, value, region, reach});
+        return retrace::Unit{};
+    }
+
+    /// The op gathers windows of an image by itself.
+    Status<> check_gathered(std::uint32_t op, std::uint32_t input, std::uint32_t value) {
+        const OpRecord& reader = record(op);
+        bool can = value == input && band_ == nullptr && part_.count == 1;
+        if (reader.code == OpCode::matmul) {
+            const bool first = reader.inputs[0] == input, second = reader.inputs[1] == input;
+            can = can && first != second && reader.attributes[first ? 1 : 2] == 0;
+        } else {
+            can = can && (reader.code == OpCode::row_max || reader.code == OpCode::row_argmax) &&
+                  shape(output(op)).cols == 1;
+        }
+        if (!can) return wrong(op, "cannot gather");
+        const std::uint32_t image = value_of(record(writer(value)).inputs[0]);
+        if (bytes(image) == 0) return retrace::Unit{};
+        if (!in_memory(image) || !contents_.holds(region_of(image), image))
+            return wrong(op, "the image is gone");
+        reads_.push_back({op, number_, image, region_of(image), Reach::whole});
+        return retrace::Unit{};
+    }
+
+    Status<> check_write(std::uint32_t op, bool elementwise, std::vector<Access>& locals) {
+        const std::uint32_t value = output(op);
+        const Place& at = place(op);
+        if (bytes(value) == 0 || at.where == Where::gathered) return retrace::Unit{};
+        if (at.where == Where::scratch) {
+            if (!elementwise) return wrong(op, "slots are for elementwise runs");
+            for (const std::uint32_t input : record(op).inputs)
+                if (is(input, Where::scratch) && place(writer(input)).at == at.at)
+                    return wrong(op, "its slot is read");
+            slots_[at.at] = value;
+        } else if (at.where == Where::band) {
+            if (band_ == nullptr) return wrong(op, "no band");
+            const Region region = local_region(value);
+            if (at.at % 64 != 0 || region.end() > band_->bytes) return wrong(op, "beyond the chunk's memory");
+            for (const Access& read : local_reads_)
+                if (read.part == number_ && read.value != value && read.region.overlaps(region))
+                    return wrong(op, "overwrites what its part reads");
+            for (const Access& local : locals)
+                if (local.region.overlaps(region)) return wrong(op, "overwrites what its part wrote");
+            locals.push_back({op, number_, value, region, Reach::element});
+        } else {
+            writes_.push_back({op, number_, value, region_of(value), Reach::element});
+        }
+        return retrace::Unit{};
+    }
+
+    /// Chunks and blocks run in any order: what is overwritten in a unit may be read in it at the same place
+    /// before it is overwritten there, and nowhere else.
+    Status<> check_conflicts() const {
+        for (const Access& write : writes_) {
+            for (const Access& other : writes_)
+                if (other.region.overlaps(write.region) && !(other.region == write.region))
+                    return wrong(write.op, "written beside another output of the unit");
+            for (const Access& read : reads_) {
+                if (!read.region.overlaps(write.region)) continue;
+                if (read.value == write.value) continue;
+                const bool own = in_unit(read.value);
+                if (own && writer(read.value) > write.op) continue;  // Written over what was there before.
+                const bool apart = read.part < write.part && read.reach != Reach::whole;
+                const bool in_place = read.part == write.part && read.reach == Reach::element;
+                if (!(read.region == write.region) || read.op > write.op || !(apart || in_place))
+                    return wrong(write.op,
+                                 "overwrites what op " + std::to_string(read.op) + " of its unit reads");
+            }
+        }
+        return retrace::Unit{};
+    }
+
+    /// Next states are copied in order to where they belong, unless they lie there.
+    Status<> check_states() {
+        for (std::uint32_t s = 0; s < program_.states; ++s) {
+            const std::uint32_t op = program_.tensors[s].writer;
+            if (bytes(s) == 0) continue;
+            const std::uint32_t value = op == kNoWriter ? s : value_of(output(op));
+            if (!in_memory(value) || !contents_.holds(region_of(value), value))
+                return error("plan: the next value of state " + std::to_string(s) + " is gone");
+            contents_.write({s, 0, bytes(s)}, value);
+        }
+        for (std::uint32_t s = 0; s < program_.states; ++s) {
+            const std::uint32_t op = program_.tensors[s].writer;
+            const std::uint32_t value = op == kNoWriter ? s : value_of(output(op));
+            if (bytes(s) != 0 && !contents_.holds({s, 0, bytes(s)}, value))
+                return error("plan: state " + std::to_string(s) + " is overwritten");
+        }
+        return retrace::Unit{};
+    }
+
+    const Program& program_;
+    const MemoryPlan& plan_;
+    Contents contents_;
+
+    // Of the unit that is looked at.
+    Unit unit_, part_;
+    std::uint32_t number_ = 0;  ///< Of the part.
+    const Band* band_ = nullptr;
+    std::vector<bool>::const_iterator whole_;       ///< Of the next input that is looked at.
+    std::map<std::uint32_t, bool> read_whole_;      ///< By tensor that a band reads.
+    std::vector<Access> reads_, writes_;            ///< Of memory.
+    std::vector<Access> local_reads_;               ///< Of a chunk's own memory.
+    Contents local_;                                ///< Of a chunk's own memory, after the parts so far.
+    std::map<std::uint64_t, std::uint32_t> slots_;  ///< What scratch slots hold.
+};
+
+}  // namespace
+
+Status<> check_plan(const Program& program, const MemoryPlan& plan) {
+    return Checker(program, plan).run();
+}
+
+}  // namespace retrace::kernels

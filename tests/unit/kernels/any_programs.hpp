@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Random programs of every op kind that the shape rules let pass, with extents and data that no model would
+// have: what a hostile requester could post. (random_programs.hpp makes deep ones of a few kinds.)
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/exec/executor.hpp"
+
+namespace retrace::kernels::testing {
+
+struct AnyProgram {
+    Program program;
+    State state;
+    std::vector<Tensor> datasets;
+    std::uint64_t seed = 0;
+
+    Inputs inputs() const;
+};
+
+/// The same for the same seed; the program passes `check`, has at least one op and at most 50, each of at
+/// most 60,000 elements and 3 million multiply-adds.
+AnyProgram any_program(std::uint64_t seed);
+
+}  // namespace retrace::kernels::testing
