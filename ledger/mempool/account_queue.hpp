@@ -25,9 +25,12 @@ public:
     bool empty() const noexcept { return entries_.empty(); }
     std::size_t size() const noexcept { return entries_.size(); }
     std::size_t pending() const noexcept { return pending_end_ - next_; }
+    /// Behind a hole.
+    std::size_t waiting() const noexcept { return entries_.size() - pending(); }
     /// The first nonce that is missing.
     std::uint64_t pending_end() const noexcept { return pending_end_; }
-    const std::map<std::uint64_t, Entry>& entries() const noexcept { return entries_; }
+    using Entries = std::map<std::uint64_t, Entry>;
+    const Entries& entries() const noexcept { return entries_; }
     const Entry* find(std::uint64_t nonce) const;
     const Entry& last() const { return entries_.rbegin()->second; }
 
@@ -49,7 +52,6 @@ public:
     Advance advance(std::uint64_t next_nonce, const U256& balance);
 
 private:
-    using Entries = std::map<std::uint64_t, Entry>;
     Entries::iterator erase(Entries::iterator at);
     void find_end() noexcept;
     std::vector<TxPtr> pending_from(std::uint64_t nonce) const;

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "ledger/mempool/mempool.hpp"
-
 #include <algorithm>
-#include <map>
 #include <mutex>
-#include <shared_mutex>
 #include <tuple>
 
-#include "ledger/mempool/account_queue.hpp"
+#include "ledger/mempool/mempool_impl.hpp"
 #include "ledger/tx/admit.hpp"
 #include "merkle/base/ensure.hpp"
 
@@ -15,7 +11,6 @@ namespace retrace::ledger {
 namespace {
 
 constexpr std::uint64_t kBumpPercent = 10;
-constexpr std::size_t kVictimTries = 16;
 constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, in either engine
 
 Unexpected<TxRefusal> refuse(TxError code, std::string message) {
@@ -30,45 +25,7 @@ bool bumped(const U256& old_fee, const U256& new_fee) {
     return threshold && *offered >= *threshold && new_fee > old_fee;
 }
 
-/// Cheapest first, and the newest of equals first: the order in which a full pool gives up transactions. Tips are few
-/// and arrivals come in order, so that a transaction finds its place without a search through all of them.
-using Ranks = std::map<U256, std::map<std::uint64_t, Hash32>>;  // tip → arrival → transaction
-
 }  // namespace
-
-struct Mempool::Impl {
-    struct Known {
-        TxPtr tx;
-        U256 tip;  // as ranked, with the next
-        std::uint64_t arrival = 0;
-    };
-
-    explicit Impl(MempoolLimits l) : limits(l) {}
-
-    const MempoolLimits limits;
-    mutable std::shared_mutex mutex;
-    std::map<Address, AccountQueue> accounts;
-    std::map<Hash32, Known> known;
-    Ranks ranks;
-    std::map<Address, std::uint64_t> last_block_nonces;  // of the senders in the last block
-    U256 base_fee;
-    std::size_t bytes = 0;
-    std::uint64_t arrivals = 0;
-
-    std::uint64_t next_nonce(const Address& sender, const StateView& view) const;
-    std::optional<TxRefusal> check_fee(const SignedTx& tx, const U256& base_fee) const;
-    std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue,
-                                         std::uint64_t next) const;
-    std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
-                                           const U256& balance) const;
-    std::optional<TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
-    bool over(std::size_t more_count, std::size_t more_bytes) const;
-    const SignedTx* victim_for(const SignedTx& tx) const;
-    void index(const TxPtr& tx);
-    void forget(const SignedTx& tx);
-    void remove(const SignedTx& tx);
-    void rank_again(const U256& new_base_fee);
-};
 
 Mempool::Mempool(MempoolLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
 Mempool::~Mempool() = default;
@@ -124,38 +81,6 @@ std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const 
                                                       ", overshot " + overshot};
 }
 
-bool Mempool::Impl::over(std::size_t more_count, std::size_t more_bytes) const {
-    return known.size() + more_count > limits.count || bytes + more_bytes > limits.bytes;
-}
-
-/// The last transaction of the account that holds the cheapest one; never the sender's own, which would tear
-/// a hole in front of the newcomer.
-const SignedTx* Mempool::Impl::victim_for(const SignedTx& tx) const {
-    const U256 tip = effective_tip(tx.tx, base_fee);
-    std::size_t tries = 0;
-    for (const auto& [rank, equals] : ranks) {
-        if (rank >= tip) return nullptr;
-        for (auto at = equals.rbegin(); at != equals.rend(); ++at) {
-            if (tries++ == kVictimTries) return nullptr;
-            const SignedTx& cheapest = *known.at(at->second).tx;
-            if (cheapest.sender != tx.sender) return accounts.at(cheapest.sender).last().tx.get();
-        }
-    }
-    return nullptr;
-}
-
-std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const AccountQueue& queue) {
-    const auto* old = queue.find(tx.tx.nonce);
-    const std::size_t freed = old ? old->tx->raw.size() : 0;
-    const std::size_t more_bytes = tx.raw.size() > freed ? tx.raw.size() - freed : 0;
-    while (over(old ? 0 : 1, more_bytes)) {
-        const SignedTx* victim = victim_for(tx);
-        if (!victim) return TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"};
-        remove(*victim);
-    }
-    return std::nullopt;
-}
-
 void Mempool::Impl::index(const TxPtr& tx) {
     const U256 tip = effective_tip(tx->tx, base_fee);
     known.emplace(tx->hash, Known{tx, tip, arrivals});
@@ -177,9 +102,17 @@ void Mempool::Impl::forget(const SignedTx& tx) {
 void Mempool::Impl::remove(const SignedTx& tx) {
     const auto queue = accounts.find(tx.sender);
     const TxPtr kept = queue->second.find(tx.tx.nonce)->tx;  // `tx` may be the queue's own
+    const std::size_t waited = queue->second.waiting();
     queue->second.remove(kept->tx.nonce);
+    note_waiting(kept->sender, waited, queue->second.waiting());
     if (queue->second.empty()) accounts.erase(queue);
     forget(*kept);
+}
+
+void Mempool::Impl::note_waiting(const Address& account, std::size_t before, std::size_t now) {
+    if (before == now) return;
+    waiting.erase({before, account});
+    if (now != 0) waiting.emplace(now, account);
 }
 
 void Mempool::Impl::rank_again(const U256& new_base_fee) {
@@ -220,7 +153,10 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
         pool.forget(*old->tx);
     }
     pool.index(tx);
+    const Address sender = tx->sender;
+    const std::size_t waited = target.waiting();
     added.promoted = target.put(std::move(tx), pool.arrivals++);
+    pool.note_waiting(sender, waited, target.waiting());
     return added;
 }
 
@@ -238,7 +174,9 @@ std::vector<TxPtr> Mempool::on_block(const Block& block, const StateView& view) 
         pool.last_block_nonces.emplace_hint(pool.last_block_nonces.end(), address, account.nonce);
         const auto queue = pool.accounts.find(address);
         if (queue == pool.accounts.end()) continue;
+        const std::size_t waited = queue->second.waiting();
         AccountQueue::Advance advance = queue->second.advance(account.nonce, account.balance);
+        pool.note_waiting(address, waited, queue->second.waiting());
         for (const TxPtr& tx : advance.dropped) pool.forget(*tx);
         std::move(advance.promoted.begin(), advance.promoted.end(), std::back_inserter(promoted));
         if (queue->second.empty()) pool.accounts.erase(queue);
@@ -264,8 +202,8 @@ std::uint64_t Mempool::pending_nonce(const Address& sender, const StateView& vie
 PoolStats Mempool::stats() const {
     const std::shared_lock lock(impl_->mutex);
     PoolStats out;
-    for (const auto& [address, queue] : impl_->accounts) out.pending += queue.pending();
-    out.queued = impl_->known.size() - out.pending;
+    for (const auto& [waiting, address] : impl_->waiting) out.queued += waiting;
+    out.pending = impl_->known.size() - out.queued;
     out.bytes = impl_->bytes;
     return out;
 }

@@ -220,6 +220,54 @@ TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
     EXPECT_EQ(small.stats().pending, 4U);
 }
 
+// A hole is never filled by whoever promises high tips behind it: such transactions cost nothing.
+TEST_F(Pool, a_full_pool_gives_up_what_waits_behind_holes_first) {
+    Mempool small({.count = 6});
+    const auto view = world.chain->view();
+    const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
+    const std::uint64_t high = 1'000'000'000'000;
+    const TxPtr honest = make(2, 0, 10);
+    ASSERT_TRUE(put(honest));
+    const TxPtr one = make(1, 5, high);
+    ASSERT_TRUE(put(one));
+    for (const std::uint64_t nonce : {9, 7, 8, 6}) ASSERT_TRUE(put(make(0, nonce, high)));
+    const auto refused = put(make(3, 1, high));
+    ASSERT_FALSE(refused) << "one more behind a hole";
+    EXPECT_EQ(refused.error().code, TxError::pool_full);
+    EXPECT_NE(small.find(honest->hash), nullptr);
+
+    for (std::uint64_t nonce = 0; nonce < 5; ++nonce) {
+        ASSERT_TRUE(put(make(3, nonce, 20))) << "a small tip that can be paid";
+        EXPECT_EQ(small.stats().queued, 4 - nonce);
+        if (nonce < 3) {
+            EXPECT_NE(small.find(one->hash), nullptr) << "the account with most loses first";
+        }
+    }
+    EXPECT_NE(small.find(honest->hash), nullptr);
+    ASSERT_TRUE(put(make(0, 0, 30)));
+    EXPECT_EQ(small.find(honest->hash), nullptr) << "now the cheapest";
+}
+
+TEST_F(Pool, who_is_refused_pushes_nobody_out) {
+    Transaction large = transfer(0, number(9), 1);
+    large.data = Bytes(1000);
+    large.gas_limit = 100'000;
+    large.tip_cap = 150;
+    const TxPtr newcomer = sign_tx(large, key(3));
+    std::vector<TxPtr> there;
+    for (std::uint64_t i = 0; i < 12; ++i) there.push_back(i < 4 ? make(0, i, 100) : make(1, i - 4, 200));
+    std::size_t bytes = 0;
+    for (const TxPtr& tx : there) bytes += tx->raw.size();
+    Mempool small({.bytes = bytes});
+    const auto view = world.chain->view();
+    const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
+    for (const TxPtr& tx : there) ASSERT_TRUE(put(tx));
+    const PoolStats before = small.stats();
+    EXPECT_EQ(put(newcomer).error().code, TxError::pool_full) << "four pay less, and more have to go";
+    EXPECT_EQ(small.stats().bytes, before.bytes);
+    for (const TxPtr& tx : there) EXPECT_NE(small.find(tx->hash), nullptr);
+}
+
 TEST_F(Pool, bytes_are_bounded) {
     const std::size_t size = make(0, 0)->raw.size();
     Mempool small({.bytes = 2 * size + 10});

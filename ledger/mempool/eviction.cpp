@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// What a full pool gives up for a newcomer. SPEC 7.3
+#include "ledger/mempool/mempool_impl.hpp"
+
+namespace retrace::ledger {
+namespace {
+
+constexpr std::size_t kOwnMax = 16;  // of the sender's own among the cheapest that are looked past
+
+}  // namespace
+
+/// What has to go for a newcomer, found before anything goes: a newcomer that is refused changes nothing.
+/// SPEC 7.3
+class Mempool::Impl::Eviction {
+public:
+    Eviction(const Impl& pool, const SignedTx& newcomer, std::size_t count, std::size_t bytes)
+        : pool_(pool), newcomer_(newcomer), count_(count), bytes_(bytes) {}
+
+    bool enough() const {
+        return pool_.known.size() + count_ <= pool_.limits.count + victims_.size() &&
+               pool_.bytes + bytes_ <= pool_.limits.bytes + freed_;
+    }
+    /// Of those that wait behind a hole, whatever they promise: they may never run, and then never pay. The
+    /// account with most of them loses its last ones.
+    void take_waiting() {
+        for (auto at = pool_.waiting.rbegin(); at != pool_.waiting.rend() && !enough(); ++at) {
+            if (at->second == newcomer_.sender) continue;
+            for (std::size_t left = at->first; left > 0 && !enough(); --left) take_last(at->second);
+        }
+    }
+    /// The last transaction of the account that holds the cheapest one, if the newcomer pays more than that
+    /// one; never the sender's own, which would tear a hole in front of the newcomer.
+    void take_cheapest() {
+        const U256 tip = effective_tip(newcomer_.tx, pool_.base_fee);
+        std::size_t own = 0;
+        for (const auto& [rank, equals] : pool_.ranks) {
+            if (rank >= tip) return;
+            for (auto at = equals.rbegin(); at != equals.rend(); ++at) {
+                const SignedTx& cheapest = *pool_.known.at(at->second).tx;
+                if (cheapest.sender == newcomer_.sender && ++own == kOwnMax) return;
+                while (cheapest.sender != newcomer_.sender && !enough() && !is_taken(cheapest))
+                    take_last(cheapest.sender);
+                if (enough()) return;
+            }
+        }
+    }
+    const std::vector<TxPtr>& victims() const { return victims_; }
+
+private:
+    /// Of the account's transactions, the last that was not taken yet.
+    void take_last(const Address& account) {
+        const auto& entries = pool_.accounts.at(account).entries();
+        auto [next, first] = next_.try_emplace(account, entries.rbegin());
+        victims_.push_back(next->second->second.tx);
+        freed_ += victims_.back()->raw.size();
+        ++next->second;
+    }
+    bool is_taken(const SignedTx& tx) const {
+        const auto next = next_.find(tx.sender);
+        if (next == next_.end()) return false;
+        const auto end = pool_.accounts.at(tx.sender).entries().rend();
+        return next->second == end || next->second->first < tx.tx.nonce;
+    }
+
+    const Impl& pool_;
+    const SignedTx& newcomer_;
+    const std::size_t count_, bytes_;
+    std::vector<TxPtr> victims_;
+    std::size_t freed_ = 0;
+    std::map<Address, AccountQueue::Entries::const_reverse_iterator> next_;
+};
+
+std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const AccountQueue& queue) {
+    const auto* old = queue.find(tx.tx.nonce);
+    const std::size_t freed = old ? old->tx->raw.size() : 0;
+    const std::size_t more_bytes = tx.raw.size() > freed ? tx.raw.size() - freed : 0;
+    Eviction eviction(*this, tx, old ? 0 : 1, more_bytes);
+    const bool executable = tx.tx.nonce <= queue.pending_end();
+    if (!eviction.enough() && executable) {
+        eviction.take_waiting();
+        eviction.take_cheapest();
+    }
+    if (!eviction.enough()) return TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"};
+    for (const TxPtr& victim : eviction.victims()) remove(*victim);
+    return std::nullopt;
+}
+
+}  // namespace retrace::ledger
