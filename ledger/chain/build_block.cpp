@@ -28,14 +28,6 @@ std::vector<merkle::SparseUpdate> tree_updates(const StateDiff& diff) {
     return out;
 }
 
-std::uint64_t encoded_size(const Header& header, const std::vector<BlockTx>& txs) {
-    Writer out;
-    encode_to(out, header);
-    std::uint64_t size = out.data().size();
-    for (const BlockTx& tx : txs) size += 4 + tx.bytes().size();
-    return size;
-}
-
 /// The state before anything exists.
 class EmptyView final : public StateView {
 public:
@@ -44,6 +36,14 @@ public:
 };
 
 }  // namespace
+
+std::uint64_t encoded_size(const Header& header, const std::vector<BlockTx>& txs) {
+    Writer out;
+    encode_to(out, header);
+    std::uint64_t size = out.data().size();
+    for (const BlockTx& tx : txs) size += 4 + tx.bytes().size();
+    return size;
+}
 
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts) {
     auto change = change_tree(source, parts.old_state_root, tree_updates(parts.diff), parts.threads,

@@ -21,6 +21,9 @@ struct BlockParts {
 /// Fills in the roots and the hash; applies `diff` to the state tree read from `source`.
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts);
 
+/// Bytes of the header and of the transactions with their lengths.
+std::uint64_t encoded_size(const Header& header, const std::vector<BlockTx>& txs);
+
 /// The block of height 0: allocations and the contracts' own records.
 Result<BlockOutcome, ChainFailure> build_genesis(const Store& store, const Genesis& genesis,
                                                  const TxExecutor& executor);

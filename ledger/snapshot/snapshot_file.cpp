@@ -8,7 +8,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "ledger/chain/execute.hpp"
+#include "ledger/chain/build_block.hpp"
 #include "ledger/chain/records.hpp"
 #include "merkle/hash/sha256.hpp"
 
@@ -16,6 +16,7 @@ namespace retrace::ledger {
 namespace {
 
 constexpr std::string_view kTag = "retrace/snapshot/1";
+constexpr std::size_t kEntryKeyMin = 21;  // a letter and an address
 
 void encode_to(Writer& out, const SnapshotFile& file) {
     out.hash(file.digest).u64(file.bytes);
@@ -110,7 +111,6 @@ Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes,
     auto block = std::make_shared<Block>();
     block->hash = block_hash(header);
     block->header = header;
-    block->encoded_size = record->encoded_size;
     block->system_logs = record->system_logs;
     std::vector<View> raw;
     for (std::uint32_t i = 0; i < header.tx_count && in.ok(); ++i) {
@@ -118,9 +118,10 @@ Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes,
         block->receipts.push_back(decode_receipt(in));
     }
     if (!in.finish()) return bad_snapshot("the block does not decode");
-    // Senders are recovered again: what a snapshot says of them nobody has signed.
+    // Senders are recovered again, and the size is counted: what a snapshot says of them nobody has signed.
     block->txs = read_txs({.height = header.height, .time_ns = 0, .proposer = {}, .txs = raw, .known = {}},
                           chain_id, 0);
+    block->encoded_size = encoded_size(header, block->txs);
     std::vector<Hash32> hashes;
     for (const BlockTx& tx : block->txs) hashes.push_back(tx.hash);
     if (tx_root(hashes) != header.tx_root ||
@@ -139,8 +140,10 @@ Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes) {
     Reader in(bytes);
     std::vector<Entry> out;
     while (in.ok() && in.left() > 0) {
-        Bytes key = to_bytes(in.bytes(kSnapshotFileMax));
-        out.emplace_back(std::move(key), to_bytes(in.bytes(kSnapshotFileMax)));
+        const View key = in.bytes(kSnapshotFileMax), value = in.bytes(kSnapshotFileMax);
+        // Millions of entries of nothing would take many times the file's size in memory.
+        if (key.size() < kEntryKeyMin || value.empty()) in.fail(CodecError::not_canonical);
+        if (in.ok()) out.emplace_back(to_bytes(key), to_bytes(value));
     }
     if (!in.finish()) return bad_snapshot("a chunk does not decode");
     return out;

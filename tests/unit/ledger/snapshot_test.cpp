@@ -166,6 +166,29 @@ TEST_F(Snapshot, WithForgedContentsAndRightDigestsIsRefusedByTheStateRoot) {
     EXPECT_EQ(Chain::open(other, test::make_genesis(), world.executor).error().code, ChainError::unfinished);
 }
 
+// What no root commits to is not taken over, and entries of nothing are not held in memory by the million.
+TEST_F(Snapshot, OnlyWhatTheHeaderCommitsToIsBelieved) {
+    SnapshotManifest manifest = export_at(9);
+    const auto block = world.chain->block(9);
+    Block lying = *block;
+    lying.encoded_size = 7;
+    manifest.block = *write_snapshot_file(folder() / kBlockFile, encode_block_file(lying));
+    ASSERT_TRUE(write_snapshot_file(folder() / kManifestFile, encode(manifest)));
+    MemoryStore other;
+    ASSERT_TRUE(import(other, hash_at(9)));
+    World copy(other, kOptions);
+    EXPECT_EQ(copy.chain->tip()->encoded_size, block->encoded_size);
+
+    Writer nothing;
+    for (int i = 0; i < 1000; ++i) append_entry(nothing, {}, {});
+    EXPECT_FALSE(decode_entries(nothing.data()));
+    Writer no_value, short_key;
+    append_entry(no_value, Bytes(21, 'a'), {});
+    append_entry(short_key, Bytes(20, 'a'), Bytes{1});
+    EXPECT_FALSE(decode_entries(no_value.data()));
+    EXPECT_FALSE(decode_entries(short_key.data()));
+}
+
 TEST_F(Snapshot, ImportThatFailsOrTearsAtAnyWriteIsRepeated) {
     export_at(9);
     std::uint64_t writes = 0;
