@@ -149,6 +149,8 @@ std::string_view slug(ChainError error) noexcept {
         case ChainError::not_kept: return "not_kept";
         case ChainError::bad_snapshot: return "bad_snapshot";
         case ChainError::unfinished: return "unfinished";
+        case ChainError::stopped:
+            return "stopped";
     }
     return "unknown";
 }

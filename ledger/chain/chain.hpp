@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ enum class ChainError : std::uint8_t {
     not_kept = 7,       ///< A height in the future, or older than the window that is kept.
     bad_snapshot = 8,   ///< A snapshot is damaged, of another block, or has no place here.
     unfinished = 9,     ///< An import was interrupted; only another import makes a chain of the data.
+    stopped = 10,       ///< Whoever asked said that it may not go on.
 };
 std::string_view slug(ChainError error) noexcept;
 
@@ -33,6 +35,9 @@ struct ChainFailure {
     ChainError code{};
     std::string message;
 };
+
+/// Asked before each piece of long work, with its size in reads of one small record; false ends the work.
+using GoOn = std::function<bool(std::size_t work)>;
 
 struct ChainOptions {
     std::uint64_t state_window = 1024;  ///< Heights behind the tip whose state can be read.
@@ -97,15 +102,18 @@ public:
     std::optional<TxRecord> tx(const Hash32& tx_hash) const;
     std::optional<TxRecord> tx(std::uint64_t height, std::uint32_t index) const;
 
-    /// Presence or absence of a leaf under the state root of block `height`.
-    Result<StateProof, ChainFailure> prove_account(std::uint64_t height, const Address& address) const;
-    Result<StateProof, ChainFailure> prove_slot(std::uint64_t height, const Address& contract,
-                                                View key) const;
+    /// Presence or absence of a leaf under the state root of block `height`. What the tree's undo records of
+    /// all later blocks hold is gone through, and paid for by `go_on`.
+    Result<StateProof, ChainFailure> prove_account(std::uint64_t height, const Address& address,
+                                                   const GoOn& go_on = {}) const;
+    Result<StateProof, ChainFailure> prove_slot(std::uint64_t height, const Address& contract, View key,
+                                                const GoOn& go_on = {}) const;
 
 private:
     struct Impl;
     explicit Chain(std::unique_ptr<Impl> impl);
-    Result<StateProof, ChainFailure> prove(std::uint64_t height, const Hash32& leaf_key, Bytes value) const;
+    Result<StateProof, ChainFailure> prove(std::uint64_t height, const Hash32& leaf_key, Bytes value,
+                                           const GoOn& go_on) const;
     std::unique_ptr<Impl> impl_;
 };
 

@@ -107,26 +107,32 @@ std::optional<TxRecord> Chain::tx(std::uint64_t height, std::uint32_t index) con
     return height <= impl_->height ? load_tx(impl_->store, height, index) : std::nullopt;
 }
 
-Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, const Address& address) const {
+Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, const Address& address,
+                                                      const GoOn& go_on) const {
     RETRACE_TRY(view, view_at(height));
-    return prove(height, account_leaf_key(address), encode(view->account(address)));
+    return prove(height, account_leaf_key(address), encode(view->account(address)), go_on);
 }
 
-Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract,
-                                                   View key) const {
+Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract, View key,
+                                                   const GoOn& go_on) const {
     RETRACE_TRY(view, view_at(height));
-    return prove(height, slot_leaf_key(contract, key), view->slot(contract, key));
+    return prove(height, slot_leaf_key(contract, key), view->slot(contract, key), go_on);
 }
 
-Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key,
-                                              Bytes value) const {
+Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key, Bytes value,
+                                              const GoOn& go_on) const {
     constexpr int kTries = 4;
     const auto found = header(height);
     if (!found || height < impl_->oldest_pages) return not_kept("state tree", height);
+    bool stopped = false;
+    const GoOn work = [&](std::size_t size) {
+        stopped = stopped || (go_on && !go_on(size));
+        return !stopped;
+    };
     // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its
     // parent, so that shows as a missing or wrong node; then the new block's changes are taken back as well.
-    for (int i = 0; i < kTries; ++i) {
-        const auto nodes = past_nodes(impl_->store, height, impl_->height);
+    for (int i = 0; i < kTries && !stopped; ++i) {
+        const auto nodes = past_nodes(impl_->store, height, impl_->height, leaf_key, work);
         if (!nodes) continue;
         auto proof = merkle::SparseTree(*nodes, found->state_root).prove(leaf_key);
         if (!proof) continue;
@@ -136,6 +142,7 @@ Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32
                           .value = std::move(value),
                           .proof = std::move(*proof)};
     }
+    if (stopped) return Unexpected{ChainFailure{ChainError::stopped, "the proof was not finished"}};
     return not_kept("state tree", height);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/records.hpp"
 
+#include <algorithm>
+
 namespace retrace::ledger {
 namespace {
 
@@ -132,6 +134,25 @@ std::optional<PagePatches> decode_patches(View bytes) {
         Bytes key = to_bytes(in.bytes(kRecordMax));
         if (!patches.empty() && key <= patches.rbegin()->first) in.fail(CodecError::not_canonical);
         patches.emplace_hint(patches.end(), std::move(key), to_bytes(in.bytes(kRecordMax)));
+    }
+    if (!in.finish()) return std::nullopt;
+    return patches;
+}
+
+std::optional<PagePatches> select_patches(View bytes, const std::set<Bytes>& page_keys) {
+    Reader in(bytes);
+    PagePatches patches;
+    const std::uint32_t count = in.count(kRecordMax, 8);
+    // Both ascend, so one walk beside the other finds what they share.
+    auto wanted = page_keys.begin();
+    View last;
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
+        const View key = in.bytes(kRecordMax), patch = in.bytes(kRecordMax);
+        if (i > 0 && !std::ranges::lexicographical_compare(last, key)) in.fail(CodecError::not_canonical);
+        last = key;
+        while (wanted != page_keys.end() && std::ranges::lexicographical_compare(*wanted, key)) ++wanted;
+        if (wanted == page_keys.end() || !std::ranges::equal(*wanted, key)) continue;
+        patches.emplace(*wanted, to_bytes(patch));
     }
     if (!in.finish()) return std::nullopt;
     return patches;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 
 #include "ledger/chain/chain.hpp"
 #include "ledger/chain/tree_nodes.hpp"
@@ -46,5 +47,7 @@ std::optional<std::vector<Bytes>> decode_keys(View bytes);
 Bytes encode_patches(const std::vector<PageChange>& pages);
 Bytes encode_patches(const PagePatches& patches);
 std::optional<PagePatches> decode_patches(View bytes);
+/// Those of some pages; the others are gone past without a copy.
+std::optional<PagePatches> select_patches(View bytes, const std::set<Bytes>& page_keys);
 
 }  // namespace retrace::ledger

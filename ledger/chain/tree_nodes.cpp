@@ -2,7 +2,7 @@
 #include "ledger/chain/tree_nodes.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <set>
 #include <vector>
 
 #include "ledger/chain/keys.hpp"
@@ -15,6 +15,9 @@ namespace {
 using merkle::NodePath;
 using merkle::SparseLeaf;
 using merkle::SparseNode;
+
+/// To read and go through so much of a large record takes about as long as to read a small one.
+constexpr std::size_t kRecordBytesPerWork = 4096;
 
 NodePath path_of(const Bytes& store_key) {
     ensure(store_key.size() >= 2 && store_key.size() <= 2 + Hash32::size(),
@@ -44,6 +47,40 @@ SparseNode node_of(Leaves leaves, const NodePath& path) {
 
 std::optional<TreePage> read_page(const Store& store, const Bytes& page_key) {
     return decode_page(store.get(keys::page(page_key)).value_or(Bytes{}));
+}
+
+/// Keys of all pages that could hold nodes above the leaf.
+std::set<Bytes> pages_on_way(const Hash32& leaf_key) {
+    std::set<Bytes> out;
+    for (std::uint16_t depth = 0; depth <= kPageDepthMax; depth += kPageLevels)
+        out.insert(NodePath::of(leaf_key, depth).store_key());
+    return out;
+}
+
+/// What the blocks after `height` changed of some pages, the newest block first.
+std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::uint64_t height,
+                                                      std::uint64_t tip, const std::set<Bytes>& page_keys,
+                                                      const GoOn& go_on) {
+    std::vector<PagePatches> out;
+    for (std::uint64_t at = tip; at > height; --at) {
+        if (!go_on(1)) return std::nullopt;
+        const auto record = store.get(keys::old_pages(at));
+        if (!record || !go_on(record->size() / kRecordBytesPerWork)) return std::nullopt;
+        auto patches = select_patches(*record, page_keys);
+        if (!patches) return std::nullopt;
+        out.push_back(std::move(*patches));
+    }
+    return out;
+}
+
+std::optional<TreePage> page_before(const Store& store, const Bytes& page_key,
+                                    const std::vector<PagePatches>& later) {
+    auto page = read_page(store, page_key);
+    for (const PagePatches& patches : later) {
+        const auto found = patches.find(page_key);
+        if (page && found != patches.end()) page = patched(std::move(*page), found->second);
+    }
+    return page;
 }
 
 }  // namespace
@@ -96,22 +133,17 @@ PagedNodes tip_nodes(const Store& store) {
     return PagedNodes([&store](const Bytes& page_key) { return read_page(store, page_key); });
 }
 
-std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip) {
-    auto later =
-        std::make_shared<std::vector<PagePatches>>();  // of the blocks after `height`, the newest first
-    for (std::uint64_t at = tip; at > height; --at) {
-        const auto record = store.get(keys::old_pages(at));
-        auto patches = record ? decode_patches(*record) : std::nullopt;
-        if (!patches) return std::nullopt;
-        later->push_back(std::move(*patches));
-    }
-    return PagedNodes([&store, later](const Bytes& page_key) {
-        auto page = read_page(store, page_key);
-        for (const PagePatches& patches : *later) {
-            const auto found = patches.find(page_key);
-            if (page && found != patches.end()) page = patched(std::move(*page), found->second);
-        }
-        return page;
+std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip,
+                                     const Hash32& leaf_key, const GoOn& go_on) {
+    std::set<Bytes> way = pages_on_way(leaf_key);
+    auto later = later_patches(store, height, tip, way, go_on);
+    if (!later) return std::nullopt;
+    return PagedNodes([=, &store, &go_on, way = std::move(way),
+                       later = std::move(*later)](const Bytes& page_key) -> std::optional<TreePage> {
+        if (way.contains(page_key)) return page_before(store, page_key, later);
+        // A lone leaf with another key, which has moved up from a page beside the way.
+        const auto beside = later_patches(store, height, tip, {page_key}, go_on);
+        return beside ? page_before(store, page_key, *beside) : std::nullopt;
     });
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "ledger/chain/chain.hpp"
 #include "ledger/chain/tree_page.hpp"
 #include "ledger/storage/store.hpp"
 
@@ -35,8 +36,12 @@ private:
 
 /// Nodes after the tip. Any thread.
 PagedNodes tip_nodes(const Store& store);
-/// Nodes after block `height`: those of the tip with the changes of the blocks after it taken back. nullopt
-/// when the record of a block in (height, tip] is missing.
-std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip);
+/// Nodes after block `height`, for a proof of `leaf_key`: those of the tip with the changes of the blocks
+/// after it taken back. Of these blocks' records, megabytes each when blocks are full, one is in memory at a
+/// time, and only what concerns the leaf's way is kept; `go_on` is asked before each and told its size.
+/// nullopt when `go_on` said no, or when the record of a block in (height, tip] is missing. `store` and
+/// `go_on` outlive the nodes.
+std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip,
+                                     const Hash32& leaf_key, const GoOn& go_on);
 
 }  // namespace retrace::ledger

@@ -74,6 +74,28 @@ TEST(ManyAccounts, are_proved_at_heights_before_and_after_a_page_was_split) {
     }
 }
 
+TEST_F(Proofs, are_paid_for_by_what_they_go_through_and_end_when_told_so) {
+    std::size_t asked = 0, paid = 0;
+    const GoOn count = [&](std::size_t work) {
+        ++asked;
+        paid += work;
+        return true;
+    };
+    ASSERT_TRUE(world.chain->prove_account(10, number(1), count));
+    EXPECT_EQ(asked, 0U) << "nothing has to be taken back";
+    ASSERT_TRUE(world.chain->prove_account(5, key(0).address(), count));
+    EXPECT_EQ(asked, 10U) << "before and after each of five records";
+    EXPECT_GE(paid, 5U);
+    for (std::size_t last = 1; last <= 10; ++last) {
+        asked = 0;
+        const auto proof =
+            world.chain->prove_account(5, number(7), [&](std::size_t) { return ++asked < last; });
+        ASSERT_FALSE(proof);
+        EXPECT_EQ(proof.error().code, ChainError::stopped);
+        EXPECT_EQ(asked, last) << "nothing more is done";
+    }
+}
+
 TEST_F(Proofs, lies_are_refused) {
     const StateProof good = world.chain->prove_slot(10, test::kContract, bytes("k")).value();
     StateProof lie = good;
