@@ -6,10 +6,10 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "tests/cuda/emulation/cuda.hpp"
+#include "tests/cuda/emulation/device.hpp"
 #include "tests/cuda/emulation/recorder.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -70,7 +70,7 @@ struct Block {
     Meeting meeting;
     ucontext_t scheduler{};
     jmp_buf scheduler_place{};
-    std::unique_ptr<unsigned char[]> shared;
+    unsigned char* shared = nullptr;  ///< Ends where a page begins that nobody may touch.
     std::size_t shared_size = 0;
     unsigned current = 0;
     const std::function<void()>* body = nullptr;
@@ -135,6 +135,22 @@ void wait_in(Meeting& meeting) {
     fiber.waits_in = nullptr;
 }
 
+/// Shared memory of exactly `size` bytes, aligned to 16: what a kernel reads or writes beyond them ends the
+/// process.
+void place_shared(std::size_t size) {
+    constexpr std::size_t kPage = 4096, kMost = std::size_t{1} << 18;
+    static unsigned char* const room = [] {
+        void* const pages = mmap(nullptr, kMost + kPage, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (pages == MAP_FAILED) fault("no room for shared memory");
+        auto* const bytes = static_cast<unsigned char*>(pages);
+        if (mprotect(bytes + kMost, kPage, PROT_NONE) != 0) fault("no guard behind the shared memory");
+        return bytes;
+    }();
+    block.shared = room + kMost - (size + 15) / 16 * 16;
+    block.shared_size = size;
+}
+
 void prepare(unsigned threads, std::size_t shared) {
     while (block.fibers.size() < threads) {
         Fiber fiber;
@@ -144,11 +160,8 @@ void prepare(unsigned threads, std::size_t shared) {
         block.fibers.push_back(std::move(fiber));
     }
     block.warps.resize((threads + 31) / 32);
-    if (block.shared_size < shared || !block.shared) {
-        block.shared = std::make_unique<unsigned char[]>(shared + 64);
-        block.shared_size = shared;
-    }
-    std::memset(block.shared.get(), 0xcd, shared);
+    if (block.shared == nullptr || block.shared_size != shared) place_shared(shared);
+    std::memset(block.shared, 0xcd, shared);
     block.meeting = {threads, 0, 0};
     for (unsigned w = 0; w < block.warps.size(); ++w)
         block.warps[w].meeting = {std::min(32u, threads - 32 * w), 0, 0};
@@ -191,6 +204,7 @@ void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const 
     if (threads == 0 || threads > 1024 || threads % 32 != 0)
         fault("whole warps, at most 1024 threads a block");
     if (blocks > 0x7fffffff) fault("too many blocks");
+    if (shared > device.shared_limit) fault("more shared memory than a block of this device can have");
     grid_extent = {static_cast<unsigned>(blocks), 1, 1};
     block_extent = {threads, 1, 1};
     block.body = &body;
@@ -211,7 +225,7 @@ void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::si
 }
 
 void* shared_memory() {
-    return block.shared.get();
+    return block.shared;
 }
 
 void barrier() {
@@ -272,8 +286,7 @@ std::int32_t tile_byte(std::uint64_t descriptor, std::uint32_t row, std::uint32_
 }  // namespace
 
 std::uint32_t shared_address(const void* p) {
-    return kSharedBase +
-           static_cast<std::uint32_t>(static_cast<const unsigned char*>(p) - block.shared.get());
+    return kSharedBase + static_cast<std::uint32_t>(static_cast<const unsigned char*>(p) - block.shared);
 }
 
 void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,

@@ -14,6 +14,7 @@ struct CUstream_st {
 namespace retrace::emulation {
 
 void enqueue(CUstream_st* stream, std::function<void()> work);
+bool is_recording();
 void begin_recording();
 std::vector<std::function<void()>> end_recording();
 

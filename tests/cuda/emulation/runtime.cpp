@@ -30,6 +30,9 @@ void enqueue(CUstream_st* stream, std::function<void()> work) {
         work();
     }
 }
+bool is_recording() {
+    return recording;
+}
 void begin_recording() {
     recording = true;
     recorded.clear();
@@ -56,12 +59,23 @@ namespace retrace::kernels::cuda {
 using emulation::catch_up;
 using emulation::device;
 
+namespace {
+
+/// What a CUDA graph cannot be recorded over.
+Status<> not_while_recording(const char* doing) {
+    if (emulation::is_recording()) return error(std::string("CUDA: ") + doing + " while work is recorded");
+    return Unit{};
+}
+
+}  // namespace
+
 Result<Device> find_device() {
     if (!device.present) return error("no CUDA device: none is emulated");
     return Device{"emulated", device.capability, device.shared_limit, device.warpgroups, 2, device.memory};
 }
 
 Result<Memory> Memory::take(std::uint64_t bytes) {
+    RETRACE_CHECK(not_while_recording("memory taken"));
     Memory out;
     if (bytes == 0) return out;
     const std::uint64_t free = device.memory - device.taken;
@@ -109,12 +123,14 @@ Queue& Queue::operator=(Queue&& other) noexcept {
 }
 
 Status<> Queue::copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes) {
+    RETRACE_CHECK(not_while_recording("a copy to the device"));
     catch_up(stream_);
     if (bytes != 0) std::memcpy(to, from, bytes);
     device.copied_in += bytes;
     return Unit{};
 }
 Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes) {
+    RETRACE_CHECK(not_while_recording("a copy from the device"));
     catch_up(stream_);
     if (bytes != 0) std::memcpy(to, from, bytes);
     device.copied_out += bytes;
@@ -131,10 +147,12 @@ void Queue::clear(std::uint8_t* to, std::uint64_t bytes) {
     });
 }
 Status<> Queue::finish() {
+    RETRACE_CHECK(not_while_recording("waiting"));
     catch_up(stream_);
     return Unit{};
 }
 Status<> Queue::follow(const Queue& other) {
+    RETRACE_CHECK(not_while_recording("following another queue"));
     catch_up(other.stream_);
     stream_->late = true;
     return Unit{};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// The emulated device refuses what a real one refuses, so that the tests beside this one can fail.
+#include <gmock/gmock.h>
+
+#include "kernels/cuda/runtime.hpp"
+#include "tests/cuda/emulation/cuda.hpp"
+#include "tests/cuda/emulation/device.hpp"
+
+namespace retrace::emulation {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Emulation : public ::testing::Test {
+protected:
+    Emulation() { settings = {}, device = {}; }
+    ~Emulation() override { device = {}; }
+
+    static void run(unsigned threads, std::size_t shared, std::function<void()> body) {
+        launch(nullptr, 1, threads, shared, std::move(body));
+    }
+};
+using EmulationDeathTest = Emulation;
+
+volatile unsigned char sink = 0;
+
+TEST_F(EmulationDeathTest, a_kernel_keeps_to_the_shared_memory_that_it_asked_for) {
+    // A launch before that asked for more must not hide it.
+    run(32, 4096, [] { sink = static_cast<unsigned char*>(shared_memory())[4095]; });
+    run(32, 64, [] { sink = static_cast<unsigned char*>(shared_memory())[63]; });
+    EXPECT_DEATH(run(32, 64, [] { sink = static_cast<unsigned char*>(shared_memory())[64]; }), "");
+    EXPECT_DEATH(run(32, 64, [] { static_cast<unsigned char*>(shared_memory())[64] = 1; }), "");
+}
+
+TEST_F(EmulationDeathTest, launches_that_a_device_refuses_end_the_process) {
+    EXPECT_DEATH(run(32, device.shared_limit + 16, [] {}),
+                 "more shared memory than a block of this device can have");
+    EXPECT_DEATH(run(1056, 0, [] {}), "at most 1024 threads");
+    EXPECT_DEATH(run(64, 0,
+                     [] {
+                         if (lane() == 0) barrier();
+                     }),
+                 "a barrier that others never reach");
+    EXPECT_DEATH(launch(nullptr, std::uint64_t{1} << 31, 32, 0, [] {}), "too many blocks");
+}
+
+TEST_F(Emulation, what_no_graph_can_hold_fails_while_work_is_recorded) {
+    auto queue = kernels::cuda::Queue::open();
+    ASSERT_TRUE(queue);
+    auto memory = kernels::cuda::Memory::take(64);
+    ASSERT_TRUE(memory);
+    std::uint64_t word = 0;
+    ASSERT_TRUE(queue->begin_recording());
+    const auto refused = [](const auto& result) { return result ? "accepted" : result.error().message; };
+    EXPECT_THAT(refused(queue->copy_in(memory->data(), &word, 8)), HasSubstr("while work is recorded"));
+    EXPECT_THAT(refused(queue->copy_out(&word, memory->data(), 8)), HasSubstr("while work is recorded"));
+    EXPECT_THAT(refused(queue->finish()), HasSubstr("while work is recorded"));
+    EXPECT_THAT(refused(queue->follow(*queue)), HasSubstr("while work is recorded"));
+    EXPECT_THAT(refused(kernels::cuda::Memory::take(64)), HasSubstr("while work is recorded"));
+    queue->clear(memory->data(), 8);
+    ASSERT_TRUE(queue->end_recording());
+    EXPECT_TRUE(queue->finish());
+}
+
+}  // namespace
+}  // namespace retrace::emulation
