@@ -237,6 +237,14 @@ Status<> bench_training(Bench& bench) {
         }
     }
     bench.rows.push_back({"train_gpt_cuda", "tokens/s", peer, tokens / second, peer_value});
+    // The model's own work: 6 operations a weight and token, 12 a layer, token before it and channel; nothing
+    // is counted twice for slices. The ratio is what is called MFU.
+    const double weights = static_cast<double>(s.width * (12 * s.layers * s.width + s.vocabulary));
+    const double work = 6 * weights + 12 * static_cast<double>(s.layers * s.tokens * s.width);
+    const bool hopper = bench.device.capability == 90;
+    bench.rows.push_back({"train_gpt_mfu", "TFLOP/s",
+                          hopper ? "bf16 peak of an H100 or H200 SXM" : "no peak known",
+                          1e-12 * work * tokens / second, hopper ? 989.0 : 0.0});
     return Unit{};
 }
 
