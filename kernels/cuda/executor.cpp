@@ -8,12 +8,16 @@
 #include "kernels/cuda/layout.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/trees.hpp"
+#include "kernels/exec/bands.hpp"
 #include "kernels/exec/plan.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels::cuda {
 
 namespace {
+
+/// Of a block that computes a row: more would leave a multiprocessor with too few of them.
+constexpr std::uint64_t kRowBytes = 64 << 10;
 
 /// Scratch slots up to the highest that the step uses.
 std::uint32_t slots_of(const ElementStep& step) {
@@ -27,15 +31,18 @@ std::uint32_t slots_of(const ElementStep& step) {
 }  // namespace
 
 struct DeviceExecutor::Impl {
-    const Program& program;
+    const Program& given;  ///< Whose ops traces and outputs count.
+    const Program
+        program;  ///< The same with values that follow from constants first, where they interrupt no run.
     Device device;
     Queue queue;
-    std::vector<OpFacts> facts;
+    std::vector<OpFacts> given_facts, facts;
     MemoryPlan plan;
     Layout layout;
     Memory memory;
     std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null where it is in scratch slots.
     std::vector<ElementRun> runs;   ///< Of the plan's elementwise units, in order.
+    std::vector<RowRun> bands;      ///< Of the plan's bands, in order.
     std::optional<DeviceTrees> state_trees;
     std::optional<DeviceCommitter> committer;
     std::uint64_t committed_step = 0;
@@ -47,10 +54,15 @@ struct DeviceExecutor::Impl {
     MemoryPlan isolated_plan;
     Memory isolated;  ///< Taken by the first trace.
 
-    Impl(const Program& p, Device d, Queue q) : program(p), device(std::move(d)), queue(std::move(q)) {
-        for (std::uint32_t i = 0; i < p.ops.size(); ++i) facts.push_back(facts_of(p, i));
-        plan = plan_memory(p, {false, false, Fusion::elements});
-        layout = lay_out(p, facts, plan);
+    Impl(const Program& p, Device d, Queue q)
+        : given(p), program(with_constants_first(p)), device(std::move(d)), queue(std::move(q)) {
+        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
+            given_facts.push_back(facts_of(given, i));
+            facts.push_back(facts_of(program, i));
+        }
+        const std::uint64_t row_bytes = std::min<std::uint64_t>(kRowBytes, device.shared_limit);
+        plan = plan_memory(program, {false, false, Fusion::bands, row_bytes});
+        layout = lay_out(program, facts, plan);
     }
 
     Status<> take_memory() {
@@ -74,7 +86,17 @@ struct DeviceExecutor::Impl {
 
     Status<> upload_runs() {
         std::vector<ElementStep> steps;
+        std::vector<RowStep> row_steps;
         for (const Unit& unit : plan.units) {
+            if (unit.band != kNoBand) {
+                const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at);
+                const Band& band = plan.bands[unit.band];
+                bands.push_back({static_cast<std::uint32_t>(row_steps.size()),
+                                 static_cast<std::uint32_t>(own.size()),
+                                 static_cast<std::uint32_t>(band.bytes), band.granules});
+                row_steps.insert(row_steps.end(), own.begin(), own.end());
+                continue;
+            }
             if (!is_elementwise(facts[unit.first].op.code)) continue;
             ElementRun run{static_cast<std::uint32_t>(steps.size()), 0, 0};
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
@@ -85,7 +107,10 @@ struct DeviceExecutor::Impl {
             }
             runs.push_back(run);
         }
-        ensure(steps.size() == layout.steps, "a step for every elementwise op");
+        ensure(steps.size() == layout.steps && row_steps.size() == layout.band_steps,
+               "a step for every such op");
+        RETRACE_CHECK(queue.copy_in(memory.data() + layout.row_steps, row_steps.data(),
+                                    row_steps.size() * sizeof(RowStep)));
         return queue.copy_in(memory.data() + layout.element_steps, steps.data(),
                              steps.size() * sizeof(ElementStep));
     }
@@ -93,14 +118,18 @@ struct DeviceExecutor::Impl {
     const ElementStep* device_steps(std::uint32_t first) const {
         return reinterpret_cast<const ElementStep*>(memory.data() + layout.element_steps) + first;
     }
+    const RowStep* device_row_steps(std::uint32_t first) const {
+        return reinterpret_cast<const RowStep*>(memory.data() + layout.row_steps) + first;
+    }
     std::uint64_t* clock() const { return reinterpret_cast<std::uint64_t*>(memory.data() + layout.clock); }
 
-    void queue_single(std::uint32_t op, const std::vector<std::uint8_t*>& tensors) const {
+    void queue_single(const OpFacts& op, std::uint8_t* output,
+                      const std::vector<std::uint8_t*>& tensors) const {
         std::vector<const std::uint8_t*> inputs;
-        for (const std::uint32_t input : facts[op].op.inputs) inputs.push_back(tensors[input]);
-        queue_op({facts[op],
+        for (const std::uint32_t input : op.op.inputs) inputs.push_back(tensors[input]);
+        queue_op({op,
                   inputs,
-                  tensors[program.output_of(op)],
+                  output,
                   seed,
                   clock(),
                   memory.data() + layout.workspace,
@@ -108,8 +137,8 @@ struct DeviceExecutor::Impl {
                   queue.stream()});
     }
 
-    void queue_run(const ElementStep* steps, const ElementRun& run, std::uint32_t op) const {
-        const Geometry shape = geometry(facts[op].output.dims);
+    void queue_run(const ElementStep* steps, const ElementRun& run, const OpFacts& op) const {
+        const Geometry shape = geometry(op.output.dims);
         run_elements(queue.stream(), steps, run.count, run.slots, shape.elements(),
                      std::max<std::uint64_t>(shape.cols, 1));
     }
@@ -117,12 +146,17 @@ struct DeviceExecutor::Impl {
     /// The whole step: ops, metrics, the next state, the clock.
     void queue_all() {
         auto run = runs.begin();
+        auto band = bands.begin();
         for (const Unit& unit : plan.units) {
-            if (is_elementwise(facts[unit.first].op.code)) {
-                queue_run(device_steps(run->first), *run, unit.first);
+            if (unit.band != kNoBand) {
+                run_row_band(queue.stream(), device_row_steps(band->first), band->count, band->own_bytes,
+                             band->rows);
+                ++band;
+            } else if (is_elementwise(facts[unit.first].op.code)) {
+                queue_run(device_steps(run->first), *run, facts[unit.first]);
                 ++run;
             } else if (plan.places[unit.first].where != Place::Where::alias) {
-                queue_single(unit.first, at);
+                queue_single(facts[unit.first], at[program.output_of(unit.first)], at);
             }
         }
         for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
@@ -163,7 +197,7 @@ struct DeviceExecutor::Impl {
     };
     IsolatedSpace isolated_space() const {
         std::uint64_t digests = 0;
-        for (const OpFacts& op : facts) {
+        for (const OpFacts& op : given_facts) {
             digests = std::max(digests, DeviceTrees({{nullptr, op.output.dtype, op.output.dims}}).bytes());
         }
         IsolatedSpace space;
@@ -175,22 +209,23 @@ struct DeviceExecutor::Impl {
 
     /// Ops one by one, every output in memory of its own, until `last`. The state is only read.
     Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
-        if (isolated_plan.places.empty()) isolated_plan = plan_memory(program, {true, false, Fusion::none});
+        if (isolated_plan.places.empty()) isolated_plan = plan_memory(given, {true, false, Fusion::none});
         const IsolatedSpace space = isolated_space();
         if (isolated.bytes() == 0) {
             RETRACE_TRY(taken, Memory::take(space.bytes));
             isolated = std::move(taken);
         }
-        const auto tensors = addresses(program, isolated_plan, layout, memory.data(), isolated.data());
-        for (std::uint32_t op = 0; op <= last && op < facts.size(); ++op) {
-            if (is_elementwise(facts[op].op.code)) {
-                const ElementStep step = placed_step(program, facts[op], op, isolated_plan, tensors);
+        const auto tensors = addresses(given, isolated_plan, layout, memory.data(), isolated.data());
+        for (std::uint32_t op = 0; op <= last && op < given_facts.size(); ++op) {
+            if (is_elementwise(given_facts[op].op.code)) {
+                const ElementStep step = placed_step(given, given_facts[op], op, isolated_plan, tensors);
                 RETRACE_CHECK(queue.copy_in(isolated.data() + space.step, &step, sizeof step));
-                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step), {0, 1, 0}, op);
+                queue_run(reinterpret_cast<const ElementStep*>(isolated.data() + space.step), {0, 1, 0},
+                          given_facts[op]);
             } else {
-                queue_single(op, tensors);
+                queue_single(given_facts[op], tensors[given.output_of(op)], tensors);
             }
-            RETRACE_CHECK(after(op, tensors[program.output_of(op)]));
+            RETRACE_CHECK(after(op, tensors[given.output_of(op)]));
         }
         return retrace::Unit{};
     }
@@ -304,7 +339,7 @@ Result<std::vector<Hash32>> DeviceExecutor::trace() {
     std::vector<Hash32> roots;
     RETRACE_CHECK(
         impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
-            const OpFacts::Operand& made = impl_->facts[op].output;
+            const OpFacts::Operand& made = impl_->given_facts[op].output;
             const DeviceTrees trees({{output, made.dtype, made.dims}});
             RETRACE_TRY(root,
                         trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space().digests));
@@ -325,7 +360,7 @@ Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint3
     RETRACE_CHECK(
         impl_->run_isolated(ops.back(), [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
             if (op != ops[found.size()]) return retrace::Unit{};
-            const OpFacts::Operand& made = impl_->facts[op].output;
+            const OpFacts::Operand& made = impl_->given_facts[op].output;
             Tensor tensor = zeros(made.dtype, made.dims);
             RETRACE_CHECK(impl_->queue.copy_out(tensor.data.data(), output, tensor.data.size()));
             found.push_back(std::move(tensor));

@@ -40,6 +40,30 @@ inline constexpr std::uint32_t kElementSlots = 12;
 void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, std::uint32_t slots,
                   std::uint64_t elements, std::uint64_t cols);
 
+// ---- elementwise ops and reductions of rows, row by row (row_bands.cu) ----
+
+/// Where a step reads or writes the elements of one row: memory, or the block's own (data is null).
+struct RowSide {
+    std::uint8_t* data = nullptr;
+    std::uint64_t stride = 0;  ///< Bytes from one row to the next; 0 where all rows read the same.
+    std::uint32_t at = 0;      ///< Offset in the block's own memory, a multiple of 16.
+    std::uint8_t size = 4;     ///< Of an element.
+    bool each = true;          ///< An element for each of the row's, else one for all of them.
+    bool quads = false;  ///< Four elements of four bytes at a time: every row begins at a multiple of 16.
+};
+/// An elementwise op, or a reduction by one level: row_sum, row_max, row_argmax, row_argmax_pick.
+struct RowStep {
+    OpCode code{};
+    DType in = DType::f32, out = DType::f32;  ///< As in ElementStep.
+    std::uint32_t inputs = 0;
+    std::uint64_t cols = 0;  ///< Elements of the row that is computed; of a reduction, those that it reads.
+    RowSide sides[3];
+    RowSide result;
+};
+/// `steps` (on the device) one after the other on every row; a block has `own_bytes` of its own memory.
+void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
+                  std::uint64_t rows);
+
 // ---- products (slice.cu, product.cu, chain.cu) ----
 
 /// Digits of the vectors along K of one operand: [plane][batch][vector][padded K] int8 (padding zero), and

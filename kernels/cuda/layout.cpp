@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/trees.hpp"
+#include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels::cuda {
@@ -49,13 +50,23 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
             states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
+    for (const Unit& unit : plan.units) {
+        for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+            if (plan.places[op].where == Place::Where::alias) continue;
+            if (unit.band != kNoBand) {
+                ++out.band_steps;
+            } else if (is_elementwise(facts[op].op.code)) {
+                ++out.steps;
+            }
+        }
+    }
     for (std::uint32_t op = 0; op < facts.size(); ++op) {
-        if (is_elementwise(facts[op].op.code)) ++out.steps;
         if (is_metric(program.tensors[program.output_of(op)])) out.metrics.push_back(op);
         out.workspace_bytes = std::max(out.workspace_bytes, workspace_bytes(facts[op]));
     }
     out.clock = carver.take(8);
     out.element_steps = carver.take(out.steps * sizeof(ElementStep));
+    out.row_steps = carver.take(out.band_steps * sizeof(RowStep));
     out.metric_values = carver.take(4 * out.metrics.size());
     out.workspace = carver.take(out.workspace_bytes);
     out.commitment = carver.take(DeviceCommitter(committed_tensors(program, {}), nullptr).bytes());
@@ -75,6 +86,54 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
         ++t;
     }
     return at;
+}
+
+std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
+                                      const MemoryPlan& plan, const Unit& unit,
+                                      const std::vector<std::uint8_t*>& at) {
+    const std::uint64_t rows = plan.bands[unit.band].granules;
+    const auto side_of = [&](std::uint32_t tensor, Spread spread) {
+        const TensorRecord& record = program.tensors[tensor];
+        const Geometry shape = geometry(record.dims);
+        RowSide side;
+        side.data = at[tensor];
+        side.size = static_cast<std::uint8_t>(size_of(record.dtype));
+        side.each = spread == Spread::full || spread == Spread::row;
+        std::uint32_t root = tensor;
+        while (program.is_op_output(root) &&
+               plan.places[root - program.tensors_static()].where == Place::Where::alias)
+            root = static_cast<std::uint32_t>(plan.places[root - program.tensors_static()].at);
+        if (side.data == nullptr) {
+            const Place& place = plan.places[root - program.tensors_static()];
+            ensure(place.where == Place::Where::band, "a value in memory or in the band's own");
+            side.at = static_cast<std::uint32_t>(place.at);
+        } else if (spread == Spread::full || spread == Spread::column) {
+            side.stride = shape.elements() / rows * side.size;
+        }
+        side.quads = side.each && side.size == 4 && side.stride % 16 == 0;
+        return side;
+    };
+    std::vector<RowStep> steps;
+    for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+        if (plan.places[op].where == Place::Where::alias) continue;
+        const OpFacts& own = facts[op];
+        const Geometry shape = geometry(own.output.dims);
+        const bool elementwise = is_elementwise(own.op.code);
+        RowStep step;
+        step.code = own.op.code;
+        step.in = own.inputs[0].dtype;
+        step.out = own.output.dtype;
+        step.inputs = static_cast<std::uint32_t>(own.inputs.size());
+        step.cols = elementwise ? shape.cols : geometry(own.inputs[0].dims).cols;
+        for (std::uint32_t i = 0; i < step.inputs; ++i) {
+            const Geometry operand = geometry(own.inputs[i].dims);
+            step.sides[i] =
+                side_of(own.op.inputs[i], elementwise ? *spread_of(shape, operand) : Spread::full);
+        }
+        step.result = side_of(program.output_of(op), Spread::full);
+        steps.push_back(step);
+    }
+    return steps;
 }
 
 ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,

@@ -20,20 +20,21 @@ inline std::uint64_t tensor_bytes(const TensorRecord& record) {
 struct Layout {
     std::vector<std::uint64_t> statics;  ///< Of states, constants and data sets.
     std::uint64_t clock = 0;             ///< The step's number.
-    std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op of the plan's units.
+    std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op outside bands.
+    std::uint64_t row_steps = 0;         ///< RowStep of every op of the plan's bands.
     std::uint64_t metric_values = 0;
     std::uint64_t workspace = 0, workspace_bytes = 0;  ///< The largest op's, or the digests of the state.
     std::uint64_t commitment = 0;                      ///< Of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t steps = 0;             ///< How many element steps.
+    std::uint32_t steps = 0, band_steps = 0;  ///< How many element steps and row steps.
     std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
 };
 /// The state's tensors for a DeviceCommitter; `at` are the addresses of tensors, or nothing.
 std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
 Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
 
-/// Addresses of all tensors of a step; null where a tensor is in a scratch slot.
+/// Addresses of all tensors of a step; null where a tensor is in a scratch slot or in a band's own memory.
 std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& plan, const Layout& layout,
                                      std::uint8_t* statics, std::uint8_t* arena);
 
@@ -41,6 +42,15 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
 struct ElementRun {
     std::uint32_t first = 0, count = 0, slots = 0;
 };
+/// A band: its steps among all row steps, the bytes of a block's own memory, and its rows.
+struct RowRun {
+    std::uint32_t first = 0, count = 0, own_bytes = 0;
+    std::uint64_t rows = 0;
+};
+/// The steps of a band of whole rows (PlanOptions::row_bytes).
+std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
+                                      const MemoryPlan& plan, const Unit& unit,
+                                      const std::vector<std::uint8_t*>& at);
 /// The op's step with its operands' places.
 ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
                         const MemoryPlan& plan, const std::vector<std::uint8_t*>& at);

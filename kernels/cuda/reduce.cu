@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: MIT
 // One level of a reduction (NUMERICS 4). The sixteen lanes of the contract are sixteen threads.
-#include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
-#include "kernels/reduce/reduce.hpp"
+#include "kernels/cuda/reduce_lanes.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
 
-constexpr std::uint32_t kLanes = kReduceLanes;
-constexpr std::uint64_t kTerms = kReduceTerms;
 constexpr std::uint32_t kStrip = 32;  ///< Columns of one block.
-
-template <Reduction kind>
-__device__ float start() {
-    return kind == Reduction::sum ? 0.0f : from_bits(kInfinityBits | kSignBit);
-}
-
-template <Reduction kind>
-__device__ float join(float a, float b) {
-    return kind == Reduction::sum ? a + b : max32(a, b);
-}
 
 /// What one group of sixteen threads reduces: `count` terms of x from `first` on.
 struct Run {
@@ -38,11 +25,7 @@ __global__ void rows_kernel(const float* x, float* out, std::uint64_t total, std
     const std::uint64_t result = global_thread() / kLanes;
     const std::uint32_t lane = threadIdx.x % kLanes;
     const Run run = run_of(result, results, total, cols);
-    float value = start<kind>();
-    for (std::uint64_t k = lane; k < run.count; k += kLanes) value = join<kind>(value, x[run.first + k]);
-    for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
-        value = join<kind>(value, __shfl_down_sync(kAllLanes, value, h, kLanes));
-    }
+    const float value = reduce_lanes<kind>(x + run.first, run.count);
     if (lane == 0 && result < total) out[result] = finish(value);
 }
 
@@ -72,37 +55,15 @@ __global__ void columns_kernel(const float* x, float* out, std::uint64_t rows, s
     if (lane == 0 && col < cols) out[level * cols + col] = finish(shared.value[0][in_strip]);
 }
 
-constexpr std::uint32_t kNone = 0xffffffffu;
-
-/// The greater of two terms, the earlier of equals; `at` is kNone where there is no term.
-struct Best {
-    float value;
-    std::uint32_t at;
-};
-
-__device__ Best greater(Best a, Best b) {
-    if (b.at == kNone) return a;
-    if (a.at == kNone) return b;
-    const Best early = a.at < b.at ? a : b, late = a.at < b.at ? b : a;
-    return argmax_replaces(late.value, early.value) ? late : early;
-}
-
 __global__ void argmax_kernel(const float* x, const std::int32_t* choices, std::int32_t* out,
                               std::uint64_t total, std::uint64_t results, std::uint64_t cols) {
     const std::uint64_t result = global_thread() / kLanes;
     const std::uint32_t lane = threadIdx.x % kLanes;
     const Run run = run_of(result, results, total, cols);
-    Best best{0.0f, kNone};
-    for (std::uint32_t k = lane; k < run.count; k += kLanes) best = greater(best, Best{x[run.first + k], k});
-    for (std::uint32_t h = kLanes / 2; h >= 1; h /= 2) {
-        Best other;
-        other.value = __shfl_down_sync(kAllLanes, best.value, h, kLanes);
-        other.at = __shfl_down_sync(kAllLanes, best.at, h, kLanes);
-        best = greater(best, other);
-    }
+    const std::uint32_t best = argmax_lanes(x + run.first, run.count);
     if (lane != 0 || result >= total) return;
-    out[result] = choices != nullptr ? choices[run.first + best.at]
-                                     : static_cast<std::int32_t>(result % results * kTerms + best.at);
+    out[result] = choices != nullptr ? choices[run.first + best]
+                                     : static_cast<std::int32_t>(result % results * kTerms + best);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ bool reduces_rows(OpCode code) {
 class Finder {
 public:
     Finder(const Program& program, const std::vector<Place>& places, const std::vector<std::uint32_t>& owner,
-           std::uint32_t first)
-        : program_(program), places_(places), owner_(owner), first_(first) {}
+           std::uint32_t first, bool rows)
+        : program_(program), places_(places), owner_(owner), first_(first), rows_(rows) {}
 
     std::optional<BandRun> run(std::uint32_t ops_max) {
         const auto ops = static_cast<std::uint32_t>(program_.ops.size());
@@ -45,7 +45,7 @@ private:
         const OpCode code = program_.ops[op].code;
         const Dims& out = dims(program_.output_of(op));
         if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
-        if (code != OpCode::matmul) return 0;
+        if (code != OpCode::matmul || rows_) return 0;
         std::uint64_t batch = 1;
         for (std::size_t i = 0; i + 2 < out.size(); ++i) batch *= out[i];
         return batch;
@@ -60,6 +60,7 @@ private:
                             elements = geometry(dims(program_.output_of(op))).elements();
         if (where(op) != Place::Where::arena || parts < kGranulesMin || elements == 0) return false;
         if (run_.count == 0) run_.granules = parts;
+        if (rows_ && parts != run_.granules) return false;
         if (parts % run_.granules != 0 || elements * 4 / run_.granules > kGranuleBytesMax) return false;
         std::vector<bool> whole;
         for (const std::uint32_t input : program_.ops[op].inputs) {
@@ -85,6 +86,7 @@ private:
     const std::vector<Place>& places_;
     const std::vector<std::uint32_t>& owner_;
     const std::uint32_t first_;
+    const bool rows_;
     BandRun run_;
     bool crosses_ = false;  ///< An op that is not elementwise.
     bool linked_ = false;   ///< An op that reads what the run computed.
@@ -95,8 +97,8 @@ private:
 
 std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max) {
-    return Finder(program, places, owner, first).run(ops_max);
+                                 std::uint32_t ops_max, bool rows) {
+    return Finder(program, places, owner, first, rows).run(ops_max);
 }
 
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all) {

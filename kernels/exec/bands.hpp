@@ -21,10 +21,10 @@ struct BandRun {
 
 /// The longest run from op `first` on, if it is worth a band: a reduction or product of matrices is in it,
 /// and an op that reads what the run computed. `places` says which outputs are aliases or gathered; `owner`
-/// is the tensor whose memory a tensor shares.
+/// is the tensor whose memory a tensor shares. `rows`: without products, and every part is one row.
 std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max);
+                                 std::uint32_t ops_max, bool rows = false);
 
 /// The op's facts for `granules` of the `all` parts of its output.
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all);

@@ -119,18 +119,31 @@ private:
         const bool bands = !isolated_ && options_.fusion == Fusion::bands;
         for (std::uint32_t i = 0; i < ops();) {
             std::optional<BandRun> run;
-            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax);
+            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax, by_rows());
+            if (run && by_rows() && own_bytes(i, *run) > options_.row_bytes) run.reset();
             Unit unit = element_run(i, ops());
             if (run) {
                 unit = {i, run->count, static_cast<std::uint32_t>(plan_.bands.size())};
                 Band band{run->granules, 1, std::move(run->whole), {}, 0};
                 for (std::uint32_t at = i; at < unit.end(); at = band.parts.back().end())
-                    band.parts.push_back(element_run(at, unit.end()));
+                    band.parts.push_back(by_rows() ? Unit{at, 1} : element_run(at, unit.end()));
                 plan_.bands.push_back(std::move(band));
             }
             plan_.units.push_back(unit);
             i = unit.end();
         }
+    }
+
+    bool by_rows() const { return options_.row_bytes != 0; }
+
+    /// What a row of the run needs at most: everything that only the run reads, side by side.
+    std::uint64_t own_bytes(std::uint32_t first, const BandRun& run) const {
+        std::uint64_t bytes = 0;
+        for (std::uint32_t i = first; i < first + run.count; ++i) {
+            if (in_arena(i) && last_use_[output(i)] < first + run.count)
+                bytes += bytes_of_elements(record(i)) / run.granules + kAlignment;
+        }
+        return bytes;
     }
 
     /// The elementwise run from op `first` on, or that op alone.
@@ -168,7 +181,8 @@ private:
 
     bool reads(std::uint32_t op, std::uint32_t tensor) const {
         const auto& inputs = program_.ops[op].inputs;
-        return std::any_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) { return read_for(input) == tensor; });
+        return std::any_of(inputs.begin(), inputs.end(),
+                           [&](std::uint32_t input) { return read_for(input) == tensor; });
     }
 
     /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
@@ -218,12 +232,16 @@ private:
     void place_band(const Unit& unit) {
         Band& band = plan_.bands[unit.band];
         for (const Unit& part : band.parts) {
-            if (is_elementwise(program_.ops[part.first].code)) find_scratch(part);
+            if (!by_rows() && is_elementwise(program_.ops[part.first].code)) find_scratch(part);
         }
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
             if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {Place::Where::band, 0};
         }
         allocate_band(unit, band);
+        if (by_rows()) {
+            plan_.band_bytes = std::max(plan_.band_bytes, band.bytes);
+            return;
+        }
         const std::uint64_t fitting = kBandBytes / std::max<std::uint64_t>(band.bytes, 1);
         std::uint64_t elements = 1;
         for (std::uint32_t i = unit.first; i < unit.end(); ++i)

@@ -65,6 +65,9 @@ struct PlanOptions {
     bool isolated = false;
     bool gathers = true;  ///< The back end's kernels can gather windows themselves (Place::Where::gathered).
     Fusion fusion = Fusion::bands;
+    /// Over 0: bands are without products and go row by row, each with at most so many bytes of its own;
+    /// their parts are single ops.
+    std::uint64_t row_bytes = 0;
 };
 /// A plan that `check_plan` found to be sound: that of `propose_plan`, or else the isolated one.
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options = {});
