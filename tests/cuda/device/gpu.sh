@@ -37,7 +37,7 @@ done
 
 # ---- building -------------------------------------------------------------------------------------------------------
 
-# What nvcc makes code for: the device that is there, with Hopper's own instructions where it has them.
+# What nvcc makes code for: the device that is there, with Hopper's own instructions where it has them, or else Hopper.
 device_code() {
     local capability
     capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d '. ' || true)
@@ -50,7 +50,8 @@ build_programs() {
     local nvcc=/usr/local/cuda/bin/nvcc
     nvcc=$(command -v nvcc || { [ -x $nvcc ] && echo $nvcc; }) || { say 'gpu: no nvcc'; return 1; }
     cd "$root"
-    cmake --preset kernels "-DCUDAToolkit_ROOT=$(dirname "$(dirname "$nvcc")")" "$@"
+    # -U: whichever OpenSSL an earlier call found is forgotten.
+    cmake --preset kernels -U 'OPENSSL_*' "-DCUDAToolkit_ROOT=$(dirname "$(dirname "$nvcc")")" "$@"
     cmake --build build/kernels -j "$(nproc)" --target cuda_parity cuda_bench retrace-op
 }
 
@@ -66,7 +67,7 @@ build_here() {
 from_cache() { sed -n "s/^$1:[A-Z]*=//p" "$root/build/kernels/CMakeCache.txt"; }
 
 pack() {
-    build_programs -DOPENSSL_USE_STATIC_LIBS=ON >&2
+    build_programs "-DRETRACE_CUDA_CODE=$(device_code)" -DOPENSSL_USE_STATIC_LIBS=ON >&2
     rm -rf "$packed"
     mkdir -p "$packed/bin" "$packed/openssl/include" "$packed/openssl/lib"
     local name crypto headers
@@ -81,6 +82,7 @@ pack() {
     apart=$headers/$(c++ -print-multiarch 2>/dev/null)/openssl
     if [ -d "$apart" ]; then cp -rL "$apart/." "$packed/openssl/include/openssl/"; fi
     git -C "$root" rev-parse HEAD >"$packed/commit"
+    if ldd "$packed"/bin/* | grep -qE 'libcrypto|libssl'; then say 'gpu: no static OpenSSL here to pack'; return 1; fi
     du -sh "$packed" >&2
 }
 
