@@ -49,6 +49,15 @@ void pay_offer(const AttestRetention& call, const Address& keeper, Effects& fx) 
     fx.emit(RetentionClosed{offer->id, call.task, keeper});
 }
 
+/// 16.3.1: while one of these tasks is not over its keeper keeps a bond, however many they are.
+void keep_bond(const AttestRetention& call, const Address& keeper, Effects& fx) {
+    auto tasks = views::kept_tasks(fx.state, keeper);
+    const auto at = std::lower_bound(tasks.begin(), tasks.end(), call.task);
+    const bool known = at != tasks.end() && *at == call.task;
+    if (!known && tasks.size() < views::kKeptTasksMax) tasks.insert(at, call.task);
+    store_list(fx.state, keys::kept_tasks(keeper), std::move(tasks));
+}
+
 /// The state counts as retained: what leads to it can be paid.
 void note_retained(const AttestRetention& call, Effects& fx) {
     auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
@@ -78,8 +87,13 @@ Verdict admit(const AttestRetention& call, const TxContext& context, const State
     if (std::find(keepers.begin(), keepers.end(), context.sender) != keepers.end())
         return Verdict::already_attested;                                                       // 14.9.5
     const auto audit = audit_before(view, call);
-    if (audit && matched_seat(*audit, context.sender)) return Verdict::ok;
-    return admit_offer(call, context, view);
+    if (!audit || !matched_seat(*audit, context.sender)) {
+        const Verdict offered = admit_offer(call, context, view);
+        if (offered != Verdict::ok) return offered;
+    }
+    if (views::stake(view, context.sender).available() < context.params.audit_bond)
+        return Verdict::stake_too_low;                                                          // 14.9.9
+    return Verdict::ok;
 }
 
 void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
@@ -88,6 +102,7 @@ void apply(const AttestRetention& call, const TxContext& context, Effects& fx) {
     auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(call.task, call.run, call.index));
     checkpoint.keepers.push_back(context.sender);
     store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
+    keep_bond(call, context.sender, fx);
     fx.emit(RetentionAttested{call.task, context.sender, call.run, call.index});
     note_retained(call, fx);
 }

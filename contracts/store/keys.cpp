@@ -74,6 +74,7 @@ Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)
 Key retention_count() { return audits('y'); }
 Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
 Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }
+Key kept_tasks(const Address& party) { return std::move(audits('k').party(party)); }
 
 Key dispute_count() { return disputes('n'); }
 Key dispute(std::uint64_t dispute) { return std::move(disputes('d').number(dispute)); }

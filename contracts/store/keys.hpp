@@ -51,6 +51,7 @@ Key open_reports(std::uint64_t task);
 Key retention_count();
 Key retention(std::uint64_t retention);
 Key open_retentions(std::uint64_t task);
+Key kept_tasks(const Address& party);        ///< Tasks of which it keeps states, some of them over.
 
 Key dispute_count();
 Key dispute(std::uint64_t dispute);

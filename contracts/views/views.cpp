@@ -55,8 +55,17 @@ market::Stake stake(const StateView& view, const Address& party) {
 U256 free_stake(const StateView& view, const market::Params& params, const Address& party) {
     const U256 available = stake(view, party).available();
     const auto info = verifier(view, party);
-    const U256 kept = info && info->member ? params.beacon_penalty : U256();
+    U256 kept = info && info->member ? params.beacon_penalty : U256();
+    if (!kept_tasks(view, party).empty()) kept += params.audit_bond;
     return available - ledger::min(available, kept);
+}
+std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& party) {
+    auto tasks = list<std::uint64_t>(view, keys::kept_tasks(party));
+    std::erase_if(tasks, [&](std::uint64_t id) {
+        const auto known = task(view, id);
+        return !known || market::is_final(known->state);
+    });
+    return tasks;
 }
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party) {
     return load<market::SolverInfo>(view, keys::solver(party));

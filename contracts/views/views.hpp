@@ -38,8 +38,12 @@ std::optional<market::Report> report(const StateView& view, std::uint64_t report
 
 /// Zero when the party never staked.
 market::Stake stake(const StateView& view, const Address& party);
-/// What may be locked or leave: all that is not locked, but a member of the beacon keeps its penalty (SPEC 11.7).
+/// What may be locked or leave: all that is not locked, but a member of the beacon keeps its penalty (SPEC 11.7), and
+/// who keeps states a bond (16.3.1).
 U256 free_stake(const StateView& view, const market::Params& params, const Address& party);
+/// Tasks that are not over and of which it attested to keep a state; at most kKeptTasksMax are remembered.
+inline constexpr std::size_t kKeptTasksMax = 16;
+std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& party);
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
 std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
