@@ -75,12 +75,11 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
     draw_at(fx, next_draw_height(fx.params, fx.height), audit);
 }
 
-/// False when the audit has to wait for who is busy.
-bool take_seats(Effects& fx, market::Audit& audit) {
-    const Search search = fill_seats(fx, audit);
-    if (search == Search::busy) return false;
+/// Takes seats, or goes on without any. False when the audit has to wait for who is busy.
+bool go_on(Effects& fx, market::Audit& audit, Search search) {
     if (search == Search::found) enter_collecting(fx, audit);
-    else nobody_to_draw(fx, audit);
+    else if (search == Search::nobody) nobody_to_draw(fx, audit);
+    else return false;
     return true;
 }
 
@@ -90,9 +89,15 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     if (audit.phase != AuditPhase::drawing || audit.redraws != entry.redraws) return true;  // closed, or seated since
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
-    if (all_committed(fx.state, task, run, audit.segment + 1)) return take_seats(fx, audit);
-    join_queue(fx, audit);  // 14.2.4: seats are not held while a slower replica computes
-    return true;
+    if (!all_committed(fx.state, task, run, audit.segment + 1)) {
+        join_queue(fx, audit);  // 14.2.4: seats are not held while a slower replica computes
+        return true;
+    }
+    const Search search = fill_seats(fx, audit);
+    if (go_on(fx, audit, search)) return true;
+    if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: others are not kept waiting for its few
+    if (search == Search::exhausted) go_on_without_silent(fx, audit, search);
+    return search != Search::busy;
 }
 
 }  // namespace
@@ -111,7 +116,7 @@ void draw_auditors_of(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.phase != AuditPhase::drawing) return;
     if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
-    if (!take_seats(fx, audit)) go_on_without_silent(fx, audit, Search::busy);
+    if (!go_on(fx, audit, fill_seats(fx, audit))) go_on_without_silent(fx, audit, Search::busy);
 }
 
 void hurry_audits_beside(Effects& fx, const market::Audit& audit) {

@@ -19,6 +19,7 @@ market::TaskSpec spec_of(const Effects& fx, const market::Audit& audit) {
 }
 
 void close(Effects& fx, market::Audit& audit) {
+    settle_silence(fx, audit);
     set_phase(fx, audit, AuditPhase::closed, 0);
     remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
 }
@@ -45,7 +46,7 @@ void replace_silent(Effects& fx, market::Audit& audit) {
             free_seat(fx, audit, seat);
             seat.state = SeatState::released;
         } else {
-            miss_seat(fx, audit, seat, SlashReason::verdict_missed);
+            miss_seat(fx, audit, seat);
         }
     }
     go_on_without_silent(fx, audit);
@@ -79,9 +80,11 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
     } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
-        // 14.10: of all who were drawn, one beacon after the other, nobody was served enough for a verdict.
+        // 14.10: of all who were drawn, one beacon after the other, nobody came to a verdict. Silence may have other
+        // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
+        const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
         store(fx.state, keys::audit(audit.id), audit);
-        forfeit_unaudited_run(fx, audit.task, audit.run);
+        starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
     } else {
         close_without_verdict(fx, audit);
     }
@@ -131,7 +134,7 @@ void audit_deadline(Effects& fx, std::uint64_t id, std::uint64_t deadline) {
         case AuditPhase::collecting: return replace_silent(fx, audit);
         case AuditPhase::verdicts: {
             for (market::Seat& seat : audit.seats)
-                if (seat.state == SeatState::committed) miss_seat(fx, audit, seat, SlashReason::verdict_hidden);
+                if (seat.state == SeatState::committed) hide_seat(fx, audit, seat);
             return finish_audit(fx, audit);
         }
         default: return;
@@ -155,6 +158,7 @@ void finish_audit(Effects& fx, market::Audit& audit) {
 
 void release_audit(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    settle_silence(fx, audit);
     for (market::Seat& seat : audit.seats) {
         const bool worked = seat.state == SeatState::committed || seat.state == SeatState::matched;
         if (seat.state == SeatState::drawn || worked) free_seat(fx, audit, seat);

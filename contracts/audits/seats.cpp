@@ -13,10 +13,15 @@ bool serves_elsewhere(const Effects& fx, const Address& party) {
     return !views::open_audits(fx.state, party).empty() || !views::open_disputes(fx.state, party).empty();
 }
 
-/// Who may be drawn, and who of them has the stake for it now.
+struct Weights {
+    U256 free, all;
+    bool too_busy() const { return free * U256(2) < all; }
+};
+
+/// Members that could audit, those of them that may audit this, and who of these has the stake for it now.
 struct Pool {
+    Weights members, own;
     std::vector<market::Candidate> free;
-    U256 free_weight, weight;
 };
 
 /// Never the task's own parties, nobody twice, only members that joined before the beacon could be known.
@@ -30,19 +35,30 @@ Pool pool_of(const Effects& fx, const market::Audit& audit) {
     const std::uint64_t beacon_epoch = views::epoch_of(fx.params, fx.height) - 1;
     Pool pool;
     for (const Address& party : views::verifiers(fx.state)) {
-        if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
         if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
         const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
         const bool free = views::stake(fx.state, party).available() >= needed &&
                           views::open_audits(fx.state, party).size() < market::kOpenItemsMax;
         if (!free && !serves_elsewhere(fx, party)) continue;
-        pool.weight += info.weight;
+        pool.members.all += info.weight;
+        if (free) pool.members.free += info.weight;
+        if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
+        pool.own.all += info.weight;
         if (!free) continue;
-        pool.free_weight += info.weight;
+        pool.own.free += info.weight;
         pool.free.push_back({party, info.weight});
     }
     return pool;
+}
+
+/// Of those who left because they were not served.
+U256 released_weight(const Effects& fx, const market::Audit& audit) {
+    U256 weight;
+    for (const market::Seat& seat : audit.seats)
+        if (seat.state == market::SeatState::released)
+            weight += must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor)).weight;
+    return weight;
 }
 
 std::size_t empty_seats(const Effects& fx, const market::Audit& audit) {
@@ -53,13 +69,24 @@ std::size_t empty_seats(const Effects& fx, const market::Audit& audit) {
     return spec.auditors - static_cast<std::size_t>(serving);
 }
 
+void leave_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    seat.state = market::SeatState::missed;
+    remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
+    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor));
+    ++info.missed;
+    store(fx.state, keys::verifier(seat.auditor), info);
+}
+
 }  // namespace
 
 Search fill_seats(Effects& fx, market::Audit& audit) {
     const Pool pool = pool_of(fx, audit);
-    if (pool.weight.is_zero()) return Search::nobody;
+    if (pool.own.all.is_zero()) return Search::nobody;
     // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
-    if (pool.free_weight * U256(2) < pool.weight) return Search::busy;
+    if (pool.own.too_busy()) {
+        if (pool.members.too_busy()) return Search::busy;
+        return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
+    }
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
     const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
                                              pool.free, empty_seats(fx, audit));
@@ -91,18 +118,32 @@ void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     fx.emit(AuditPaid{audit.id, seat.auditor, fee});
 }
 
-void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat, SlashReason reason) {
+void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
     // Hiding a verdict that was committed would otherwise be a cheap way to be paid for guesses.
-    const U256 penalty = reason == SlashReason::verdict_hidden
-                             ? seat.bond
-                             : market::split(seat.bond, fx.params.silence_penalty_bp).share;
-    slash_locked(fx, seat.auditor, audit.task, penalty, {}, reason);
-    seat.bond -= penalty;
-    seat.state = market::SeatState::missed;
-    free_seat(fx, audit, seat);
-    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor));
-    ++info.missed;
-    store(fx.state, keys::verifier(seat.auditor), info);
+    slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_hidden);
+    seat.bond = U256();
+    leave_seat(fx, audit, seat);
+}
+
+void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    const U256 penalty = market::split(seat.bond, fx.params.silence_penalty_bp).share;
+    unlock(fx, seat.auditor, seat.bond - penalty);
+    seat.bond = penalty;
+    leave_seat(fx, audit, seat);
+}
+
+void settle_silence(Effects& fx, market::Audit& audit) {
+    const auto verdicts = std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
+        return seat.state == market::SeatState::committed || seat.state == market::SeatState::matched ||
+               seat.state == market::SeatState::mismatched;
+    });
+    const bool possible = 2 * static_cast<std::size_t>(verdicts) > audit.seats.size();
+    for (market::Seat& seat : audit.seats) {
+        if (seat.state != market::SeatState::missed || seat.bond.is_zero()) continue;
+        if (possible) slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_missed);
+        else unlock(fx, seat.auditor, seat.bond);
+        seat.bond = U256();
+    }
 }
 
 }  // namespace retrace::contracts

@@ -8,11 +8,13 @@ namespace retrace::contracts {
 
 /// Stores the audit in its new phase and puts the deadline on the agenda.
 void set_phase(Effects& fx, market::Audit& audit, market::AuditPhase phase, std::uint64_t deadline);
-/// What a draw came to.
+/// What a draw came to. Who is busy sits in other audits, and in time is free again.
 enum class Search {
-    found,   ///< At least one new seat is taken.
-    busy,    ///< Who could audit sits in other audits: in time they are free again.
-    nobody,  ///< There is no member that could.
+    found,      ///< At least one new seat is taken.
+    busy,       ///< Too many of all members are busy.
+    own_busy,   ///< Too many are of those that may be drawn for this audit, though not of all.
+    exhausted,  ///< The same, and who left the audit without being served weighs more than they all.
+    nobody,     ///< There is no member that could.
 };
 /// After silent auditors were taken off: draws others, or goes on with those who committed. `last` is what the draw
 /// before came to, when that is why they are still missing.
@@ -26,7 +28,11 @@ Search fill_seats(Effects& fx, market::Audit& audit);
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// Pays the audit's fee.
 void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
-/// Penalises silence: a share of the bond without a verdict, all of it for a verdict that was hidden.
-void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat, SlashReason reason);
+/// Takes all of the bond of who hides a verdict (14.8).
+void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
+/// Takes off an auditor without a verdict; the penalty stays locked until the audit ends (14.6).
+void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
+/// 14.6.7: what silence costs is decided when the audit ends.
+void settle_silence(Effects& fx, market::Audit& audit);
 
 }  // namespace retrace::contracts

@@ -13,6 +13,8 @@ using market::SegmentState;
 bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
     const auto record = views::segment(view, task, run, segment);
     if (!record) return true;
+    // Another round tells nothing that this run's opening has not told, and deadlines of others may have begun.
+    if (const auto end = views::checkpoint(view, task, run, segment + 1); end && end->opened) return false;
     if (record->state == SegmentState::waiting_draw) return record->audits == 0;
     if (record->state != SegmentState::auditing) return false;
     const AuditPhase phase = must_load<market::Audit>(view, keys::audit(record->audit)).phase;

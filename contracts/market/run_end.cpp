@@ -110,6 +110,12 @@ void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     lose_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
 }
 
+void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
 void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
     const auto task = must_load<market::Task>(fx.state, keys::task(id));
     std::uint64_t end = 0;

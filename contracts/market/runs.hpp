@@ -39,6 +39,8 @@ void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& am
 void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashReason reason);
 /// 14.10: nobody of all who were drawn for a segment was served. The whole lock is burned, and nobody gets a share.
 void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// 14.10: nobody came to a verdict, and most do not say why. The run ends unpaid, its lock returns.
+void end_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Other runs may open states from `index` on that waited for a run which is gone; a bounded number at each height.
 void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);
 /// Before acceptData: the solver goes free of charge.
