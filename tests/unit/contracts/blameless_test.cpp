@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who is silent because nothing else was possible loses no stake, and nobody else by it. What the third hostile review did.
+// Who is silent because nothing else was possible loses no stake, and nobody else by it. What the third
+// hostile review did.
 #include "contracts/audits/reports.hpp"
 #include "contracts/audits/rounds.hpp"
 #include "contracts/disputes/cases.hpp"
@@ -50,7 +51,9 @@ protected:
         }
     }
 
-    market::Audit first_audit(std::uint64_t task) { return views::audit(state, segment(0, 0, task).audit).value(); }
+    market::Audit first_audit(std::uint64_t task) {
+        return views::audit(state, segment(0, 0, task).audit).value();
+    }
     bool collects(std::uint64_t task) {
         return segment(0, 0, task).audit != 0 && first_audit(task).phase == AuditPhase::collecting;
     }
@@ -92,7 +95,8 @@ TEST_F(Blameless, SilenceWhereMostCameToAVerdictCostsItsPenaltyWhenTheAuditEnds)
         check_audits();
         return segment(0).audit != 0 && first_audit(1).redraws == 1;
     }));
-    EXPECT_EQ(views::stake(state, party("v2")).locked, penalty) << "held until it is known whether it could have answered";
+    EXPECT_EQ(views::stake(state, party("v2")).locked, penalty)
+        << "held until it is known whether it could have answered";
     EXPECT_TRUE(all<Slashed>().empty());
     ASSERT_TRUE(advance_until([&] {
         serve("alice");
@@ -162,7 +166,8 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     auction({{"alice", 400}, {"bob", 500}});
     for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
     for (const std::uint32_t r : {0u, 1u})
-        for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
+        for (std::uint64_t i = 0; i <= 1; ++i)
+            ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
     // Alice's auditor is her own: it accuses, and loses the dispute at once, so that another round begins.
     const auto audit_by = [&](std::uint32_t r) {
         for (const market::Seat& seat : views::audit(state, segment(0, r).audit)->seats) {
@@ -171,7 +176,8 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
             const Hash32 mine = r == 0 ? word("lie") : root(1), secret = word("verdict " + name);
             if (segment(0, r).audits != 1) continue;
             if (audit.phase == AuditPhase::collecting && seat.state == SeatState::drawn)
-                send(name, CommitVerdict{audit.id, solver::verdict_commitment(mine, secret, seat.auditor.bytes, audit.id)});
+                send(name, CommitVerdict{audit.id, solver::verdict_commitment(mine, secret,
+                                                                              seat.auditor.bytes, audit.id)});
             if (audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed)
                 send(name, RevealVerdict{audit.id, mine, secret});
         }
@@ -186,7 +192,8 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
             ledger::State next{static_cast<const ledger::StateView&>(state)};
             Effects fx{next, params, height, {}};
             store(fx.state, keys::dispute(id), dispute);
-            fx.state.set_slot(address_of(keys::game(id).contract), keys::game(id).bytes, verifier::encode(game));
+            fx.state.set_slot(address_of(keys::game(id).contract), keys::game(id).bytes,
+                              verifier::encode(game));
             dispute_clock(fx, id);
             state.apply(next.diff());
         }
@@ -196,8 +203,10 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
         serve("alice", 0);
         const bool seated = segment(0, 1).audit != 0;
         const auto mine = seated ? *views::audit(state, segment(0, 1).audit) : market::Audit{};
-        if (mine.phase == AuditPhase::revealing && mine.deadline != 0) deadline = mine.deadline;
-        else serve("bob", 1);
+        if (mine.phase == AuditPhase::revealing && mine.deadline != 0)
+            deadline = mine.deadline;
+        else
+            serve("bob", 1);
         for (const std::uint32_t r : {0u, 1u})
             if (segment(0, r).audit != 0) audit_by(r);
         lose_disputes();
