@@ -107,10 +107,7 @@ void enter_collecting(Effects& fx, market::Audit& audit) {
 void enter_revealing(Effects& fx, market::Audit& audit) {
     const keys::Key end_key = keys::checkpoint(audit.task, audit.run, audit.segment + 1);
     const auto end = must_load<market::Checkpoint>(fx.state, end_key);
-    if (end.opened) {  // another round, after a dispute: a replica may have waited for its commitments (13.1)
-        enter_verdicts(fx, audit);
-        return wake_openings(fx, audit.task, audit.segment + 1);
-    }
+    if (end.opened) return enter_verdicts(fx, audit);  // another round, after a dispute
     set_phase(fx, audit, AuditPhase::revealing, 0);
     wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or when no replica minds
     hurry_audits_beside(fx, audit);
