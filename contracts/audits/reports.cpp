@@ -9,9 +9,12 @@ namespace {
 /// 16.3: who was paid for keeping a state and does not have it when a successor needs it.
 void penalise_keepers(Effects& fx, const market::Report& report) {
     if (market::is_final(must_load<market::Task>(fx.state, keys::task(report.task)).state)) return;
-    const auto kept = must_load<market::Checkpoint>(fx.state, keys::checkpoint(report.task, report.run, report.index));
+    const keys::Key key = keys::checkpoint(report.task, report.run, report.index);
+    auto kept = must_load<market::Checkpoint>(fx.state, key);
     for (const Address& keeper : kept.keepers)
         slash_available(fx, keeper, report.task, fx.params.audit_bond, SlashReason::not_kept);
+    kept.keepers.clear();  // Once for a state: who asks for its other tiles has nobody to ask any more.
+    store(fx.state, key, kept);
 }
 
 }  // namespace

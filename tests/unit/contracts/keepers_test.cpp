@@ -74,6 +74,18 @@ TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {
     EXPECT_TRUE(bonded(keeper).is_zero());
 }
 
+TEST_F(Keepers, AStateCostsOneBondHoweverManyOfItsTilesAreMissed) {
+    verify_a_segment();
+    ASSERT_EQ(attest(keeper), Verdict::ok);
+    const U256 before = bonded(keeper);
+    replace_alice();
+    for (std::uint64_t tile = 0; tile < params.reports; ++tile)
+        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), Verdict::ok);
+    advance(params.answer_blocks + 1);
+    EXPECT_EQ(bonded(keeper) + params.audit_bond, before);
+    EXPECT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, 0}, params.report_fee), Verdict::nothing_to_report);
+}
+
 TEST_F(Keepers, NobodyGivesItsWordWithoutABond) {
     verify_a_segment();
     leave(keeper);
