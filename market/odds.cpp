@@ -51,7 +51,7 @@ std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, st
     const U256 bottom = p.numerator * U256(kWhole - params.challenger_share_bp);
     const U256 against_starving =
         ledger::mul_div(gain, starved.denominator - starved.numerator, starved.numerator) + U256(1);
-    const U256 least = std::max(top / bottom + U256(1), against_starving);  // strictly more
+    const U256 least = std::max({top / bottom + U256(1), against_starving, gain});  // strictly more; 5.2.1
     return ledger::mul_div(least, params.safety_bp, kBasisPoints);
 }
 

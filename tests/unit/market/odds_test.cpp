@@ -40,7 +40,7 @@ TEST(Odds, TheFloorIsTheLeastStakeThatMakesHonestyBest) {
                 const double gain = 1e9;
                 const double p_starved = p / 1e4 * std::pow(1 - f / 1e4, 1 + v);
                 const double closed =
-                    std::max((1 - p_eff) * gain / (p_eff * 0.8), (1 - p_starved) * gain / p_starved);
+                    std::max({(1 - p_eff) * gain / (p_eff * 0.8), (1 - p_starved) * gain / p_starved, gain});
                 const double floor = static_cast<double>(stake_floor(params, p, v, 1'000'000'000).value().low64());
                 EXPECT_NEAR(floor, closed + 1, 2 + closed * 1e-9) << p << " " << f << " " << int{v};
             }
@@ -61,6 +61,12 @@ TEST(Odds, TheFloorCountsOnAuditorsThatAreNotServed) {
     params.collusion_bp = 9'999;
     params.redraws = 3;
     EXPECT_FALSE(stake_floor(params, 500, 5, 100).has_value()) << "so many colluders that nobody honest is left";
+}
+
+TEST(Odds, HoweverMuchIsAuditedThereIsSomethingToLose) {
+    const Params params;
+    EXPECT_EQ(stake_floor(params, 10'000, 2, 1'000).value(), ledger::mul_div(1'000, params.safety_bp, kBasisPoints));
+    EXPECT_EQ(stake_floor(params, 9'000, 2, 1'000).value(), stake_floor(params, 10'000, 2, 1'000).value());
 }
 
 TEST(Odds, WithoutAuditsNoStakeIsEnough) { EXPECT_FALSE(stake_floor(Params{}, 0, 2, 100).has_value()); }
