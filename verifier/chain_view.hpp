@@ -24,6 +24,7 @@ struct AuditView {
     bool may_report = false;  ///< A report about this segment's start would be taken.
     /// Height at which what has not come is to be reported, so that the report is there in time; 0: no such height.
     std::uint64_t fetch_by = 0;
+    std::uint64_t deadline = 0;  ///< Of the verdict, or of its opening, whichever is due; 0: neither is.
     Hash32 commitment;           ///< This verifier's; zero before.
     std::vector<Hash32> others;  ///< Commitments of other seats (of use to a copier only).
 };
@@ -39,6 +40,7 @@ struct DisputeView {
     Side side{};
     Game game;
     bool may_report = false;        ///< A report about the start of the segment would be taken.
+    std::uint64_t deadline = 0;     ///< Of the move that is due, of either side.
 };
 
 /// An end state that this verifier found right and may be asked to keep.

@@ -77,6 +77,7 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     const bool collecting = audit.phase == AuditPhase::collecting;
     out.fetch_by = fetch_by_of(height, collecting ? audit.deadline : height + params.verdict_blocks,
                                params.verdict_blocks, collecting ? spec.replay_blocks : 0);
+    if (out.may_commit || out.may_reveal) out.deadline = audit.deadline;
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
         if (other.auditor != seat.auditor && !other.commitment.is_zero())

@@ -81,6 +81,7 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.first_root = run->first_root;
         entry.side = dispute->solver == self ? verifier::Side::solver : verifier::Side::challenger;
         entry.game = std::move(*game);
+        entry.deadline = dispute->deadline;
         const auto params = immutable.params(view);
         entry.may_report = entry.side == verifier::Side::challenger && params &&
                            dispute->reports < params->reports &&

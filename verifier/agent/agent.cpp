@@ -10,6 +10,9 @@ namespace {
 
 using solver::CheckpointKey;
 
+/// What has no deadline waits for what has one.
+std::uint64_t deadline_of(const AuditView& seat) { return seat.deadline != 0 ? seat.deadline : UINT64_MAX - 1; }
+
 /// States that an audit, a dispute or a promise may still ask for.
 std::set<CheckpointKey> needed_states(const VerifierView& view) {
     std::set<CheckpointKey> needed;
@@ -71,21 +74,35 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
         out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
                                 height_ + config_.side_fetch_blocks};
     } else if (!busy_) {
+        put_off_ = false;
         out.work = next_work(view);
+    } else if (running_deadline_ != 0 && is_more_urgent(view, played.waiting)) {
+        put_off_ = true;
     }
     busy_ = busy_ || out.work.has_value();
     return out;
 }
 
+bool VerifierAgent::is_more_urgent(const VerifierView& view, bool dispute_waits) const {
+    const bool asked = std::any_of(view.reports.begin(), view.reports.end(), [&](const KeptReportView& report) {
+        return kept_answers_.count(report.id) == 0;
+    });
+    return dispute_waits || asked ||
+           std::any_of(view.audits.begin(), view.audits.end(), [&](const AuditView& seat) {
+               return seat.id != replaying_ && waits_for_replay(seat) && deadline_of(seat) < running_deadline_;
+           });
+}
+
 void VerifierAgent::on_done(const VerifierResult& result) {
     busy_ = false;
-    replaying_ = 0;
+    replaying_ = running_deadline_ = 0;
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
     on_side_work(result);
 }
 
 void VerifierAgent::on_replayed(const Replayed& replayed) {
+    if (replayed.put_off) return;
     missing_.erase(replayed.audit);
     if (replayed.root && replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
     const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
@@ -177,6 +194,15 @@ bool VerifierAgent::waits_for_material(const AuditView& seat) const {
     return !own_root(seat) && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal);
 }
 
+bool VerifierAgent::waits_for_recheck(const AuditView& seat) const {
+    const std::optional<Hash32> root = own_root(seat);
+    return root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0;
+}
+
+bool VerifierAgent::waits_for_replay(const AuditView& seat) const {
+    return waits_for_recheck(seat) || waits_for_material(seat);
+}
+
 /// Seats that wait share the time: whose peers bring nothing takes it from no other seat.
 std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView& seat) const {
     if (seat.fetch_by <= height_) return seat.fetch_by;
@@ -187,23 +213,24 @@ std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView&
 }
 
 std::optional<VerifierWork> VerifierAgent::audit_work(const VerifierView& view) {
-    for (const AuditView& seat : view.audits) {
-        const std::string name =
-            "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
-        const std::optional<Hash32> root = own_root(seat);
-        const bool again = root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0;
-        if (!again && !waits_for_material(seat)) continue;
-        replaying_ = seat.id;
-        Replayed blank;
-        blank.audit = seat.id;
-        return solver::make_order<VerifierResult>(
-            (again ? "replay again " : "replay ") + name, blank,
-            [this, seat, again] { return VerifierResult(replay(seat, again)); }, fetch_by(view, seat));
-    }
-    return std::nullopt;
+    const AuditView* first = nullptr;
+    for (const AuditView& seat : view.audits)
+        if (waits_for_replay(seat) && (first == nullptr || deadline_of(seat) < deadline_of(*first))) first = &seat;
+    if (first == nullptr) return std::nullopt;
+    const AuditView& seat = *first;
+    const bool again = waits_for_recheck(seat);
+    const std::string name = "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
+    replaying_ = seat.id;
+    running_deadline_ = deadline_of(seat);
+    Replayed blank;
+    blank.audit = seat.id;
+    return solver::make_order<VerifierResult>(
+        (again ? "replay again " : "replay ") + name, blank,
+        [this, seat, again] { return VerifierResult(replay(seat, again)); }, fetch_by(view, seat));
 }
 
 void VerifierAgent::clean_up(const VerifierView& view) {
+    begun_.clear();  // Nobody waits for what was put off.
     const std::set<CheckpointKey> needed = needed_states(view);
     for (const CheckpointKey& key : store_.retained()) {
         if (needed.count(key) != 0) continue;
@@ -236,6 +263,24 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     return state;
 }
 
+/// What was put off of this segment, or its start.
+Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::TaskMaterial& material,
+                                                                       const CheckpointKey& segment,
+                                                                       const Hash32& root, bool again) {
+    const auto left = begun_.extract(segment.task);
+    if (left && left.mapped().segment == segment && left.mapped().again == again) return std::move(left.mapped());
+    RETRACE_TRY(state, start_state(material, segment.run, segment.index, root));
+    return Begun{segment, again, std::nullopt, std::move(state)};
+}
+
+/// False: something more urgent waits, and it is kept for later. Of each task one is: memory is counted for no more.
+bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
+    while (begun.state.step < last_step && !put_off_) material.runner->step(begun.state);
+    if (begun.state.step == last_step) return true;
+    begun_.insert_or_assign(begun.segment.task, std::move(begun));
+    return false;
+}
+
 Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     Replayed done;
     done.audit = view.id;
@@ -247,16 +292,18 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
         return done;
     }
     solver::TaskMaterial& task = **material;
-    auto state = start_state(task, view.run, view.segment, view.start_root);
-    if (!state) {
-        done.problem = state.error().message;
-        done.missing = state.error();
+    auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root, again);
+    if (!begun) {
+        done.problem = begun.error().message;
+        done.missing = begun.error();
         return done;
     }
-    const std::uint64_t last = view.terms.schedule.step_of(view.segment + 1);
-    while (state->step < last) task.runner->step(*state);
+    if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+        done.put_off = true;
+        return done;
+    }
     const kernels::StateCommitment end =
-        kernels::commit_state(task.program->root(), *state, workshop_.pool());
+        kernels::commit_state(task.program->root(), begun->state, workshop_.pool());
     const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
     if (again) {
         const auto first = store_.commitment(key);
@@ -265,7 +312,7 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
             done.problem = "two replays differ: this machine cannot be trusted";
         return done;
     }
-    auto saved = store_.save(key, end, *state);
+    auto saved = store_.save(key, end, begun->state);
     if (saved) saved = store_.retain(key, true);
     if (saved)
         done.root = end.root;

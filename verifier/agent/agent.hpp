@@ -4,6 +4,7 @@
 // chain, in its secret and in its store.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,6 +27,7 @@ struct Replayed {
     std::string problem;                         ///< When there is no root;
     std::optional<solver::Unavailable> missing;  ///< then perhaps what is not served.
     bool again = false;                          ///< It was a second replay, after a mismatch.
+    bool put_off = false;                        ///< Something more urgent waited: no root and no problem yet.
 };
 /// What the seeded initialiser makes was compared with a run's state 0.
 struct InitialChecked {
@@ -41,6 +43,7 @@ struct Watched {
     std::uint64_t segment = 0;
     std::optional<Hash32> other;  ///< Own root of the end, if it is another.
     std::string problem;
+    bool put_off = false;         ///< Something more urgent waited: it goes on later.
 };
 /// An offered state is in the store now; or why not.
 struct Held {
@@ -109,6 +112,9 @@ private:
     void report_for_disputes(const VerifierView& view, Output& out);
     void reveal_beacon(const VerifierView& view, Output& out);
     std::optional<VerifierWork> next_work(const VerifierView& view);
+    bool waits_for_replay(const AuditView& view) const;
+    bool waits_for_recheck(const AuditView& view) const;
+    bool is_more_urgent(const VerifierView& view, bool dispute_waits) const;
     std::optional<VerifierWork> audit_work(const VerifierView& view);
     bool waits_for_material(const AuditView& view) const;
     std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
@@ -122,7 +128,20 @@ private:
     std::optional<Hash32> own_root(const AuditView& view) const;
     bool due(const std::string& key, std::uint64_t height) { return outbox_.due(key, height); }
 
+    /// A replay on its way.
+    struct Begun {
+        solver::CheckpointKey segment;
+        bool again = false;           ///< The second of two.
+        std::optional<Hash32> first;  ///< What the first came to, of a watched segment.
+        kernels::State state;
+    };
+    /// What nobody asked for waits for all that somebody did.
+    static constexpr std::uint64_t kUnasked = UINT64_MAX;
+
     // Worker thread.
+    Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
+                                             const Hash32& root, bool again);
+    bool run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step);
     Replayed replay(const AuditView& view, bool again);
     InitialChecked check_initial(const InitialView& view);
     Watched watch(const WatchView& view);
@@ -139,6 +158,9 @@ private:
     DisputeAgent disputes_;
     bool busy_ = false;
     std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.
+    std::uint64_t running_deadline_ = 0;  // Of the order that is out; 0: it is not put off.
+    std::atomic<bool> put_off_ = false;   // Tells that order to stop between two steps.
+    std::map<std::uint64_t, Begun> begun_;  // Task → what was put off. The worker's while an order is out.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.

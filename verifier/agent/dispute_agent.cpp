@@ -68,6 +68,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
     height_ = height;
     outbox_.sweep(height);
     Output out;
+    const DisputeView* first = nullptr;  // Of those that wait for an answer, the one that is due first.
     for (const DisputeView& view : disputes) {
         if (!is_due(view)) continue;
         const std::uint64_t turn = turn_of(view.game);
@@ -80,16 +81,14 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
             if (!failed && outbox_.due(key, height)) {
                 out.moves.push_back({view.id, answer->second.move});
             }
-        } else if (may_work && !busy_) {
-            busy_ = true;
-            out.work = solver::make_order<Answer>("move in dispute " + std::to_string(view.id),
-                                                  Answer{view.id, turn, {}, ""}, [this, view, disputes, turn] {
-                desk_.sweep(disputes);
-                const Result<Bytes> move = desk_.answer(view);
-                if (move) return Answer{view.id, turn, *move, ""};
-                return Answer{view.id, turn, {}, move.error().message};
-            });
+        } else if (first == nullptr || view.deadline < first->deadline) {
+            first = &view;
         }
+    }
+    out.waiting = first != nullptr && !busy_;
+    if (out.waiting && may_work) {
+        busy_ = true;
+        out.work = answer_order(*first, disputes);
     }
     std::erase_if(answers_, [&](const auto& item) {
         return std::none_of(disputes.begin(), disputes.end(),
@@ -97,6 +96,18 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
     });
     std::erase_if(retry_height_, [&](const auto& item) { return answers_.count(item.first) == 0; });
     return out;
+}
+
+solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view,
+                                                     const std::vector<DisputeView>& disputes) {
+    const std::uint64_t turn = turn_of(view.game);
+    return solver::make_order<Answer>("move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
+                                      [this, view, disputes, turn] {
+        desk_.sweep(disputes);
+        const Result<Bytes> move = desk_.answer(view);
+        if (move) return Answer{view.id, turn, *move, ""};
+        return Answer{view.id, turn, {}, move.error().message};
+    });
 }
 
 void DisputeAgent::on_done(const Answer& answer) {

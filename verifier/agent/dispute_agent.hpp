@@ -62,6 +62,7 @@ public:
     struct Output {
         std::vector<PlayMove> moves;
         std::optional<solver::WorkOrder<Answer>> work;
+        bool waiting = false;  ///< An answer is due, and no order for one is out.
     };
     /// Gives a work order only if `may_work`, and none while one is out.
     Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes, bool may_work = true);
@@ -69,6 +70,8 @@ public:
     std::vector<std::string> take_problems() { return std::exchange(problems_, {}); }
 
 private:
+    solver::WorkOrder<Answer> answer_order(const DisputeView& view, const std::vector<DisputeView>& disputes);
+
     Desk& desk_;
     std::uint64_t resend_blocks_;
     solver::Outbox outbox_;

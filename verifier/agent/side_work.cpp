@@ -114,6 +114,7 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
         const CheckpointKey key{seen.terms.id, seen.run, seen.segment};
         const std::string name = "watch " + place(key.task, key.run, key.index);
         if (watched_.count(key) != 0 || pause_.count(name) != 0 || !watches(seen)) continue;
+        running_deadline_ = kUnasked;
         return solver::make_order<VerifierResult>(
             name, Watched{key.task, key.run, key.index, std::nullopt, ""},
             [this, seen] { return VerifierResult(watch(seen)); }, until);
@@ -140,6 +141,7 @@ void VerifierAgent::on_side_work(const VerifierResult& result) {
         if (!checked->problem.empty()) return failed(name, checked->problem);
         initials_[{checked->task, checked->run}] = checked->other;
     } else if (const auto* seen = std::get_if<Watched>(&result)) {
+        if (seen->put_off) return;
         const std::string name = "watch " + place(seen->task, seen->run, seen->segment);
         if (!seen->problem.empty()) return failed(name, seen->problem);
         watched_[{seen->task, seen->run, seen->segment}] = seen->other;
@@ -187,23 +189,31 @@ Watched VerifierAgent::watch(const WatchView& view) {
         return done;
     }
     solver::TaskMaterial& task = **material;
-    for (int replays = 0; replays < 2; ++replays) {
-        auto state = start_state(task, view.run, view.segment, view.start_root);
-        if (!state) {
-            done.problem = state.error().message;
+    const CheckpointKey segment{view.terms.id, view.run, view.segment};
+    // Which of the two it was when it was put off.
+    const auto left = begun_.find(segment.task);
+    bool again = left != begun_.end() && left->second.segment == segment && left->second.first.has_value();
+    if (again) done.other = left->second.first;
+    for (;; again = true) {
+        auto begun = begin(task, segment, view.start_root, again);
+        if (!begun) {
+            done.problem = begun.error().message;
             return done;
         }
-        const std::uint64_t last = view.terms.schedule.step_of(view.segment + 1);
-        while (state->step < last) task.runner->step(*state);
-        const Hash32 own = kernels::commit_state(task.program->root(), *state, workshop_.pool()).root;
+        begun->first = done.other;
+        if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+            done.put_off = true;
+            return done;
+        }
+        const Hash32 own = kernels::commit_state(task.program->root(), begun->state, workshop_.pool()).root;
         if (own == view.end_root) {
             done.other.reset();
             return done;
         }
         if (done.other && *done.other != own) done.problem = "two replays differ: this machine cannot be trusted";
         done.other = own;
+        if (again) return done;
     }
-    return done;
 }
 
 Held VerifierAgent::hold(const OfferView& view) {
