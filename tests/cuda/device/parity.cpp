@@ -25,16 +25,19 @@ namespace {
 struct Options {
     int rounds = 24, products = 64, steps = 200;
     std::uint64_t stride = 4099;  ///< 1: all 2^32 inputs.
+    bool layers = true;
     std::string golden = RETRACE_GOLDEN;
 };
 
 int usage() {
     std::fputs(
-        "usage: cuda_parity [--rounds N] [--products N] [--steps N] [--stride N] [--golden FILE]\n"
+        "usage: cuda_parity [--rounds N] [--products N] [--steps N] [--stride N] [--layers 0|1]\n"
+        "                   [--golden FILE]\n"
         "  --rounds    random cases of every op (24)\n"
         "  --products  products of many tiles (64)\n"
         "  --steps     steps of every training; 200 are compared with the published roots (200)\n"
-        "  --stride    of the inputs of functions of one argument; 1 is all of them (4099)\n",
+        "  --stride    of the inputs of functions of one argument; 1 is all of them (4099)\n"
+        "  --layers    norms, losses and attention, each as a whole (1)\n",
         stderr);
     return 2;
 }
@@ -53,6 +56,7 @@ int run(const Options& options) {
     check_ops(20260101, options.rounds, pool, tally);
     check_products(options.products, pool, tally);
     std::printf("ops: %llu passed so far\n", static_cast<unsigned long long>(tally.passed));
+    if (options.layers) check_layers(pool, tally);
     check_trainings(options.steps, options.golden, pool, tally);
     check_functions(options.stride, pool, tally);
     if (device->capability == 90) {
@@ -77,6 +81,8 @@ int main_with(const std::vector<std::string>& arguments) {
         const long long number = std::atoll(value.c_str());
         if (name == "--golden") {
             options.golden = value;
+        } else if (name == "--layers" && (value == "0" || value == "1")) {
+            options.layers = number == 1;
         } else if (number <= 0) {
             return usage();
         } else if (name == "--rounds") {

@@ -21,6 +21,8 @@ struct Tally {
 void check_ops(std::uint64_t seed, int rounds, ThreadPool& pool, Tally& tally);
 /// The first `most` products of several tiles and blocks, of every shape, precision and storage.
 void check_products(int most, ThreadPool& pool, Tally& tally);
+/// Norms, losses, attention and optimisers, each as one program.
+void check_layers(ThreadPool& pool, Tally& tally);
 /// Functions of one argument on all 2^32 inputs, or on every `stride`-th.
 void check_functions(std::uint64_t stride, ThreadPool& pool, Tally& tally);
 /// `steps` steps of every published training: state, loss and root; with 200 steps the published root.
