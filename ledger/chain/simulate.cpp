@@ -14,10 +14,23 @@ std::uint64_t intrinsic_of(const SimulatedCall& call) {
     return intrinsic_gas(tx);
 }
 
+/// What a transaction of the call holds at the least.
+std::size_t least_bytes(const SimulatedCall& call) {
+    std::size_t out = call.data.size();
+    for (const AccessEntry& entry : call.access_list)
+        out += sizeof(Address) + entry.keys.size() * Hash32::size();
+    return out;
+}
+
 std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view, std::uint64_t gas,
                                 std::uint64_t intrinsic) {
     if (!call.to)
         return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
+    // No call costs more than a transaction may make a block cost.
+    if (const std::size_t bytes = least_bytes(call); bytes > kTxBytesMax) {
+        return TxRefusal{TxError::oversized, "oversized data: transaction size " + std::to_string(bytes) +
+                                                 ", limit " + std::to_string(kTxBytesMax)};
+    }
     if (gas < intrinsic) {
         return TxRefusal{TxError::intrinsic_gas_too_low, "intrinsic gas too low: gas " + std::to_string(gas) +
                                                              ", minimum needed " + std::to_string(intrinsic)};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/backend.hpp"
 
+#include "node/rpc/paid_view.hpp"
+
 namespace retrace::node::rpc {
 
 std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& ref) {
@@ -33,13 +35,13 @@ Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref)
     return *height;
 }
 
-Checked<StateAt> state_at(const Backend& backend, const BlockRef& ref) {
+Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref) {
     RETRACE_TRY(height, known_height(backend, ref));
     auto view = backend.chain.view_at(height);
     if (!view)
         return server_error("state of block " + std::to_string(height) +
                             " is not kept: " + view.error().message);
-    return StateAt{height, std::move(view).value()};
+    return StateAt{height, std::make_shared<PaidView>(caller, std::move(view).value())};
 }
 
 }  // namespace retrace::node::rpc

@@ -16,6 +16,7 @@
 namespace retrace::node::rpc {
 
 class FilterStore;
+struct Caller;
 
 /// In the smallest unit per gas. While blocks are not full any tip is taken; this one is small change.
 inline constexpr std::uint64_t kSuggestedTip = 100'000'000;
@@ -50,8 +51,10 @@ struct StateAt {
     std::uint64_t height = 0;
     std::shared_ptr<const ledger::StateView> view;
 };
-/// "header not found" for an unknown block; a sentence for a state that is no longer kept.
-Checked<StateAt> state_at(const Backend& backend, const BlockRef& ref);
+/// "header not found" for an unknown block; a sentence for a state that is no longer kept. Read at the
+/// expense of `caller`, which outlives it: a handler that reads on and on ends with its budget
+/// (paid_view.hpp).
+Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref);
 /// Fails for a block that was there and is not kept: an empty or partial answer would be a wrong one.
 Status<RpcError> check_kept(const Backend& backend, std::uint64_t height);
 /// "header not found" for an unknown block.

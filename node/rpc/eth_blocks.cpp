@@ -8,11 +8,19 @@ namespace {
 using BlockPtr = std::shared_ptr<const ledger::Block>;
 
 /// nullptr: unknown, which is answered with null and never with an error. One that was pruned is an error.
-Checked<BlockPtr> find_block(const Backend& backend, const BlockRef& ref) {
-    if (ref.kind == BlockRef::Kind::latest || ref.kind == BlockRef::Kind::pending) return backend.chain.tip();
+/// What is read is what the answer is made of, so one price covers both.
+Checked<BlockPtr> find_block(const Backend& backend, Caller& caller, const BlockRef& ref) {
+    if (ref.kind == BlockRef::Kind::latest || ref.kind == BlockRef::Kind::pending) {
+        BlockPtr newest = backend.chain.tip();
+        RETRACE_CHECK(caller.spend(newest->header.tx_count));
+        return newest;
+    }
     const auto height = height_of(backend, ref);
     if (!height) return BlockPtr();
     RETRACE_CHECK(check_kept(backend, *height));
+    const auto header = backend.chain.header(*height);
+    if (!header) return BlockPtr();
+    RETRACE_CHECK(caller.spend(ledger::kBlockWork + header->tx_count));
     return backend.chain.block(*height);
 }
 
@@ -33,15 +41,15 @@ void add_twins(Router& router, const Backend& backend, const Twins& twins, const
     by_number.insert(by_number.end(), twins.rest.begin(), twins.rest.end());
     by_hash.insert(by_hash.end(), twins.rest.begin(), twins.rest.end());
     router.add({twins.by_number, twins.summary, by_number, twins.result,
-                [&backend, use](const Params& params, Caller&) -> Answer {
+                [&backend, use](const Params& params, Caller& caller) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
-                    RETRACE_TRY(block, find_block(backend, ref));
+                    RETRACE_TRY(block, find_block(backend, caller, ref));
                     return block ? use(block, params) : Answer(json::value(nullptr));
                 }});
     router.add({twins.by_hash, twins.summary, by_hash, twins.result,
-                [&backend, use](const Params& params, Caller&) -> Answer {
+                [&backend, use](const Params& params, Caller& caller) -> Answer {
                     RETRACE_TRY(hash, params.hash(0));
-                    RETRACE_TRY(block, find_block(backend, {BlockRef::Kind::hash, 0, hash}));
+                    RETRACE_TRY(block, find_block(backend, caller, {BlockRef::Kind::hash, 0, hash}));
                     return block ? use(block, params) : Answer(json::value(nullptr));
                 }});
 }
@@ -105,9 +113,9 @@ void register_eth_blocks(Router& router, const Backend& backend) {
                 "Receipts of all transactions of a block.",
                 {{"block", "BlockTag"}},
                 "Receipt[]?",
-                [&backend](const Params& params, Caller&) -> Answer {
+                [&backend](const Params& params, Caller& caller) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
-                    RETRACE_TRY(block, find_block(backend, ref));
+                    RETRACE_TRY(block, find_block(backend, caller, ref));
                     return block ? json::value(receipts_json(*block)) : json::value(nullptr);
                 }});
 }

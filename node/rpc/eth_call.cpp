@@ -101,10 +101,10 @@ struct Prepared {
 /// may differ.
 enum class When : std::uint8_t { named_block, next_block };
 
-Checked<Prepared> prepare(const Backend& backend, const Params& params, When when) {
+Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& caller, When when) {
     RETRACE_TRY(call, parse_call(params));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(at, state_at(backend, ref));
+    RETRACE_TRY(at, state_at(backend, caller, ref));
     RETRACE_TRY(overrides, parse_overrides(params, 2, *at.view));
     auto context = backend.chain.context_at(at.height);
     if (!context) return server_error("header not found");
@@ -125,8 +125,8 @@ Unexpected<RpcError> refused(const ledger::TxRefusal& refusal) {
     return server_error(refusal.message);
 }
 
-Answer eth_call(const Backend& backend, const Params& params) {
-    RETRACE_TRY(run, prepare(backend, params, When::named_block));
+Answer eth_call(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(run, prepare(backend, params, caller, When::named_block));
     const auto out =
         ledger::simulate(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.refusal) return refused(*out.refusal);
@@ -134,8 +134,8 @@ Answer eth_call(const Backend& backend, const Params& params) {
     return json::value(data(View(out.result.output)));
 }
 
-Answer estimate_gas(const Backend& backend, const Params& params) {
-    RETRACE_TRY(run, prepare(backend, params, When::next_block));
+Answer estimate_gas(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(run, prepare(backend, params, caller, When::next_block));
     const auto out =
         ledger::estimate_gas(run.call, *run.state, run.block, backend.gas_limit(), backend.chain.executor());
     if (out.run.refusal) return refused(*out.run.refusal);
@@ -151,9 +151,9 @@ void register_eth_call(Router& router, const Backend& backend) {
                                         {"state_overrides", "Overrides", false},
                                         {"block_overrides", "Object", false}};
     router.add({"eth_call", "Runs a call and leaves nothing behind.", params, "Data",
-                [&backend](const Params& p, Caller&) { return eth_call(backend, p); }});
+                [&backend](const Params& p, Caller& caller) { return eth_call(backend, p, caller); }});
     router.add({"eth_estimateGas", "A gas limit with which the call succeeds.", params, "Quantity",
-                [&backend](const Params& p, Caller&) { return estimate_gas(backend, p); }});
+                [&backend](const Params& p, Caller& caller) { return estimate_gas(backend, p, caller); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -9,21 +9,21 @@ namespace {
 constexpr const char* kNativeCode = "0x60006000fd";
 constexpr const char* kZeroWord = "0x0000000000000000000000000000000000000000000000000000000000000000";
 
-Answer get_balance(const Backend& backend, const Params& params) {
+Answer get_balance(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(address, params.address(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     return json::value(quantity(state.view->account(address).balance));
 }
 
-Answer get_tx_count(const Backend& backend, const Params& params) {
+Answer get_tx_count(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(address, params.address(0));
     RETRACE_TRY(ref, params.block(1));
     if (ref.kind == BlockRef::Kind::pending) {
         // Counts what was accepted a moment ago, or parallel senders would collide.
         return json::value(quantity(backend.pool.pending_nonce(address, *backend.chain.view())));
     }
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     return json::value(quantity(state.view->account(address).nonce));
 }
 
@@ -48,16 +48,18 @@ Answer get_storage_at(const Backend& backend, const Params& params) {
 void register_eth_state(Router& router, const Backend& backend) {
     const ParamInfo address{"address", "Address"};
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"eth_getBalance",
-                "Balance of an account.",
-                {address, block},
-                "Quantity",
-                [&backend](const Params& params, Caller&) { return get_balance(backend, params); }});
-    router.add({"eth_getTransactionCount",
-                "Nonce of an account.",
-                {address, block},
-                "Quantity",
-                [&backend](const Params& params, Caller&) { return get_tx_count(backend, params); }});
+    router.add(
+        {"eth_getBalance",
+         "Balance of an account.",
+         {address, block},
+         "Quantity",
+         [&backend](const Params& params, Caller& caller) { return get_balance(backend, params, caller); }});
+    router.add(
+        {"eth_getTransactionCount",
+         "Nonce of an account.",
+         {address, block},
+         "Quantity",
+         [&backend](const Params& params, Caller& caller) { return get_tx_count(backend, params, caller); }});
     router.add({"eth_getCode",
                 "A marker for native contracts, otherwise 0x.",
                 {address, block},

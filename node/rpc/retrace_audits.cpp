@@ -39,11 +39,12 @@ std::string_view state_of(const market::Retention& retention) {
 }
 
 template <class T>
-Answer list(const Backend& backend, const Params& params, std::uint64_t (*count)(const StateView&),
+Answer list(const Backend& backend, const Params& params, Caller& caller,
+            std::uint64_t (*count)(const StateView&),
             std::optional<T> (*load)(const StateView&, std::uint64_t)) {
     RETRACE_TRY(query, parse_list_query(params, 0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     return record_json(page_of<T>(query, count(*state.view), [&](std::uint64_t id) {
         std::optional<T> record = load(*state.view, id);
         if (!record || (query.task && record->task != *query.task) || !wanted(query, *record) ||
@@ -54,11 +55,11 @@ Answer list(const Backend& backend, const Params& params, std::uint64_t (*count)
 }
 
 template <class T>
-Answer one(const Backend& backend, const Params& params,
+Answer one(const Backend& backend, const Params& params, Caller& caller,
            std::optional<T> (*load)(const StateView&, std::uint64_t)) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     return record_json(load(*state.view, id));
 }
 
@@ -101,7 +102,7 @@ std::string why(const market::Dispute& dispute) {
 Answer get_dispute(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto dispute = views::dispute(*state.view, id);
     if (!dispute) return json::value(nullptr);
     DisputeAnswer out{*dispute, std::nullopt, std::nullopt, why(*dispute)};
@@ -122,20 +123,23 @@ void register_retrace_audits(Router& router, const Backend& backend) {
                 "Audits, the newest first; `party` is an auditor.",
                 {query, block},
                 "AuditPage",
-                [&backend](const Params& params, Caller&) {
-                    return list<market::Audit>(backend, params, views::audit_count, views::audit);
+                [&backend](const Params& params, Caller& caller) {
+                    return list<market::Audit>(backend, params, caller, views::audit_count, views::audit);
                 }});
     router.add({"retrace_audit",
                 "One audit with its seats.",
                 {{"audit", "Quantity"}, block},
                 "Audit?",
-                [&backend](const Params& params, Caller&) { return one(backend, params, views::audit); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return one(backend, params, caller, views::audit);
+                }});
     router.add({"retrace_disputes",
                 "Disputes, the newest first; `party` is either side.",
                 {query, block},
                 "DisputePage",
-                [&backend](const Params& params, Caller&) {
-                    return list<market::Dispute>(backend, params, views::dispute_count, views::dispute);
+                [&backend](const Params& params, Caller& caller) {
+                    return list<market::Dispute>(backend, params, caller, views::dispute_count,
+                                                 views::dispute);
                 }});
     router.add(
         {"retrace_dispute",
@@ -147,27 +151,31 @@ void register_retrace_audits(Router& router, const Backend& backend) {
                 "Reports of tiles that were not served, the newest first.",
                 {query, block},
                 "ReportPage",
-                [&backend](const Params& params, Caller&) {
-                    return list<market::Report>(backend, params, views::report_count, views::report);
+                [&backend](const Params& params, Caller& caller) {
+                    return list<market::Report>(backend, params, caller, views::report_count, views::report);
                 }});
     router.add({"retrace_retentions",
                 "States that are kept for a fee, the newest first.",
                 {query, block},
                 "RetentionPage",
-                [&backend](const Params& params, Caller&) {
-                    return list<market::Retention>(backend, params, views::retention_count, views::retention);
+                [&backend](const Params& params, Caller& caller) {
+                    return list<market::Retention>(backend, params, caller, views::retention_count,
+                                                   views::retention);
                 }});
-    router.add(
-        {"retrace_retention",
-         "One request to keep a state.",
-         {{"retention", "Quantity"}, block},
-         "Retention?",
-         [&backend](const Params& params, Caller&) { return one(backend, params, views::retention); }});
+    router.add({"retrace_retention",
+                "One request to keep a state.",
+                {{"retention", "Quantity"}, block},
+                "Retention?",
+                [&backend](const Params& params, Caller& caller) {
+                    return one(backend, params, caller, views::retention);
+                }});
     router.add({"retrace_report",
                 "One report.",
                 {{"report", "Quantity"}, block},
                 "Report?",
-                [&backend](const Params& params, Caller&) { return one(backend, params, views::report); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return one(backend, params, caller, views::report);
+                }});
 }
 
 }  // namespace retrace::node::rpc

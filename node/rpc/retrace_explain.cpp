@@ -42,13 +42,13 @@ SolverExplanation explain_solver(const StateView& view, std::uint64_t task, cons
 }
 
 /// Bids are records only until the auction closes; an ended one is read in its last block.
-Checked<StateAt> auction_state(const Backend& backend, const StateAt& asked, const market::Task& task,
-                               bool closed) {
+Checked<StateAt> auction_state(const Backend& backend, Caller& caller, const StateAt& asked,
+                               const market::Task& task, bool closed) {
     if (!closed || task.reveal_end == 0 || task.reveal_end > asked.height) return asked;
-    return state_at(backend, BlockRef{BlockRef::Kind::height, task.reveal_end - 1, {}});
+    return state_at(backend, caller, BlockRef{BlockRef::Kind::height, task.reveal_end - 1, {}});
 }
 
-Answer explain_bids(const Backend& backend, const Params& params) {
+Answer explain_bids(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     std::optional<ledger::Address> solver;
     if (params.has(1)) {
@@ -56,13 +56,13 @@ Answer explain_bids(const Backend& backend, const Params& params) {
         solver = given;
     }
     RETRACE_TRY(ref, params.block(2));
-    RETRACE_TRY(asked, state_at(backend, ref));
+    RETRACE_TRY(asked, state_at(backend, caller, ref));
     const auto task = views::task(*asked.view, id);
     const auto spec = views::spec(*asked.view, id);
     const auto rules = views::params(*asked.view);
     if (!task || !spec || !rules) return json::value(nullptr);
     const bool closed = task->wanted == 0;
-    RETRACE_TRY(state, auction_state(backend, asked, *task, closed));
+    RETRACE_TRY(state, auction_state(backend, caller, asked, *task, closed));
     const auto bids = views::explain_bids(*state.view, id, closed);
     BidsExplanation out{id,
                         task->round,
@@ -103,11 +103,12 @@ Answer explain_tx(const Backend& backend, const Params& params) {
 }  // namespace
 
 void register_retrace_explain(Router& router, const Backend& backend) {
-    router.add({"retrace_explainBids",
-                "How the bids on a task stand or stood and why; with a solver, also why it has none.",
-                {{"task", "Quantity"}, {"solver", "Address", false}, {"block", "BlockTag", false}},
-                "BidsExplanation?",
-                [&backend](const Params& params, Caller&) { return explain_bids(backend, params); }});
+    router.add(
+        {"retrace_explainBids",
+         "How the bids on a task stand or stood and why; with a solver, also why it has none.",
+         {{"task", "Quantity"}, {"solver", "Address", false}, {"block", "BlockTag", false}},
+         "BidsExplanation?",
+         [&backend](const Params& params, Caller& caller) { return explain_bids(backend, params, caller); }});
     router.add({"retrace_explainTransaction",
                 "Why a mined transaction was refused, or what it did.",
                 {{"hash", "Hash"}},

@@ -10,18 +10,18 @@ namespace views = contracts::views;
 
 constexpr const char* kNoMarket = "this chain has no Retrace contracts";
 
-Answer get_params(const Backend& backend, const Params& params) {
+Answer get_params(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto rules = views::params(*state.view);
     if (!rules) return server_error(kNoMarket);
     return record_json(*rules);
 }
 
-Answer get_party(const Backend& backend, const Params& params) {
+Answer get_party(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(address, params.address(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const ledger::StateView& view = *state.view;
     const ledger::Account account = view.account(address);
     PartyAnswer out{address,
@@ -40,9 +40,9 @@ Answer get_party(const Backend& backend, const Params& params) {
     return record_json(out);
 }
 
-Answer get_verifiers(const Backend& backend, const Params& params) {
+Answer get_verifiers(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     std::vector<VerifierAnswer> out;
     for (const ledger::Address& member : views::verifiers(*state.view)) {
         if (auto info = views::verifier(*state.view, member))
@@ -51,9 +51,9 @@ Answer get_verifiers(const Backend& backend, const Params& params) {
     return record_json(out);
 }
 
-Answer get_beacon(const Backend& backend, const Params& params) {
+Answer get_beacon(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(ref, params.block(0));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto rules = views::params(*state.view);
     const auto beacon = views::beacon(*state.view);
     if (!rules || !beacon) return server_error(kNoMarket);
@@ -66,27 +66,31 @@ Answer get_beacon(const Backend& backend, const Params& params) {
 
 void register_retrace_parties(Router& router, const Backend& backend) {
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"retrace_params",
-                "The numbers that genesis fixed for the market.",
-                {block},
-                "MarketParams",
-                [&backend](const Params& params, Caller&) { return get_params(backend, params); }});
+    router.add(
+        {"retrace_params",
+         "The numbers that genesis fixed for the market.",
+         {block},
+         "MarketParams",
+         [&backend](const Params& params, Caller& caller) { return get_params(backend, params, caller); }});
     router.add(
         {"retrace_party",
          "All that the chain knows of an address: stake, registrations, measured capability, what is open.",
          {{"address", "Address"}, block},
          "Party",
-         [&backend](const Params& params, Caller&) { return get_party(backend, params); }});
+         [&backend](const Params& params, Caller& caller) { return get_party(backend, params, caller); }});
     router.add({"retrace_verifiers",
                 "Members of the beacon, in order of address.",
                 {block},
                 "Verifier[]",
-                [&backend](const Params& params, Caller&) { return get_verifiers(backend, params); }});
-    router.add({"retrace_beacon",
-                "The newest public randomness.",
-                {block},
-                "Beacon",
-                [&backend](const Params& params, Caller&) { return get_beacon(backend, params); }});
+                [&backend](const Params& params, Caller& caller) {
+                    return get_verifiers(backend, params, caller);
+                }});
+    router.add(
+        {"retrace_beacon",
+         "The newest public randomness.",
+         {block},
+         "Beacon",
+         [&backend](const Params& params, Caller& caller) { return get_beacon(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

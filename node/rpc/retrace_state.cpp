@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The state as it is kept: accounts, slots and proofs. Agents far away read the chain through these.
+#include <variant>
+
 #include "ledger/chain/state_proof.hpp"
 #include "node/rpc/methods.hpp"
 
@@ -9,7 +11,7 @@ namespace {
 constexpr std::size_t kSlotsMax = 1000;
 constexpr std::size_t kSlotKeyMax = 256;
 constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // of one answer
-constexpr std::size_t kProofWork = 64;  // a proof reads the pages of its path, in the past also what changed
+constexpr std::size_t kProofWork = 64;  // the pages of its path; what changed since is paid for by its size
 
 struct SlotName {
     ledger::Address contract;
@@ -31,11 +33,10 @@ Answer get_slots(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(names, params.array(0));
     if (names->size() > kSlotsMax) return invalid_argument(0, "at most 1000 slots");
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     json::array values;
     std::size_t total = 0;
     for (const json::value& name : *names) {
-        RETRACE_CHECK(caller.spend(1));
         RETRACE_TRY(slot, parse_slot(0, name));
         const Bytes value = state.view->slot(slot.contract, slot.key);
         total += value.size();
@@ -45,10 +46,10 @@ Answer get_slots(const Backend& backend, const Params& params, Caller& caller) {
     return json::value(json::object{{"height", state.height}, {"values", std::move(values)}});
 }
 
-Answer get_account(const Backend& backend, const Params& params) {
+Answer get_account(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(address, params.address(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const ledger::Account account = state.view->account(address);
     return json::value(json::object{{"height", state.height},
                                     {"nonce", quantity(account.nonce)},
@@ -72,19 +73,34 @@ json::value proof_json(const ledger::StateProof& proof) {
     return out;
 }
 
+Result<ledger::StateProof, ledger::ChainFailure> prove(const Backend& backend, std::uint64_t height,
+                                                       const std::variant<ledger::Address, SlotName>& leaf,
+                                                       const ledger::GoOn& go_on) {
+    if (const auto* address = std::get_if<ledger::Address>(&leaf))
+        return backend.chain.prove_account(height, *address, go_on);
+    const SlotName& slot = std::get<SlotName>(leaf);
+    return backend.chain.prove_slot(height, slot.contract, slot.key, go_on);
+}
+
 /// Of an account ("0x…") or of a slot ({contract, key}).
 Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_CHECK(caller.spend(kProofWork));
     RETRACE_TRY(ref, params.block(1));
     RETRACE_TRY(height, known_height(backend, ref));
+    std::variant<ledger::Address, SlotName> leaf;
     if (params.at(0).is_string()) {
         RETRACE_TRY(address, params.address(0));
-        const auto proof = backend.chain.prove_account(height, address);
-        if (!proof) return server_error(proof.error().message);
-        return proof_json(*proof);
+        leaf = address;
+    } else {
+        RETRACE_TRY(slot, parse_slot(0, params.at(0)));
+        leaf = std::move(slot);
     }
-    RETRACE_TRY(slot, parse_slot(0, params.at(0)));
-    const auto proof = backend.chain.prove_slot(height, slot.contract, slot.key);
+    Status<RpcError> spent = Unit{};
+    const auto proof = prove(backend, height, leaf, [&](std::size_t work) {
+        spent = caller.spend(work);
+        return spent.has_value();
+    });
+    RETRACE_CHECK(spent);
     if (!proof) return server_error(proof.error().message);
     return proof_json(*proof);
 }
@@ -99,11 +115,12 @@ void register_retrace_state(Router& router, const Backend& backend) {
          {{"slots", "Slot[]"}, block},
          "Slots",
          [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
-    router.add({"retrace_getAccount",
-                "Nonce and balance at one height.",
-                {{"address", "Address"}, block},
-                "Account",
-                [&backend](const Params& params, Caller&) { return get_account(backend, params); }});
+    router.add(
+        {"retrace_getAccount",
+         "Nonce and balance at one height.",
+         {{"address", "Address"}, block},
+         "Account",
+         [&backend](const Params& params, Caller& caller) { return get_account(backend, params, caller); }});
     router.add(
         {"retrace_getProof",
          "Presence or absence of an account or a slot under a block's state root.",

@@ -53,20 +53,20 @@ std::optional<TaskSummary> summary(const StateView& view, std::uint64_t id, cons
     return out;
 }
 
-Answer list_tasks(const Backend& backend, const Params& params) {
+Answer list_tasks(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(query, parse_list_query(params, 0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     if (query.task) return invalid_argument(0, "a list of tasks is not asked for by task");
     return record_json(page_of<TaskSummary>(query, views::task_count(*state.view), [&](std::uint64_t id) {
         return summary(*state.view, id, query);
     }));
 }
 
-Answer get_task(const Backend& backend, const Params& params) {
+Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto task = views::task(*state.view, id);
     const auto spec = views::spec(*state.view, id);
     if (!task || !spec) return json::value(nullptr);
@@ -81,7 +81,7 @@ Answer get_task(const Backend& backend, const Params& params) {
 }
 
 /// Segments first .. first + count - 1 of a run, as far as they exist.
-Answer get_segments(const Backend& backend, const Params& params) {
+Answer get_segments(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(run, params.u64(1));
     std::uint64_t first = 0, count = kSegmentsMax;
@@ -96,7 +96,7 @@ Answer get_segments(const Backend& backend, const Params& params) {
     if (run > ~std::uint32_t{0}) return invalid_argument(1, "a run is a number of 32 bits");
     if (count > kSegmentsMax) return invalid_argument(3, "at most 1000 segments");
     RETRACE_TRY(ref, params.block(4));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto index = static_cast<std::uint32_t>(run);
     const auto spec = views::spec(*state.view, id);
     if (!spec || !views::run(*state.view, id, index)) return json::value(nullptr);
@@ -110,10 +110,10 @@ Answer get_segments(const Backend& backend, const Params& params) {
     return record_json(out);
 }
 
-Answer get_bids(const Backend& backend, const Params& params) {
+Answer get_bids(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(ref, params.block(1));
-    RETRACE_TRY(state, state_at(backend, ref));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
     const auto task = views::task(*state.view, id);
     if (!task) return json::value(nullptr);
     std::vector<BidAnswer> out;
@@ -125,7 +125,7 @@ Answer get_bids(const Backend& backend, const Params& params) {
 
 Answer get_task_events(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
-    RETRACE_TRY(latest, state_at(backend, BlockRef{}));
+    RETRACE_TRY(latest, state_at(backend, caller, BlockRef{}));
     const auto task = views::task(*latest.view, id);
     if (!task) return json::value(nullptr);
     std::uint64_t first = task->posted_height, last = latest.height;
@@ -150,27 +150,30 @@ Answer get_task_events(const Backend& backend, const Params& params, Caller& cal
 void register_retrace_tasks(Router& router, const Backend& backend) {
     const ParamInfo task{"task", "Quantity"};
     const ParamInfo block{"block", "BlockTag", false};
-    router.add({"retrace_tasks",
-                "Tasks, the newest first.",
-                {{"query", "ListQuery", false}, block},
-                "TaskPage",
-                [&backend](const Params& params, Caller&) { return list_tasks(backend, params); }});
-    router.add({"retrace_task",
-                "One task: its terms, its state and its runs.",
-                {task, block},
-                "Task?",
-                [&backend](const Params& params, Caller&) { return get_task(backend, params); }});
+    router.add(
+        {"retrace_tasks",
+         "Tasks, the newest first.",
+         {{"query", "ListQuery", false}, block},
+         "TaskPage",
+         [&backend](const Params& params, Caller& caller) { return list_tasks(backend, params, caller); }});
+    router.add(
+        {"retrace_task",
+         "One task: its terms, its state and its runs.",
+         {task, block},
+         "Task?",
+         [&backend](const Params& params, Caller& caller) { return get_task(backend, params, caller); }});
     router.add(
         {"retrace_segments",
          "Segments of a run, with the checkpoints at both ends.",
          {task, {"run", "Quantity"}, {"first", "Quantity", false}, {"count", "Quantity", false}, block},
          "Segment[]?",
-         [&backend](const Params& params, Caller&) { return get_segments(backend, params); }});
-    router.add({"retrace_bids",
-                "Bids of a task's auction while it is open; see retrace_explainBids for ended ones.",
-                {task, block},
-                "Bid[]?",
-                [&backend](const Params& params, Caller&) { return get_bids(backend, params); }});
+         [&backend](const Params& params, Caller& caller) { return get_segments(backend, params, caller); }});
+    router.add(
+        {"retrace_bids",
+         "Bids of a task's auction while it is open; see retrace_explainBids for ended ones.",
+         {task, block},
+         "Bid[]?",
+         [&backend](const Params& params, Caller& caller) { return get_bids(backend, params, caller); }});
     router.add({"retrace_taskEvents",
                 "What happened to a task, from its posting on or in a range of blocks.",
                 {task, {"from", "BlockTag", false}, {"to", "BlockTag", false}},

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "node/rpc/paid_view.hpp"
+
 namespace retrace::node::rpc {
 namespace {
 
@@ -67,6 +69,8 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
     }
     try {
         return method->handler(Params(params), caller);
+    } catch (const OverBudget& ended) {
+        return Unexpected{ended.error};
     } catch (const std::exception& e) {
         spdlog::error("event=rpc_bug method={} what=\"{}\"", method->name, e.what());
         return rpc_error(kInternalError, "internal error");

@@ -63,6 +63,9 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
         case emit_many:
             out.logs.assign(kMany, {call.to, {Hash32{{0x11}}}, {}});
             break;
+        case read_much:
+            for (std::size_t i = 0; i < kMuch * (call.data.size() - 1); ++i) state.slot(call.to, call.data);
+            break;
         default:
             out.ok = false;
     }

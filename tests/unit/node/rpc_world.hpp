@@ -41,9 +41,12 @@ public:
         store = 4,
         emit = 5,
         fail_empty = 6,
-        emit_many = 7
+        emit_many = 7,
+        read_much = 8
     };
     static constexpr std::size_t kMany = 4096;  ///< Logs of emit_many.
+    static constexpr std::size_t kMuch = std::size_t{1}
+                                         << 26;  ///< Reads of read_much for each byte after the first.
 
     bool is_contract(const ledger::Address& address) const override { return address == contract(); }
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
