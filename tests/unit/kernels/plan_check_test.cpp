@@ -23,7 +23,9 @@ using ::testing::HasSubstr;
 using Where = Place::Where;
 
 std::vector<PlanOptions> all_options() {
-    return {{}, {false, false}, {false, true, Fusion::elements}, {false, true, Fusion::none}, {true}};
+    PlanOptions rows{false, false};
+    rows.row_bytes = 32 << 10;
+    return {{}, {false, false}, {false, true, Fusion::elements}, {false, true, Fusion::none}, rows, {true}};
 }
 
 std::string verdict(const Program& program, const MemoryPlan& plan) {
