@@ -21,6 +21,15 @@ Unexpected<Error> io_error(const std::string& path, const char* what) {
     return error(path + ": " + what + ": " + std::strerror(errno));
 }
 
+/// A new one is its owner's alone; of one that was there its owner has decided.
+Status<> make_folder(const std::string& path) {
+    std::error_code failed;
+    const bool is_new = std::filesystem::create_directories(path, failed);
+    if (failed) return error(path + ": cannot make the data directory: " + failed.message());
+    if (is_new && ::chmod(path.c_str(), 0700) != 0) return io_error(path, "cannot close it to others");
+    return Unit{};
+}
+
 bool write_and_sync(int fd, View bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -34,7 +43,7 @@ bool write_and_sync(int fd, View bytes) {
 }  // namespace
 
 Result<std::unique_ptr<DataDir>> DataDir::open(const std::string& path) {
-    RETRACE_CHECK(make_private_folder(path));
+    RETRACE_CHECK(make_folder(path));
     const std::string name = path + "/LOCK";
     const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0) return io_error(name, "cannot open the lock");
@@ -76,7 +85,9 @@ std::optional<Bytes> read_file(const std::string& path, std::size_t limit) {
 
 Status<> write_file(const std::string& path, View bytes, unsigned mode) {
     const std::string beside = path + ".new." + std::to_string(::getpid());
-    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    // What somebody else put there, to be written through or to be read by, is not written to.
+    ::unlink(beside.c_str());
+    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0) return io_error(beside, "cannot create");
     const bool written = ::fchmod(fd, mode) == 0 && write_and_sync(fd, bytes);
     ::close(fd);
@@ -100,10 +111,16 @@ bool sync_directory_of(const std::string& path) {
 }
 
 Status<> make_private_folder(const std::string& path) {
-    std::error_code failed;
-    const bool is_new = std::filesystem::create_directories(path, failed);
-    if (failed) return error(path + ": cannot make the data directory: " + failed.message());
-    if (is_new && ::chmod(path.c_str(), 0700) != 0) return io_error(path, "cannot close it to others");
+    RETRACE_CHECK(make_folder(path));
+    return close_to_others(path);
+}
+
+Status<> close_to_others(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return io_error(path, "cannot be looked at");
+    if ((info.st_mode & 077) == 0) return Unit{};
+    if (::chmod(path.c_str(), info.st_mode & 0700) != 0)
+        return io_error(path, "others may read it, and it cannot be closed to them");
     return Unit{};
 }
 

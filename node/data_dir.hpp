@@ -38,7 +38,11 @@ std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
 Status<> write_file(const std::string& path, View bytes, unsigned mode);
 /// A file's name is only on disk once its directory is. False with errno.
 bool sync_directory_of(const std::string& path);
-/// Makes the folder and those above it where they are not there; a new one is its owner's alone (0700).
+/// Makes the folder and those above it where they are not there, and closes it to everybody but its owner
+/// (0700), also one that an earlier version left open.
 Status<> make_private_folder(const std::string& path);
+/// Takes a file or folder from its group and from everybody else; an Error that names it where that cannot be
+/// done.
+Status<> close_to_others(const std::string& path);
 
 }  // namespace retrace::node

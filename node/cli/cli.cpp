@@ -13,11 +13,13 @@
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <optional>
 
 #include "node/cli/commands.hpp"
 #include "node/cli/config_flags.hpp"
+#include "node/data_dir.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -72,6 +74,9 @@ Result<ledger::SecretText> first_line(const std::string& path) {
     auto line = file < 0 ? std::nullopt : read_line(file);
     if (file >= 0) ::close(file);
     if (!line) return error("cannot read a line of at most 1024 bytes from " + path);
+    // A pipe has no others; what cannot be closed is not ours, or came with a read-only volume.
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(path, unknown)) (void)close_to_others(path);
     return std::move(*line);
 }
 

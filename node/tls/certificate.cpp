@@ -74,8 +74,9 @@ Result<Certificate> make_certificate(EVP_PKEY* key, const std::string& host) {
     const auto* text = reinterpret_cast<const unsigned char*>("retrace node");
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, text, -1, -1, 0);
     X509_set_issuer_name(out.get(), name);
+    // No authority: whoever trusts it trusts this node, and not what its key could sign.
     const bool extended = add_extension(out.get(), NID_subject_alt_name, names_of(host)) &&
-                          add_extension(out.get(), NID_basic_constraints, "critical,CA:TRUE") &&
+                          add_extension(out.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                           add_extension(out.get(), NID_ext_key_usage, "serverAuth");
     if (!extended || X509_sign(out.get(), key, EVP_sha256()) == 0)
         return failed("the certificate cannot be signed");
@@ -96,6 +97,9 @@ Result<Files> self_signed(const std::string& folder, const std::string& host) {
     const Files files{folder + "/tls-cert.pem", folder + "/tls-key.pem"};
     const bool has_certificate = std::filesystem::exists(files.certificate);
     const bool has_key = std::filesystem::exists(files.key);
+    if (has_key) {
+        RETRACE_CHECK(close_to_others(files.key));
+    }
     if (has_certificate && has_key) return files;
     // The key is written first: one without a certificate is what an interrupted first start leaves.
     if (has_certificate)
@@ -127,6 +131,12 @@ Result<std::shared_ptr<ssl::context>> server_context(const Files& files) {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     SSL_CTX_set_options(context->native_handle(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    // A group may read it, as distributions have it (ssl-cert); everybody may not.
+    std::error_code unknown;
+    const auto open =
+        std::filesystem::status(files.key, unknown).permissions() & std::filesystem::perms::others_all;
+    if (!unknown && open != std::filesystem::perms::none)
+        return error("TLS: everybody may read or change the key " + files.key + "; chmod o-rwx it");
     boost::system::error_code code;
     context->use_certificate_chain_file(files.certificate, code);
     if (code)

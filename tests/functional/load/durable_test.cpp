@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What is on disk once a file was written. This program has an `fsync` of its own, which takes notes.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,8 @@
 
 #include "node/data_dir.hpp"
 #include "node/service/sealed_bids.hpp"
+#include "node/tls/certificate.hpp"
+#include "node/wallet/key_folder.hpp"
 
 namespace {
 
@@ -33,6 +36,7 @@ namespace retrace::node {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class Durable : public testing::Test {
 protected:
@@ -65,11 +69,50 @@ TEST_F(Durable, AFileIsOnDiskWithItsName) {
 TEST_F(Durable, ANewFolderIsItsOwnersAlone) {
     ASSERT_TRUE(make_private_folder(folder_ / "a" / "b").has_value());
     EXPECT_EQ(mode(folder_ / "a" / "b"), 0700U);
-    fs::permissions(folder_ / "a", static_cast<fs::perms>(0755));
-    ASSERT_TRUE(make_private_folder(folder_ / "a").has_value());
-    EXPECT_EQ(mode(folder_ / "a"), 0755U) << "the owner's choice stays";
     ASSERT_TRUE(write_file(folder_ / "file", view(std::string_view("x")), 0600).has_value());
     EXPECT_FALSE(make_private_folder(folder_ / "file" / "c").has_value());
+}
+
+TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
+    fs::create_directories(folder_ / "agent" / "checkpoints");
+    fs::permissions(folder_ / "agent", static_cast<fs::perms>(0755));
+    ASSERT_TRUE(make_private_folder(folder_ / "agent").has_value());
+    EXPECT_EQ(mode(folder_ / "agent"), 0700U) << "and with it everything below";
+
+    fs::create_directory(folder_ / "node");
+    fs::permissions(folder_ / "node", static_cast<fs::perms>(0755));
+    ASSERT_TRUE(DataDir::open(folder_ / "node").has_value());
+    EXPECT_EQ(mode(folder_ / "node"), 0755U)
+        << "a node's certificate is for others: its owner's choice stays";
+
+    const auto made = tls::self_signed(folder_ / "node", "");
+    ASSERT_TRUE(made.has_value());
+    fs::permissions(made->key, static_cast<fs::perms>(0644));
+    EXPECT_THAT(tls::server_context(*made).error().message, HasSubstr(made->key + "; chmod o-rwx it"));
+    fs::permissions(made->key, static_cast<fs::perms>(0640));
+    EXPECT_TRUE(tls::server_context(*made).has_value()) << "a group may";
+    ASSERT_TRUE(tls::self_signed(folder_ / "node", "").has_value());
+    EXPECT_EQ(mode(made->key), 0600U) << "but not that of a node's own";
+
+    const auto keystore = folder_ / "keys" / "alice.json";
+    fs::create_directory(folder_ / "keys");
+    ASSERT_TRUE(write_file(keystore, view(std::string_view("{}")), 0644).has_value());
+    EXPECT_FALSE(wallet::unlock(keystore, "").has_value());
+    EXPECT_EQ(mode(keystore), 0600U);
+
+    const std::string absent = folder_ / "absent";
+    EXPECT_THAT(close_to_others(absent).error().message, HasSubstr(absent));
+}
+
+TEST_F(Durable, AFileThatLiesInTheWayIsNotWrittenThrough) {
+    const fs::path key = folder_ / "key", stranger = folder_ / "stranger";
+    ASSERT_TRUE(write_file(stranger, view(std::string_view("mine")), 0666).has_value());
+    fs::create_symlink(stranger, key.string() + ".new." + std::to_string(::getpid()));
+    ASSERT_TRUE(write_file(key, view(std::string_view("secret")), 0600).has_value());
+    EXPECT_EQ(read_file(stranger, 100), to_bytes(view(std::string_view("mine"))));
+    EXPECT_EQ(read_file(key, 100), to_bytes(view(std::string_view("secret"))));
+    EXPECT_FALSE(fs::is_symlink(key));
+    EXPECT_EQ(mode(key), 0600U);
 }
 
 TEST_F(Durable, ASealedBidSurvivesACrashAndIsNobodyElses) {

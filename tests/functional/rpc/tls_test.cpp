@@ -115,6 +115,21 @@ TEST(RpcTls, TheSelfSignedCertificateStays) {
     EXPECT_FALSE(tls::self_signed(folder.path(), "node.example").has_value());
 }
 
+// Who puts the certificate among its authorities, a browser for example, must not have given its key more
+// power than that.
+TEST(RpcTls, TheSelfSignedCertificateIsNoAuthority) {
+    const TempFolder folder;
+    const auto files = tls::self_signed(folder.path(), "");
+    ASSERT_TRUE(files.has_value());
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(files->certificate.c_str(), "r"),
+                                                               std::fclose);
+    ASSERT_TRUE(file);
+    const std::unique_ptr<X509, void (*)(X509*)> certificate(
+        PEM_read_X509(file.get(), nullptr, nullptr, nullptr), X509_free);
+    ASSERT_TRUE(certificate);
+    EXPECT_EQ(X509_check_ca(certificate.get()), 0);
+}
+
 TEST(RpcTls, UnusableFilesAreNamed) {
     const TempFolder folder;
     const auto files = tls::self_signed(folder.path(), "");
