@@ -197,7 +197,9 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
                                                    calls::PlayMove{move.dispute, *bytes});
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
-    if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))), true);
+    if (!played.work) return;
+    worker_.add(party_->in_time(widen(std::move(*played.work))), true);
+    agent_->give_way();  // to it, should training be under way
 }
 
 namespace {

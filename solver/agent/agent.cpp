@@ -25,8 +25,13 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     measure(view, out);
     if (!busy_) {
         clean_up(view);
+        give_way_ = false;
         out.work = next_work(view);
         busy_ = out.work.has_value();
+    } else {
+        for (const RunView& run : view.runs)
+            for (const ReportView& report : run.reports)
+                if (waits(report)) give_way();
     }
     return out;
 }
@@ -52,7 +57,7 @@ void SolverAgent::on_done(const SolverResult& result) {
         if (prepared->problem)
             problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
-        if (!reached->problem) return;
+        if (!reached->problem) return;  // There, or put off.
         problems_.push_back("task " + std::to_string(reached->task) + ": " + *reached->problem);
         retry_height_[{reached->task, reached->run}] = height_ + config_.resend_blocks;
     } else {
@@ -167,11 +172,15 @@ void SolverAgent::answer(const RunView& run, std::uint64_t height, Output& out) 
     }
 }
 
+bool SolverAgent::waits(const ReportView& report) const {
+    return answers_.count(report.id) == 0 && unanswerable_.count(report.id) == 0;
+}
+
 std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
     // Answers first: they have deadlines that training has not.
     for (const RunView& run : view.runs) {
         for (const ReportView& report : run.reports) {
-            if (answers_.count(report.id) != 0 || unanswerable_.count(report.id) != 0) continue;
+            if (!waits(report)) continue;
             return make_order<SolverResult>("answer report " + std::to_string(report.id),
                                             Answered{report.id, {}, ""},
                                             [this, run, report] { return SolverResult(make_answer(run, report)); });
@@ -232,6 +241,7 @@ void SolverAgent::clean_up(const SolverView& view) {
             if (store_.forget(key.first, key.second)) over_.erase(at);
         }
     }
+    std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(retry_height_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(attempts_, [&](const auto& item) { return open.count(item.first) == 0; });

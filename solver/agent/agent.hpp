@@ -36,6 +36,7 @@ struct Reached {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::optional<std::string> problem;
+    bool put_off = false;  ///< Something more urgent waited: training goes on later from the step that it had reached.
 };
 struct Answered {
     std::uint64_t report = 0;
@@ -80,6 +81,9 @@ public:
         std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
+    /// A dispute's move waits for the worker: training that is under way is put off after its step. Reports of a view
+    /// do the same. They have deadlines that are shorter than a checkpoint may take.
+    void give_way() { give_way_ = true; }
     /// What the work order came to; the next view brings what follows from it.
     void on_done(const SolverResult& result);
 
@@ -105,6 +109,7 @@ private:
     void measure(const SolverView& view, Output& out);
     void answer_challenge(const ChallengeView& challenge, Output& out);
     void prove_challenge(const ChallengeView& challenge, Output& out);
+    bool waits(const ReportView& report) const;
     std::optional<SolverWork> next_work(const SolverView& view);
     std::optional<SolverWork> work_for(const RunView& run);
     /// The opening of a state if its root is known here.
@@ -114,8 +119,12 @@ private:
     // Worker thread.
     Prepared prepare(const RunView& run);
     Reached reach(const RunView& run, std::uint64_t index);
-    Status<> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
-                        const Hash32& first_root, std::uint64_t index);
+    /// False: put off. Only what `may_wait` is.
+    Result<bool> make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
+                            const Hash32& first_root, std::uint64_t index, bool may_wait);
+    /// The state to train from, to checkpoint `index`: what was put off, or the newest checkpoint that is whole.
+    Result<std::optional<kernels::State>> nearest(const RunKey& key, std::uint64_t index, std::uint64_t last_step,
+                                                  bool may_wait);
     Answered make_answer(const RunView& run, const ReportView& report);
 
     SolverConfig config_;
@@ -123,6 +132,8 @@ private:
     CheckpointStore& store_;
     Outbox outbox_;
     bool busy_ = false;
+    std::atomic<bool> give_way_ = false;
+    std::map<RunKey, kernels::State> put_off_;               // The training order's, while one is out.
     std::map<RunKey, Prepared> prepared_;
     std::map<RunKey, unsigned> attempts_;                    // To fetch what was not served.
     std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.

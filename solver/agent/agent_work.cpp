@@ -39,10 +39,10 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
         reached.problem = material.error().message;
         return reached;
     }
-    if (const auto made = make_state(**material, run.run, run.first_state, run.first_root, index); !made) {
-        reached.problem = made.error().message;
-        return reached;
-    }
+    const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, true);
+    if (!made) reached.problem = made.error().message;
+    else reached.put_off = !*made;
+    if (!made || reached.put_off) return reached;
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old}))
             (void)store_.retain({run.terms.id, run.run, old}, false);
@@ -52,25 +52,34 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
     return reached;
 }
 
-Status<> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
-                                 const Hash32& first_root, std::uint64_t index) {
-    const std::uint64_t task = material.terms.id;
+Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, std::uint64_t index,
+                                                           std::uint64_t last_step, bool may_wait) {
+    // Disputes, which do not wait, leave it alone: the agent may be tidying up beside them.
+    const auto left = may_wait ? put_off_.find(key) : put_off_.end();
+    if (left != put_off_.end() && left->second.step <= last_step) {
+        std::optional<kernels::State> out = std::move(left->second);
+        put_off_.erase(left);
+        return out;
+    }
+    while (const auto newest = store_.newest(key.first, key.second, index)) {
+        auto loaded = store_.load(*newest, workshop_.pool());
+        if (loaded) return std::optional(std::move(loaded).value());
+        // A damaged checkpoint is no reason to stop: the one before it leads to the same bits.
+        RETRACE_CHECK(store_.discard(*newest));
+    }
+    return std::optional<kernels::State>();
+}
+
+Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
+                                     const Hash32& first_root, std::uint64_t index, bool may_wait) {
+    const std::uint64_t task = material.terms.id, last = material.terms.schedule.step_of(index);
     kernels::ThreadPool& pool = workshop_.pool();
     const auto save = [&](std::uint64_t at, const kernels::StateCommitment& commitment,
                           const kernels::State& state) -> Status<> {
         RETRACE_CHECK(store_.save({task, run, at}, commitment, state));
         return store_.retain({task, run, at}, true);
     };
-    std::optional<kernels::State> state;
-    while (!state) {
-        const auto newest = store_.newest(task, run, index);
-        if (!newest) break;
-        auto loaded = store_.load(*newest, pool);
-        if (loaded) state = std::move(loaded).value();
-        // A damaged checkpoint is no reason to stop: the one before it leads to the same bits.
-        else
-            RETRACE_CHECK(store_.discard(*newest));
-    }
+    RETRACE_TRY(state, nearest({task, run}, index, last, may_wait));
     if (!state) {
         auto first = first_root.is_zero() ? workshop_.initial_state(material)
                                           : workshop_.fetch(material, first_root, first_state);
@@ -82,11 +91,11 @@ Status<> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std:
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
-        return true;
+        return !may_wait || !give_way_;
     };
-    const auto trained = trainer.run(*state, index, progress, save);
-    if (!trained) return Unexpected{trained.error()};
-    return Unit{};
+    RETRACE_TRY(finished, trainer.run(*state, index, progress, save));
+    if (!finished && state->step < last) put_off_.insert_or_assign({task, run}, std::move(*state));
+    return finished;
 }
 
 Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run,
@@ -94,7 +103,7 @@ Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32
                                              std::uint64_t index) {
     const auto material = workshop_.material(terms);
     if (!material) return error(material.error().message);
-    RETRACE_CHECK(make_state(**material, run, first_state, first_root, index));
+    RETRACE_CHECK(make_state(**material, run, first_state, first_root, index, false));
     return store_.load({terms.id, run, index}, workshop_.pool());
 }
 
