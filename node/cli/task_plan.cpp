@@ -23,6 +23,7 @@
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
 #include "node/units.hpp"
+#include "solver/agent/workshop.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -35,6 +36,7 @@ constexpr std::chrono::milliseconds kMeasure{1500};  ///< Steps are timed for ab
 struct Plan {
     std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
     std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
+    std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
     std::uint64_t step_flops = 0;
     double step_seconds = 0;
     std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
@@ -86,6 +88,15 @@ double measure(kernels::Executor& executor, kernels::State& state, const kernels
     return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
 }
 
+/// As solver::Workshop counts it, for a party that computes on the host.
+Result<std::uint64_t> party_bytes(const TaskFile& task, const kernels::Program& program,
+                                  const kernels::Executor& executor, kernels::ThreadPool& pool) {
+    std::uint64_t bytes = solver::memory_of(program) + executor.planned_bytes();
+    if (!task.initialiser) return bytes;
+    RETRACE_TRY(init, read_program(*task.initialiser));
+    return bytes + kernels::Executor(init, pool).planned_bytes();
+}
+
 Result<Plan> make_plan(const TaskFile& task) {
     RETRACE_TRY(program, read_program(task.program));
     RETRACE_TRY(data, load_dataset(task.data));
@@ -104,6 +115,8 @@ Result<Plan> make_plan(const TaskFile& task) {
     kernels::Executor executor(program, pool);
     plan.buffer_bytes = executor.planned_bytes();
     plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
+    RETRACE_TRY(party, party_bytes(task, program, executor, pool));
+    plan.party_bytes = party;
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.step_seconds = measure(executor, state, inputs);
     plan.evidence_bytes = evidence_bound(program);
@@ -145,6 +158,11 @@ std::string amount(std::uint64_t bytes) {
     return out.str();
 }
 
+/// Rounded up, as --memory has to be.
+std::uint64_t mebibytes(std::uint64_t bytes) {
+    return (bytes + (1 << 20) - 1) >> 20;
+}
+
 int show(const Program& program, const std::string& folder, const NodeOptions& node) {
     const auto task = load_task_file(folder);
     if (!task) return fail(program, task.error().message);
@@ -169,6 +187,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
                                                   {"flops_per_step", plan->step_flops},
                                                   {"flops", flops},
                                                   {"memory_bytes", memory},
+                                                  {"party_memory_bytes", plan->party_bytes},
                                                   {"state_bytes", plan->state_bytes},
                                                   {"commitment_bytes", plan->commitment_bytes},
                                                   {"seconds_per_step", plan->step_seconds},
@@ -187,11 +206,13 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
               << amount(plan->state_bytes) << ")\narithmetic   "
               << static_cast<double>(plan->step_flops) / 1e9 << " GFLOP a step, " << flops / 1e12
               << " TFLOP in all\nmemory       " << amount(memory) << " at the peak: state, "
-              << amount(plan->buffer_bytes) << " of buffers, "
-              << amount(plan->commitment_bytes) << " for commitments, " << amount(plan->data_bytes)
-              << " of data\ntime         " << plan->step_seconds * 1e3 << " ms a step here, " << seconds
-              << " s for " << task->steps << " steps\nprice        at most " << format_coins(escrow->work)
-              << " for " << spec.segments() << " segments and " << format_coins(escrow->audits)
+              << amount(plan->buffer_bytes) << " of buffers, " << amount(plan->commitment_bytes)
+              << " for commitments, " << amount(plan->data_bytes)
+              << " of data\n             solvers and verifiers count " << plan->party_bytes << " bytes ("
+              << mebibytes(plan->party_bytes) << " MiB) against --memory\ntime         "
+              << plan->step_seconds * 1e3 << " ms a step here, " << seconds << " s for " << task->steps
+              << " steps\nprice        at most " << format_coins(escrow->work) << " for " << spec.segments()
+              << " segments and " << format_coins(escrow->audits)
               << " set aside for audits\naudits       one bad segment is found with " << 100 * found(1)
               << " %, ten with " << 100 * found(10)
               << " %; the first and the last are always audited\nevidence     a dispute ends with at most "

@@ -78,14 +78,14 @@ TEST_F(Task, a_plan_says_what_it_takes) {
     const json::object plan = say("task plan " + path("task").string() + " --json");
     EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), 61'706u);  // LeNet-5 on 28 × 28 with padding.
     EXPECT_EQ(plan.at("segments").to_number<std::uint64_t>(), 4u);
-    for (const char* field :
-         {"flops_per_step", "memory_bytes", "seconds", "detection_of_one", "evidence_bytes"}) {
+    for (const char* field : {"flops_per_step", "memory_bytes", "party_memory_bytes", "seconds",
+                              "detection_of_one", "evidence_bytes"}) {
         EXPECT_GT(plan.at(field).to_number<double>(), 0) << field;
     }
     const Ran words = retrace("task plan " + path("task").string());
-    for (const char* said :
-         {"parameters   61706", "GFLOP a step", "at the peak", "ms a step here", "price        at most",
-          "audits       one bad segment", "evidence     a dispute ends with at most"}) {
+    for (const char* said : {"parameters   61706", "GFLOP a step", "at the peak", "against --memory",
+                             "ms a step here", "price        at most", "audits       one bad segment",
+                             "evidence     a dispute ends with at most"}) {
         EXPECT_THAT(words.out, HasSubstr(said));
     }
 }
