@@ -32,7 +32,9 @@ inline Grid grid_for(std::uint64_t n, std::uint32_t threads = kThreads) {
     return Grid{(n + threads - 1) / threads, threads, 0};
 }
 
-/// Queues a kernel. Nothing to do is no launch. Failures stay with the runtime until `finish` asks for them.
+/// Queues a kernel. Nothing to do is no launch. Failures stay with the runtime until `finish` asks for them. A kernel
+/// that takes more than 48 KiB of shared memory takes the same in every launch: its limit is a property of the kernel,
+/// and recorded launches are held to the last one that was set.
 template <class... Parameters, class... Arguments>
 void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments... arguments) {
     if (grid.blocks == 0) return;
@@ -45,6 +47,7 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
     const unsigned blocks = grid.blocks > 0xffffffffu ? 0xffffffffu : static_cast<unsigned>(grid.blocks);
     kernel<<<dim3(blocks), dim3(grid.threads), grid.shared, stream>>>(static_cast<Parameters>(arguments)...);
 #else
+    emulation::ask_for_shared(reinterpret_cast<const void*>(kernel), grid.shared);
     emulation::launch(stream, grid.blocks, grid.threads, grid.shared,
                       [=] { kernel(static_cast<Parameters>(arguments)...); });
 #endif

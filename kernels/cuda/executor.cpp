@@ -16,8 +16,8 @@ namespace retrace::kernels::cuda {
 
 namespace {
 
-/// Of a block that computes a row: more would leave a multiprocessor with too few of them.
-constexpr std::uint64_t kRowBytes = 64 << 10;
+/// Of a block that computes a row: more has to be asked for (`launch`), and would leave a multiprocessor with too few.
+constexpr std::uint64_t kRowBytes = 48 << 10;
 
 /// Scratch slots up to the highest that the step uses.
 std::uint32_t slots_of(const ElementStep& step) {
@@ -31,9 +31,8 @@ std::uint32_t slots_of(const ElementStep& step) {
 }  // namespace
 
 struct DeviceExecutor::Impl {
-    const Program& given;  ///< Whose ops traces and outputs count.
-    const Program
-        program;  ///< The same with values that follow from constants first, where they interrupt no run.
+    const Program& given;   ///< Whose ops traces and outputs count.
+    const Program program;  ///< The same, values that follow from constants first (they interrupt no run).
     Device device;
     Queue queue;
     std::vector<OpFacts> given_facts, facts;

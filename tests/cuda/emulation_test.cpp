@@ -44,6 +44,13 @@ TEST_F(EmulationDeathTest, launches_that_a_device_refuses_end_the_process) {
     EXPECT_DEATH(launch(nullptr, std::uint64_t{1} << 31, 32, 0, [] {}), "too many blocks");
 }
 
+TEST_F(EmulationDeathTest, a_kernel_asks_for_one_amount_of_much_shared_memory) {
+    const int one = 0, other = 0;
+    for (const std::size_t small : {16, 48 * 1024, 32}) ask_for_shared(&one, small);
+    for (int i = 0; i < 2; ++i) ask_for_shared(&one, 60 * 1024), ask_for_shared(&other, 64 * 1024);
+    EXPECT_DEATH(ask_for_shared(&one, 64 * 1024), "different amounts");
+}
+
 TEST_F(Emulation, what_no_graph_can_hold_fails_while_work_is_recorded) {
     auto queue = kernels::cuda::Queue::open();
     ASSERT_TRUE(queue);

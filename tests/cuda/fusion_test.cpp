@@ -64,7 +64,7 @@ MemoryPlan plan_of(const Program& program, std::uint64_t row_bytes) {
 TEST(RowBands, norms_and_losses_are_one_kernel_and_their_values_never_in_memory) {
     for (const Program& program :
          {testing::layer_norm_program(64, 96), testing::softmax_cross_entropy_program(64, 40)}) {
-        const MemoryPlan rows = plan_of(program, 64 << 10);
+        const MemoryPlan rows = plan_of(program, 48 << 10);
         ASSERT_EQ(rows.bands.size(), 1u);
         EXPECT_EQ(rows.bands[0].granules, 64u);
         EXPECT_EQ(rows.bands[0].chunk, 1u);
@@ -74,7 +74,7 @@ TEST(RowBands, norms_and_losses_are_one_kernel_and_their_values_never_in_memory)
 
 TEST(RowBands, have_no_products_and_keep_to_the_memory_of_a_block) {
     const Program attention = testing::attention_program(6, 33, 65, true);
-    const MemoryPlan plan = plan_of(attention, 64 << 10);
+    const MemoryPlan plan = plan_of(attention, 48 << 10);
     EXPECT_FALSE(plan.bands.empty());
     const Program ordered = with_constants_first(attention);
     for (const Unit& unit : plan.units) {
@@ -103,7 +103,7 @@ TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
     emulation::settings = {}, emulation::device = {};
     ThreadPool pool(1);
     const Program program = bare_reductions();
-    ASSERT_EQ(plan_of(program, 64 << 10).bands.size(), 1u);
+    ASSERT_EQ(plan_of(program, 48 << 10).bands.size(), 1u);
     State expected = state_of(program, Data::bell, 1);
     for (std::uint64_t i = 0; i < 120; ++i)  // subnormals, then NaNs of another payload
         expected.tensors[0].f32()[i] =

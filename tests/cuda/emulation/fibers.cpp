@@ -6,6 +6,7 @@
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <vector>
 
 #include "tests/cuda/emulation/cuda.hpp"
@@ -222,6 +223,13 @@ void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const 
 void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
             std::function<void()> body) {
     enqueue(stream, [=] { run_grid(blocks, threads, shared, body); });
+}
+
+void ask_for_shared(const void* kernel, std::size_t shared) {
+    static std::map<const void*, std::size_t> asked;
+    if (shared <= 48 * 1024) return;
+    if (asked.try_emplace(kernel, shared).first->second != shared)
+        fault("a kernel takes different amounts of more than 48 KiB of shared memory");
 }
 
 void* shared_memory() {
