@@ -187,8 +187,14 @@ void VerifierService::on_block(std::uint64_t height) {
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
-    party_->tidy(height, tasks);
     if (worker_.idle()) workshop_.keep_only(tasks);
+    // A kept state is proved with its task's program; nobody else may serve that when it is asked for.
+    for (const verifier::KeepView& kept : view.keep) {
+        if (tasks.contains(kept.task)) continue;
+        if (const auto spec = party_->immutable().spec(state, kept.task))
+            tasks[kept.task].program_root = spec->program_root;
+    }
+    if (!state.failure()) party_->tidy(height, tasks);
 }
 
 }  // namespace retrace::node

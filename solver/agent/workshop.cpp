@@ -119,6 +119,13 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     return (materials_[terms.id] = std::move(made)).get();
 }
 
+Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& terms) {
+    if (const auto found = materials_.find(terms.id); found != materials_.end()) return found->second->program->header();
+    auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
+    if (!program) return unavailable(program.error().message, ReportKind::program);
+    return (*program)->header();
+}
+
 Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material) {
     if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
     kernels::State state = blank_state(material.init->program());

@@ -53,6 +53,8 @@ public:
     /// Fetches and checks what is not here yet. An error says what cannot be had, does not fit together or is too large
     /// for this machine; then a solver leaves the task before it accepts.
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms);
+    /// What opens the program's root. The program alone is fetched, if it is not here.
+    Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
     /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
     Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
     /// A state that somebody else serves.

@@ -139,18 +139,18 @@ TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile,
     return answer;
 }
 
-TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
+TileAnswer answer_state_tile(const kernels::ProgramHeader& program,
                              const kernels::StateCommitment& commitment, const kernels::State& state,
                              std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
     if (state.tensors.empty()) {
         TileAnswer nothing;
-        nothing.state = TileAnswer::InState{commitment.header, program.header(), {}};
+        nothing.state = TileAnswer::InState{commitment.header, program, {}};
         return nothing;
     }
     const std::uint64_t shown = existing(tensor, state.tensors.size());
     TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
     answer.state =
-        TileAnswer::InState{commitment.header, program.header(), commitment.tree().prove({&shown, 1})};
+        TileAnswer::InState{commitment.header, program, commitment.tree().prove({&shown, 1})};
     return answer;
 }
 

@@ -50,9 +50,14 @@ ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint
                              std::uint64_t index);
 
 /// Makes the answer. `tensor` and `tile` as reported; what does not exist is answered as above.
-TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
+TileAnswer answer_state_tile(const kernels::ProgramHeader& program,
                              const kernels::StateCommitment& commitment, const kernels::State& state,
                              std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool);
+inline TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
+                                    const kernels::StateCommitment& commitment, const kernels::State& state,
+                                    std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
+    return answer_state_tile(program.header(), commitment, state, tensor, tile, pool);
+}
 TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile, kernels::ThreadPool& pool);
 
 }  // namespace retrace::solver

@@ -168,7 +168,7 @@ private:
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
     std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
     std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
-    std::map<std::uint64_t, Bytes> kept_answers_;           // By report; empty: cannot be made.
+    std::map<std::uint64_t, Bytes> kept_answers_;           // By report.
     std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → what was not served.
     std::map<std::string, std::uint64_t> pause_;            // Side work that failed → when it is tried again.
     std::map<Hash32, Hash32> beacon_;  // Head → the value before it; filled at first use.

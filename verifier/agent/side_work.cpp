@@ -63,7 +63,7 @@ void VerifierAgent::challenge(const VerifierView& view, Output& out) {
 void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
     for (const KeptReportView& report : view.reports) {
         const auto made = kept_answers_.find(report.id);
-        if (made == kept_answers_.end() || made->second.empty()) continue;
+        if (made == kept_answers_.end()) continue;
         if (due("answer " + std::to_string(report.id), view.height))
             out.moves.emplace_back(AnswerReport{report.id, made->second});
     }
@@ -93,9 +93,10 @@ void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
 std::optional<VerifierWork> VerifierAgent::keeper_work(const VerifierView& view) {
     const std::uint64_t until = view.height + config_.side_fetch_blocks;
     for (const KeptReportView& report : view.reports) {
-        if (kept_answers_.count(report.id) != 0) continue;
+        const std::string name = "answer report " + std::to_string(report.id);
+        if (kept_answers_.count(report.id) != 0 || pause_.count(name) != 0) continue;
         return solver::make_order<VerifierResult>(
-            "answer report " + std::to_string(report.id), KeptAnswer{report.id, {}, ""},
+            name, KeptAnswer{report.id, {}, ""},
             [this, report] { return VerifierResult(answer_kept(report)); }, until);
     }
     return std::nullopt;
@@ -148,9 +149,8 @@ void VerifierAgent::on_side_work(const VerifierResult& result) {
     } else if (const auto* held = std::get_if<Held>(&result)) {
         if (!held->problem.empty()) failed("keep " + place(held->task, held->run, held->index), held->problem);
     } else if (const auto* made = std::get_if<KeptAnswer>(&result)) {
+        if (!made->problem.empty()) return failed("answer report " + std::to_string(made->report), made->problem);
         kept_answers_[made->report] = made->answer;
-        if (!made->problem.empty())
-            problems_.push_back("report " + std::to_string(made->report) + ": " + made->problem);
     }
 }
 
@@ -238,9 +238,10 @@ Held VerifierAgent::hold(const OfferView& view) {
 
 KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     KeptAnswer made{view.id, {}, ""};
-    const auto material = workshop_.material(view.terms);
-    if (!material) {
-        made.problem = material.error().message;
+    // Not the data: a state proves itself, and who asks for it may be who no longer serves them.
+    const auto program = workshop_.header(view.terms);
+    if (!program) {
+        made.problem = program.error().message;
         return made;
     }
     made.problem = "the state is not here any more";
@@ -249,7 +250,7 @@ KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
         const auto state = store_.load(key, workshop_.pool());
         const auto commitment = store_.commitment(key);
         if (!state || !commitment) continue;
-        made.answer = encode(solver::answer_state_tile(*(*material)->program, *commitment, *state, view.tensor,
+        made.answer = encode(solver::answer_state_tile(*program, *commitment, *state, view.tensor,
                                                        view.tile, workshop_.pool()));
         made.problem.clear();
         break;

@@ -2,6 +2,8 @@
 // What a verifier does unasked: watching, checking initial states, keeping states for money, answering for them.
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/unit/verifier/mini_chain.hpp"
 
 namespace retrace::test {
@@ -175,6 +177,34 @@ TEST(SideWork, a_solver_deletes_its_runs_when_nobody_asks_for_them_any_more) {
     view.height = 110;
     (void)agent.on_view(view);
     EXPECT_TRUE(party.store->runs().empty());
+}
+
+/// Attests to keep state 2 and forgets the task, as the service does with those that are only kept.
+void keep_a_state(Bench& bench) {
+    bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
+    ASSERT_EQ(bench.run<AttestRetention>().size(), 1u);
+    bench.view.offers.clear();
+    bench.view.keep.push_back({5, 0, 2, false});
+    bench.party.workshop->keep_only({});
+    bench.restart();
+    bench.view.reports.push_back({7, bench.task.terms, 0, 2, 1, 0});
+}
+
+TEST(SideWork, a_keeper_answers_without_the_data_sets) {
+    Bench bench(solver::honest_runners());
+    keep_a_state(bench);
+    bench.task.source.tensors.clear();
+    EXPECT_FALSE(bench.run<AnswerReport>().empty());
+}
+
+TEST(SideWork, a_keeper_that_cannot_answer_tries_again) {
+    Bench bench(solver::honest_runners());
+    keep_a_state(bench);
+    const auto programs = std::exchange(bench.task.source.programs, {});
+    EXPECT_TRUE(bench.run<AnswerReport>(2).empty());
+    EXPECT_FALSE(bench.agent->take_problems().empty());
+    bench.task.source.programs = programs;
+    EXPECT_FALSE(bench.run<AnswerReport>(60).empty());
 }
 
 }  // namespace
