@@ -31,8 +31,8 @@ inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Of the
 void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
             std::function<void()> body);
 
-/// More than 48 KiB have to be asked for, and recorded launches are held to what was asked for last: a kernel that takes
-/// different amounts ends the process.
+/// More than 48 KiB have to be asked for, and recorded launches are held to what was asked for last: a kernel that
+/// takes different amounts ends the process.
 void ask_for_shared(const void* kernel, std::size_t shared);
 
 /// The block's shared memory, filled with 0xcd before the block starts.
