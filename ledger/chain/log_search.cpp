@@ -34,24 +34,29 @@ struct HashedFilter {
 
 }  // namespace
 
-bool matches(const LogFilter& filter, const Log& log) {
+LogMatcher::LogMatcher(LogFilter filter) : sorted_(std::move(filter)) {
+    std::ranges::sort(sorted_.addresses);
+    for (auto& position : sorted_.topics) std::ranges::sort(position);
+}
+
+bool LogMatcher::operator()(const Log& log) const {
     const auto has = [](const auto& list, const auto& item) {
-        return list.empty() || std::find(list.begin(), list.end(), item) != list.end();
+        return list.empty() || std::ranges::binary_search(list, item);
     };
-    if (!has(filter.addresses, log.address) || log.topics.size() < filter.topics.size()) return false;
-    for (std::size_t i = 0; i < filter.topics.size(); ++i) {
-        if (!has(filter.topics[i], log.topics[i])) return false;
+    if (!has(sorted_.addresses, log.address) || log.topics.size() < sorted_.topics.size()) return false;
+    for (std::size_t i = 0; i < sorted_.topics.size(); ++i) {
+        if (!has(sorted_.topics[i], log.topics[i])) return false;
     }
     return true;
 }
 
 bool may_match(const LogFilter& filter, const Bloom& bloom) { return HashedFilter(filter).may_match(bloom); }
 
-std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter) {
+std::vector<LogEntry> logs_of(const Block& block, const LogMatcher& wanted) {
     std::vector<LogEntry> out;
     std::uint64_t log_index = 0;
     const auto take = [&](const Log& log, const Hash32& tx_hash, std::uint32_t tx_index) {
-        if (matches(filter, log)) {
+        if (wanted(log)) {
             out.push_back({.log = log,
                            .height = block.header.height,
                            .block_hash = block.hash,
@@ -72,6 +77,7 @@ std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter) {
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
                       std::size_t limit, const GoOn& go_on) {
     const HashedFilter hashed(filter);
+    const LogMatcher wanted(filter);
     const auto stopped = [&go_on](std::size_t work) { return go_on && !go_on(work); };
     FoundLogs out;
     last = std::min(last, chain.height());
@@ -91,7 +97,7 @@ FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t las
         }
         const auto block = chain.block(out.next);
         if (!block) continue;
-        auto found = logs_of(*block, filter);
+        auto found = logs_of(*block, wanted);
         const bool full = out.logs.size() + found.size() > limit;
         if (full) out.end = FoundLogs::End::full;
         if (full && !out.logs.empty()) return out;

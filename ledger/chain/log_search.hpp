@@ -2,8 +2,6 @@
 // eth_getLogs: events of a range of blocks that match a filter, found through the blooms.
 #pragma once
 
-#include <functional>
-
 #include "ledger/chain/chain.hpp"
 
 namespace retrace::ledger {
@@ -13,7 +11,15 @@ struct LogFilter {
     std::vector<std::vector<Hash32>> topics;  ///< For each position any of these; an empty list matches all.
                                               ///< A log with fewer topics than positions does not match.
 };
-bool matches(const LogFilter& filter, const Log& log);
+/// A filter made ready for many logs: of a thousand alternatives it looks at ten.
+class LogMatcher {
+public:
+    explicit LogMatcher(LogFilter filter);
+    bool operator()(const Log& log) const;
+
+private:
+    LogFilter sorted_;
+};
 bool may_match(const LogFilter& filter, const Bloom& bloom);
 
 /// A log and its place. Logs of begin_block belong to no transaction: they come first in the block, `tx_hash`
@@ -29,7 +35,10 @@ struct LogEntry {
 };
 
 /// All matching logs of one block, in order.
-std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter);
+std::vector<LogEntry> logs_of(const Block& block, const LogMatcher& wanted);
+inline std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter) {
+    return logs_of(block, LogMatcher(filter));
+}
 
 /// What a search found before it ended.
 struct FoundLogs {
@@ -46,9 +55,6 @@ struct FoundLogs {
 /// Work of a search, in reads of one small record: a bloom costs 1, a block that has to be loaded this and 1
 /// for each of its transactions.
 inline constexpr std::size_t kBlockWork = 16;
-/// Asked before each piece of work, with its size; false ends the search.
-using GoOn = std::function<bool(std::size_t work)>;
-
 /// Logs of the heights first..last (both included, clipped to the chain). Whole blocks only: over `limit` is
 /// at most what a single block holds, and only as the first that matches.
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // eth_subscribe and eth_unsubscribe. The connection delivers the events (ws_session.cpp).
+#include <boost/json/serialize.hpp>
+
 #include "node/rpc/log_filter.hpp"
 #include "node/rpc/methods.hpp"
 #include "node/rpc/task_events.hpp"
@@ -25,9 +27,13 @@ Checked<Subscription> task_progress(const Backend& backend, const Params& params
     }
     Subscription out;
     out.kind = Subscription::Kind::task_progress;
-    out.of_block = [&backend, task](const ledger::Block& block) {
+    out.task = task;
+    out.of_block = [&backend](const ledger::Block& block) {
+        std::vector<TaskProgress> progress;
         const auto logs = ledger::logs_of(block, task_event_filter());
-        return record_json(task_events(logs, *backend.chain.view(), task)).as_array();
+        for (const TaskEventAnswer& event : task_events(logs, *backend.chain.view(), 0))
+            progress.push_back({event.task, json::serialize(record_json(event))});
+        return progress;
     };
     return out;
 }

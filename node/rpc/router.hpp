@@ -16,13 +16,20 @@
 
 namespace retrace::node::rpc {
 
+/// What happened to a task, as JSON.
+struct TaskProgress {
+    std::uint64_t task = 0;
+    std::string json;
+};
+
 struct Subscription {
     enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress };
     Kind kind = Kind::new_heads;
     ledger::LogFilter filter;  ///< Of logs.
     bool full_txs = false;     ///< Of pending_txs: objects instead of hashes.
-    /// Of task_progress: the events to push for a new block. Any thread.
-    std::function<json::array(const ledger::Block&)> of_block;
+    std::uint64_t task = 0;    ///< Of task_progress: this one alone; 0: all.
+    /// Of task_progress: what a block brought to all tasks, the same for every such subscription. Any thread.
+    std::function<std::vector<TaskProgress>(const ledger::Block&)> of_block;
 };
 
 /// The subscriptions of one WebSocket connection.

@@ -9,11 +9,9 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/json/serialize.hpp>
 #include <limits>
 #include <thread>
 
-#include "node/rpc/eth_json.hpp"
 #include "node/rpc/server_parts.hpp"
 
 namespace retrace::node::rpc {
@@ -211,6 +209,7 @@ Result<std::uint16_t> Server::bind() {
 void Server::serve() {
     Shared& shared = *impl_->shared;
     shared.handlers.start();
+    shared.deliveries.start();
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
     for (unsigned i = 0; i < shared.options.threads; ++i) {
         impl_->threads.emplace_back([&shared] { run(shared.io); });
@@ -225,25 +224,21 @@ void Server::stop() noexcept {
     shared.io.stop();
     for (std::thread& thread : impl_->threads) thread.join();
     shared.handlers.stop();
+    shared.deliveries.stop();
     shared.workers.stop();
     shared.workers.join();
     impl_->acceptor.reset();
 }
 
 void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
-    const auto open = impl_->shared->open_connections();
-    std::shared_ptr<BlockEvent> event;
-    for (const auto& connection : open) {
-        if (!connection->is_websocket()) continue;
-        if (!event)
-            event = std::make_shared<BlockEvent>(BlockEvent{block, json::serialize(header_json(*block))});
-        connection->on_block(event);
-    }
+    const auto event = std::make_shared<Event>(block);
+    for (const auto& connection : impl_->shared->open_connections()) connection->on_event(event);
 }
 
 void Server::publish(const ledger::TxPtr& pending) {
     if (impl_->shared->pending_subscriptions == 0) return;  // thousands a second pass here
-    for (const auto& connection : impl_->shared->open_connections()) connection->on_pending(pending);
+    const auto event = std::make_shared<Event>(pending);
+    for (const auto& connection : impl_->shared->open_connections()) connection->on_event(event);
 }
 
 ServerStats Server::stats() const {

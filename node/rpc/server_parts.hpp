@@ -10,10 +10,12 @@
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 
+#include "node/rpc/event.hpp"
 #include "node/rpc/rate_limit.hpp"
 #include "node/rpc/server.hpp"
 #include "node/tls/stream.hpp"
@@ -24,20 +26,13 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 namespace net = boost::asio;
 
-/// A block with its head as text, so that a thousand subscribers cost one serialisation.
-struct BlockEvent {
-    std::shared_ptr<const ledger::Block> block;
-    std::string head;
-};
-
 /// An open connection as the others see it. All calls may come from any thread.
 class Connection {
 public:
     virtual ~Connection() = default;
     virtual void close() = 0;
     virtual bool is_websocket() const noexcept = 0;
-    virtual void on_block(const std::shared_ptr<const BlockEvent>&) {}
-    virtual void on_pending(const ledger::TxPtr&) {}
+    virtual void on_event(const std::shared_ptr<Event>&) {}
 
     /// Bytes that its client has not read. Any thread.
     virtual std::size_t unread() const noexcept { return 0; }
@@ -68,6 +63,9 @@ struct Shared {
     net::io_context io;
     net::thread_pool workers;
     WorkPool handlers;
+    /// One thread that prepares what subscribers are told, so that neither the threads that move bytes nor
+    /// the handlers do. A connection waits in it once at most.
+    WorkPool deliveries;
 
     Shared(ServerOptions o, const Dispatcher& d)
         : options(std::move(o)),
@@ -76,7 +74,10 @@ struct Shared {
           unread(options.unread),
           io(static_cast<int>(options.threads)),
           workers(options.workers),
-          handlers(options.handlers) {}
+          handlers(options.handlers),
+          deliveries({.threads = 1,
+                      .waiting = std::numeric_limits<std::size_t>::max(),
+                      .waiting_per_client = std::numeric_limits<std::size_t>::max()}) {}
 
     std::uint64_t add(const std::shared_ptr<Connection>& connection);
     void remove(std::uint64_t id);

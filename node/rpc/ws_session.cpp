@@ -2,6 +2,7 @@
 // One WebSocket connection: JSON-RPC messages in, answers and events out through one bounded queue.
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
@@ -11,14 +12,14 @@
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
-#include <boost/json/serialize.hpp>
 #include <deque>
 #include <limits>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <set>
 
 #include "node/rpc/admin_token.hpp"
-#include "node/rpc/eth_json.hpp"
 #include "node/rpc/filters.hpp"
 #include "node/rpc/server_parts.hpp"
 
@@ -27,16 +28,31 @@ namespace {
 
 namespace websocket = beast::websocket;
 
-std::string event_text(const std::string& id, std::string_view result) {
-    std::string out = R"({"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":")";
-    out += id;
-    out += R"(","result":)";
-    out += result;
-    out += "}}";
-    return out;
-}
+/// Events that a connection may be behind by; one that is more is cut off.
+constexpr std::size_t kFeedMax = 16'384;
+/// Events that one turn on the deliveries prepares, and about so many bytes.
+constexpr std::size_t kTurnEvents = 64;
+constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 
-/// Everything but the constructor and the Connection interface runs on the stream's strand.
+/// Bytes that go out as one message. An event's text belongs to all who are sent it.
+struct Message {
+    explicit Message(std::string answer) : own(std::move(answer)) {}
+    Message(Text opening, Text event) : opening(std::move(opening)), event(std::move(event)) {}
+
+    std::size_t size() const noexcept {
+        return event ? opening->size() + event->size() + kEventClosing.size() : own.size();
+    }
+    std::array<net::const_buffer, 3> buffers() const {
+        if (!event) return {net::buffer(own)};
+        return {net::buffer(*opening), net::buffer(*event),
+                net::buffer(kEventClosing.data(), kEventClosing.size())};
+    }
+
+    std::string own;
+    Text opening, event;
+};
+
+/// Everything but the constructor, the Connection interface and `prepare` runs on the stream's strand.
 class WsConnection final : public Connection, public std::enable_shared_from_this<WsConnection> {
 public:
     WsConnection(Shared& shared, tls::Stream stream, std::string client)
@@ -55,20 +71,23 @@ public:
     }
     bool is_websocket() const noexcept override { return true; }
 
-    void on_block(const std::shared_ptr<const BlockEvent>& event) override {
-        net::post(ws_.get_executor(), [self = shared_from_this(), event] {
-            self->guarded([&] { self->push_block(*event); });
-        });
-    }
-    void on_pending(const ledger::TxPtr& tx) override {
-        net::post(ws_.get_executor(), [self = shared_from_this(), tx] {
-            self->guarded([&] { self->push_pending(*tx); });
-        });
+    void on_event(const std::shared_ptr<Event>& event) override {
+        const std::lock_guard lock(feed_mutex_);
+        if (!feed_table_ || (event->is_pending() && !feed_table_->pending)) return;
+        if (feed_.size() >= kFeedMax) {
+            if (fed_up_) return;
+            fed_up_ = true;
+            spdlog::warn("event=slow_client waiting_events={}", feed_.size());
+            close();
+            return;
+        }
+        feed_.push_back({event, feed_table_});
+        if (!feeding_) take_turn();
     }
     std::size_t unread() const noexcept override { return unread_.bytes(); }
 
     ~WsConnection() override {
-        for (const auto& [id, subscription] : subscriptions_) count(subscription, -1);
+        for (const auto& [id, subscription] : subscriptions_) count(*subscription, -1);
     }
 
     net::awaitable<void> run(HttpMessage request) {
@@ -90,7 +109,7 @@ public:
             buffer.consume(buffer.size());
             const auto changes = std::make_shared<Changes>(shared_from_this());
             Asker asker{changes, beast::get_lowest_layer(ws_), changes.get(), client_, admin};
-            push(co_await answer_call(shared_, std::move(asker), std::move(message)));
+            push(Message(co_await answer_call(shared_, std::move(asker), std::move(message))));
             apply(*changes);  // after the answer, which names the subscription that events will name
         }
     }
@@ -106,7 +125,18 @@ public:
     }
 
 private:
-    using Table = std::map<std::string, Subscription>;
+    using Table = std::map<std::string, std::shared_ptr<const Subscribed>>;
+    /// The subscriptions as they were when an event came: those that followed are not told of it.
+    struct FeedTable {
+        Table subscriptions;
+        bool pending = false;  // whether there is one of pending transactions
+    };
+    struct Fed {
+        std::shared_ptr<Event> event;
+        std::shared_ptr<const FeedTable> table;
+    };
+    /// Prepared messages, each with the subscription that they are for.
+    using Prepared = std::vector<std::pair<std::string, Message>>;
 
     /// What one message does to the subscriptions. A handler fills it in while the strand goes through the
     /// table itself, which stays as it is until the message was answered.
@@ -117,7 +147,7 @@ private:
             const std::size_t held = connection_->subscriptions_.size() + added.size() - removed.size();
             if (held >= connection_->shared_.options.subscriptions) return {};
             std::string id = random_id();
-            added[id] = std::move(subscription);
+            added[id] = std::make_shared<const Subscribed>(id, std::move(subscription));
             return id;
         }
         bool remove(const std::string& id) override {
@@ -132,18 +162,82 @@ private:
     };
 
     void apply(Changes& changes) {
+        if (changes.removed.empty() && changes.added.empty()) return;
         for (const std::string& id : changes.removed) {
             const auto found = subscriptions_.find(id);
-            count(found->second, -1);
+            count(*found->second, -1);
             subscriptions_.erase(found);
         }
         for (auto& [id, subscription] : changes.added) {
-            count(subscription, 1);
+            count(*subscription, 1);
             subscriptions_.emplace(id, std::move(subscription));
         }
+        auto table = std::make_shared<FeedTable>();
+        table->subscriptions = subscriptions_;
+        for (const auto& [id, subscription] : subscriptions_)
+            table->pending = table->pending || subscription->what.kind == Subscription::Kind::pending_txs;
+        const std::lock_guard lock(feed_mutex_);
+        feed_table_ = std::move(table);
     }
-    void count(const Subscription& subscription, int change) {
-        if (subscription.kind == Subscription::Kind::pending_txs) shared_.pending_subscriptions += change;
+    void count(const Subscribed& subscription, int change) {
+        if (subscription.what.kind == Subscription::Kind::pending_txs)
+            shared_.pending_subscriptions += change;
+    }
+
+    /// With the mutex held. One turn at a time, and the next only after the strand took what it prepared: so
+    /// a connection takes no more of the deliveries than it takes off them.
+    void take_turn() {
+        feeding_ = shared_.deliveries.add(client_, [self = shared_from_this()]() mutable {
+            WsConnection& connection = *self;
+            connection.prepare(std::move(self));
+        });
+    }
+
+    /// On the deliveries' thread. `self` goes to the strand with what was prepared: this thread never is the
+    /// last to let go.
+    void prepare(std::shared_ptr<WsConnection> self) {
+        Prepared prepared;
+        bool failed = false;
+        try {
+            std::size_t bytes = 0;
+            for (std::size_t i = 0; i < kTurnEvents && bytes < kTurnBytes; ++i) {
+                const std::optional<Fed> next = take_fed();
+                if (!next) break;
+                for (const auto& [id, subscription] : next->table->subscriptions) {
+                    next->event->tell(*subscription, [&](const Text& text) {
+                        prepared.emplace_back(id, Message(subscription->opening, text));
+                        bytes += prepared.back().second.size();
+                        return bytes <= shared_.unread.limits().connection;  // more cuts it off anyway
+                    });
+                }
+            }
+        } catch (const std::exception& e) {
+            // What an event throws (there may be no memory for it) ends this connection and nothing else.
+            spdlog::error("event=push_failed what=\"{}\"", e.what());
+            failed = true;
+        }
+        const auto executor = ws_.get_executor();
+        net::post(executor, [self = std::move(self), prepared = std::move(prepared), failed]() mutable {
+            self->guarded([&] { self->deliver(std::move(prepared), failed); });
+        });
+    }
+    std::optional<Fed> take_fed() {
+        const std::lock_guard lock(feed_mutex_);
+        if (feed_.empty()) return std::nullopt;
+        Fed out = std::move(feed_.front());
+        feed_.pop_front();
+        return out;
+    }
+
+    void deliver(Prepared prepared, bool failed) {
+        if (failed) cut();
+        for (auto& [id, message] : prepared) {
+            if (subscriptions_.contains(id)) push(std::move(message));
+        }
+        const std::lock_guard lock(feed_mutex_);
+        if (!open_) feed_.clear();
+        feeding_ = false;
+        if (!feed_.empty()) take_turn();
     }
 
     static net::awaitable<void> write_all(std::shared_ptr<WsConnection> self) {
@@ -155,9 +249,9 @@ private:
                     co_await self->wake_.async_wait(net::redirect_error(net::use_awaitable, woken));
                     continue;
                 }
-                const std::string message = std::move(self->outbox_.front());
+                const Message message = std::move(self->outbox_.front());
                 self->outbox_.pop_front();
-                co_await self->ws_.async_write(net::buffer(message), net::use_awaitable);
+                co_await self->ws_.async_write(message.buffers(), net::use_awaitable);
                 if (!self->open_) break;  // cut off meanwhile, and with it all that was unread
                 self->unread_.remove(message.size());
                 if (self->unread_.bytes() <= self->shared_.options.pause_bytes) self->drained_.cancel();
@@ -176,19 +270,19 @@ private:
         }
     }
 
-    /// What an event throws (there may be no memory for it) ends this connection and nothing else.
+    /// Also where there is no memory, which ends this connection and nothing else.
     template <class Push>
-    void guarded(const Push& push_event) noexcept {
+    void guarded(const Push& push_events) noexcept {
         try {
-            push_event();
+            push_events();
         } catch (const std::exception& e) {
             spdlog::error("event=push_failed what=\"{}\"", e.what());
             cut();
         }
     }
 
-    void push(std::string message) {
-        if (message.empty() || !open_) return;
+    void push(Message message) {
+        if (message.size() == 0 || !open_) return;
         const Unread::Verdict verdict = unread_.add(message.size());
         outbox_.push_back(std::move(message));
         if (verdict == Unread::Verdict::server_full) {
@@ -202,38 +296,21 @@ private:
         wake_.cancel();
     }
 
-    void push_block(const BlockEvent& event) {
-        for (const auto& [id, subscription] : subscriptions_) {
-            if (!open_) return;
-            if (subscription.kind == Subscription::Kind::new_heads) push(event_text(id, event.head));
-            if (subscription.kind == Subscription::Kind::task_progress) {
-                for (const json::value& progress : subscription.of_block(*event.block))
-                    push(event_text(id, json::serialize(progress)));
-            }
-            if (subscription.kind != Subscription::Kind::logs) continue;
-            for (const ledger::LogEntry& entry : ledger::logs_of(*event.block, subscription.filter)) {
-                push(event_text(id, json::serialize(log_json(entry))));
-            }
-        }
-    }
-
-    void push_pending(const ledger::SignedTx& tx) {
-        for (const auto& [id, subscription] : subscriptions_) {
-            if (subscription.kind != Subscription::Kind::pending_txs) continue;
-            push(event_text(id, subscription.full_txs ? json::serialize(tx_json(tx, nullptr))
-                                                      : '"' + data(tx.hash) + '"'));
-        }
-    }
-
     Shared& shared_;
     websocket::stream<tls::Stream> ws_;
     const std::string client_;
     net::steady_timer wake_;     // there is something to write
     net::steady_timer drained_;  // there is little left to write
-    std::deque<std::string> outbox_;
+    std::deque<Message> outbox_;
     UnreadShare unread_;
     bool open_ = true;
     Table subscriptions_;
+
+    std::mutex feed_mutex_;                        // guards the members below
+    std::shared_ptr<const FeedTable> feed_table_;  // nullptr: nothing was subscribed to yet
+    std::deque<Fed> feed_;
+    bool feeding_ = false;  // it waits for its turn, or something is on its way to the strand
+    bool fed_up_ = false;
 };
 
 }  // namespace

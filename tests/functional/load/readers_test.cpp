@@ -27,7 +27,9 @@ public:
         bad.handler = [](const rpc::Params&, rpc::Caller& caller) -> rpc::Answer {
             rpc::Subscription subscription;
             subscription.kind = rpc::Subscription::Kind::task_progress;
-            subscription.of_block = [](const ledger::Block&) -> json::array { throw std::bad_alloc(); };
+            subscription.of_block = [](const ledger::Block&) -> std::vector<rpc::TaskProgress> {
+                throw std::bad_alloc();
+            };
             return json::value(caller.subscriptions->add(std::move(subscription)));
         };
         served.world.router.add(std::move(bad));

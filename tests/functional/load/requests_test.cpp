@@ -127,6 +127,37 @@ TEST(RpcLoad, NobodyComputesForAClientThatHungUp) {
         json::array());
 }
 
+/// A contract that reads on and on: what no rule of ours does, and what a call can do at the worst.
+const std::string kEndless = R"({"jsonrpc":"2.0","id":"slow","method":"eth_estimateGas","params":[{"to":")" +
+                             to_0x(ToyExecutor::contract()) + R"(","data":"0x0800"}]})";
+
+TEST(RpcLoad, AnEstimateEndsWithItsTimeAndWithItsClient) {
+    rpc::ServerOptions options;
+    options.request_timeout = 1s;
+    Served served(options);
+    const auto start = steady_clock::now();
+    Client patient(served.port);
+    const json::value answer = parsed(patient.post(kEndless));
+    EXPECT_EQ(answer.at("error").at("code"), -32002);
+    EXPECT_LT(seconds_since(start), 3);
+
+    options.request_timeout = 60s;
+    Served again(options);
+    {
+        std::deque<Client> gone;
+        for (int i = 0; i < 2; ++i) {  // as many as there are handlers
+            gone.emplace_back(again.port);
+            gone.back().write(http_post(kEndless));
+        }
+    }
+    const auto left = steady_clock::now();
+    Client next(again.port);
+    EXPECT_EQ(
+        parsed(next.post(R"({"jsonrpc":"2.0","id":1,"method":"eth_getLogs","params":[{}]})")).at("result"),
+        json::array());
+    EXPECT_LT(seconds_since(left), 3) << "their handlers are free again";
+}
+
 TEST(RpcLoad, StopsAtOnceUnderIt) {
     rpc::ServerOptions options;
     options.request_timeout = 60s;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "ledger/crypto/keccak.hpp"
+#include "node/rpc/event.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
 
 namespace retrace::node::test {
@@ -222,11 +223,19 @@ TEST_F(RpcMarket, PushesProgressOfOneTaskOrOfAll) {
     EXPECT_THAT(subscribe({"taskProgress", json::object{{"job", "0x1"}}}), HasSubstr("-32602"));
     ASSERT_EQ(kept.all.size(), 3U);
     post();
-    const auto block = world.chain->tip();
-    const json::array mine = kept.all[0].of_block(*block);
+    rpc::Event event(world.chain->tip());
+    const auto told = [&](const rpc::Subscription& subscription) {
+        json::array out;
+        event.tell(rpc::Subscribed("0x1", subscription), [&](const rpc::Text& text) {
+            out.push_back(json::parse(*text));
+            return true;
+        });
+        return out;
+    };
+    const json::array mine = told(kept.all[0]);
     EXPECT_EQ(event_of(mine, "TaskPosted").at("arguments").at("name"), "digits");
-    EXPECT_EQ(kept.all[1].of_block(*block).size(), 0U);
-    EXPECT_EQ(kept.all[2].of_block(*block), mine);
+    EXPECT_EQ(told(kept.all[1]).size(), 0U);
+    EXPECT_EQ(told(kept.all[2]), mine);
 }
 
 }  // namespace

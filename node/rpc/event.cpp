@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "node/rpc/event.hpp"
+
+#include <boost/json/serialize.hpp>
+
+#include "node/rpc/eth_json.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+Text make_text(std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
+}
+
+}  // namespace
+
+Subscribed::Subscribed(const std::string& id, Subscription subscription)
+    : what(std::move(subscription)),
+      wanted(what.filter),
+      opening(make_text(R"({"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":")" + id +
+                        R"(","result":)")) {}
+
+const Text& Event::head() {
+    if (!head_) head_ = make_text(json::serialize(header_json(*block_)));
+    return head_;
+}
+
+const Text& Event::pending_text(bool full) {
+    Text& text = full ? full_ : hash_;
+    if (!text) {
+        text =
+            make_text(full ? json::serialize(tx_json(*pending_, nullptr)) : '"' + data(pending_->hash) + '"');
+    }
+    return text;
+}
+
+void Event::tell_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& tell) {
+    if (!logs_) {
+        auto& logs = logs_.emplace();
+        for (ledger::LogEntry& log : ledger::logs_of(*block_, ledger::LogFilter{}))
+            logs.push_back({std::move(log), nullptr});
+    }
+    for (LogText& entry : *logs_) {
+        if (!subscription.wanted(entry.log.log)) continue;
+        if (!entry.text) entry.text = make_text(json::serialize(log_json(entry.log)));
+        if (!tell(entry.text)) return;
+    }
+}
+
+void Event::tell_progress(const Subscription& subscription, const std::function<bool(const Text&)>& tell) {
+    if (!progress_) {
+        std::vector<ProgressText> made;
+        for (TaskProgress& event : subscription.of_block(*block_))
+            made.push_back({event.task, make_text(std::move(event.json))});
+        progress_ = std::move(made);
+    }
+    for (const ProgressText& entry : *progress_) {
+        if (subscription.task != 0 && subscription.task != entry.task) continue;
+        if (!tell(entry.text)) return;
+    }
+}
+
+void Event::tell(const Subscribed& subscription, const std::function<bool(const Text&)>& tell) {
+    const Subscription& what = subscription.what;
+    if (is_pending() != (what.kind == Subscription::Kind::pending_txs)) return;
+    switch (what.kind) {
+        case Subscription::Kind::new_heads:
+            tell(head());
+            return;
+        case Subscription::Kind::logs:
+            tell_logs(subscription, tell);
+            return;
+        case Subscription::Kind::pending_txs:
+            tell(pending_text(what.full_txs));
+            return;
+        case Subscription::Kind::task_progress:
+            tell_progress(what, tell);
+            return;
+    }
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What subscribers are told: made into text once, however many they are.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "ledger/block/block.hpp"
+#include "node/rpc/router.hpp"
+
+namespace retrace::node::rpc {
+
+/// Bytes that are on their way to many connections.
+using Text = std::shared_ptr<const std::string>;
+
+/// A subscription as its connection holds it.
+struct Subscribed {
+    Subscribed(const std::string& id, Subscription subscription);
+
+    Subscription what;
+    ledger::LogMatcher wanted;  ///< Of logs.
+    Text opening;               ///< Of each of its messages, up to the result. kEventClosing ends them.
+};
+inline constexpr std::string_view kEventClosing = "}}";
+
+/// A new block or a pending transaction. One thread at a time.
+class Event {
+public:
+    explicit Event(std::shared_ptr<const ledger::Block> block) : block_(std::move(block)) {}
+    explicit Event(ledger::TxPtr pending) : pending_(std::move(pending)) {}
+
+    bool is_pending() const noexcept { return pending_ != nullptr; }
+    /// What `subscription` wants to know of it, in order; ends when `tell` returns false.
+    void tell(const Subscribed& subscription, const std::function<bool(const Text&)>& tell);
+
+private:
+    struct LogText {
+        ledger::LogEntry log;
+        Text text;  // nullptr until somebody wants it
+    };
+    struct ProgressText {
+        std::uint64_t task = 0;
+        Text text;
+    };
+
+    const Text& head();
+    const Text& pending_text(bool full);
+    void tell_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& tell);
+    void tell_progress(const Subscription& subscription, const std::function<bool(const Text&)>& tell);
+
+    const std::shared_ptr<const ledger::Block> block_;
+    const ledger::TxPtr pending_;
+    Text head_, hash_, full_;
+    std::optional<std::vector<LogText>> logs_;
+    std::optional<std::vector<ProgressText>> progress_;
+};
+
+}  // namespace retrace::node::rpc
