@@ -120,7 +120,8 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
 }
 
 Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& terms) {
-    if (const auto found = materials_.find(terms.id); found != materials_.end()) return found->second->program->header();
+    if (const auto found = materials_.find(terms.id); found != materials_.end())
+        return found->second->program->header();
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
     if (!program) return unavailable(program.error().message, ReportKind::program);
     return (*program)->header();
