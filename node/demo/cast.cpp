@@ -60,14 +60,15 @@ std::string_view name_of(Role role) noexcept {
 
 Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable,
                                              std::uint64_t block_ms,
-                                             const std::map<std::string, std::uint64_t>& params) {
+                                             const std::map<std::string, std::uint64_t>& params, bool tls) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
-    std::unique_ptr<Cast> cast(new Cast(fs::absolute(folder), executable, block_ms));
+    std::unique_ptr<Cast> cast(new Cast(fs::absolute(folder), executable, block_ms, tls));
     RETRACE_TRY(port, free_port());
     cast->port_ = port;
     cast->url_ = "http://127.0.0.1:" + std::to_string(port);
+    if (tls) cast->url_.insert(4, "s").append("#ca=" + (cast->folder_ / "node" / "tls-cert.pem").string());
     RETRACE_CHECK(cast->write_files(params));
     return cast;
 }
@@ -105,11 +106,17 @@ ledger::Address Cast::address(Role role) const {
 }
 
 Status<> Cast::start_node() {
-    auto process = Process::start(
-        executable_,
-        {"node", "--genesis", (folder_ / "genesis.json").string(), "--data-dir", (folder_ / "node").string(),
-         "--rpc-port", std::to_string(port_), "--block-ms", std::to_string(block_ms_)},
-        log_of("node"));
+    std::vector<std::string> all{"node",
+                                 "--genesis",
+                                 (folder_ / "genesis.json").string(),
+                                 "--data-dir",
+                                 (folder_ / "node").string(),
+                                 "--rpc-port",
+                                 std::to_string(port_),
+                                 "--block-ms",
+                                 std::to_string(block_ms_)};
+    if (tls_) all.emplace_back("--tls");
+    auto process = Process::start(executable_, all, log_of("node"));
     if (!process) return Unexpected{process.error()};
     node_ = std::make_unique<Process>(std::move(*process));
     const auto end = std::chrono::steady_clock::now() + kStartPatience;

@@ -27,10 +27,13 @@ std::string_view name_of(Role role) noexcept;
 class Cast {
 public:
     /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
-    /// retrace. `params`: durations in blocks that differ from the demo's.
+    /// retrace. `params`: durations in blocks that differ from the demo's. `tls`: the node makes a
+    /// certificate, which everybody else takes for its authority.
     static Result<std::unique_ptr<Cast>> assemble(const std::filesystem::path& folder,
-                                                  const std::filesystem::path& executable, std::uint64_t block_ms,
-                                                  const std::map<std::string, std::uint64_t>& params = {});
+                                                  const std::filesystem::path& executable,
+                                                  std::uint64_t block_ms,
+                                                  const std::map<std::string, std::uint64_t>& params = {},
+                                                  bool tls = false);
 
     const std::filesystem::path& folder() const noexcept { return folder_; }
     const std::string& node_url() const noexcept { return url_; }
@@ -51,12 +54,13 @@ public:
     std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }
 
 private:
-    Cast(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms)
-        : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms) {}
+    Cast(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms, bool tls)
+        : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms), tls_(tls) {}
     Status<> write_files(const std::map<std::string, std::uint64_t>& params);
 
     std::filesystem::path folder_, executable_;
     std::uint64_t block_ms_;
+    bool tls_;
     std::uint16_t port_ = 0;
     std::string url_;
     std::unique_ptr<Process> node_;

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// The whole market over TLS, by real processes as the documents say: a node with a certificate of its own,
+// parties and commands that trust it by file or by fingerprint, an administrator with a token; one task
+// trained, audited and paid.
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+#include <functional>
+#include <thread>
+
+#include "contracts/views/views.hpp"
+#include "node/artifacts/http_client.hpp"
+#include "node/demo/cast.hpp"
+#include "node/service/remote_state.hpp"
+#include "tests/functional/task_fixture.hpp"
+
+namespace retrace::testing {
+namespace {
+
+using namespace std::chrono_literals;
+namespace json = boost::json;
+namespace views = contracts::views;
+using node::Role;
+using ::testing::HasSubstr;
+
+class TlsMarket : public TaskTest {
+protected:
+    void SetUp() override {
+        TaskTest::SetUp();
+        auto cast = node::Cast::assemble(path("cast"), RETRACE_PROGRAM, 100,
+                                         {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
+        ASSERT_TRUE(cast.has_value()) << cast.error().message;
+        cast_ = std::move(*cast);
+        const auto started = cast_->start_node();
+        ASSERT_TRUE(started.has_value()) << started.error().message;
+        plain_url_ = cast_->node_url().substr(0, cast_->node_url().find('#'));
+        ASSERT_EQ(plain_url_.substr(0, 8), "https://");
+    }
+    void TearDown() override {
+        if (HasFailure() && cast_) {
+            for (const char* name : {"node", "honest solver", "verifier 1", "verifier 2"})
+                std::cout << "--- " << name << "\n" << text_of(cast_->log_of(name));
+        }
+        second_verifier_.reset();
+        cast_.reset();
+        TaskTest::TearDown();
+    }
+
+    static std::string text_of(const fs::path& file) {
+        std::ifstream in(file);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    }
+    /// As the node printed it when it made its certificate.
+    std::string fingerprint() const {
+        const std::string words = "certificate SHA-256 ", said = text_of(cast_->log_of("node"));
+        const std::size_t at = said.find(words);
+        EXPECT_NE(at, std::string::npos) << said;
+        return at == std::string::npos ? "" : said.substr(at + words.size(), 64);
+    }
+    /// The node by WebSocket's name, trusted by its fingerprint.
+    std::string by_fingerprint() const {
+        return " --node wss" + plain_url_.substr(5) + " --tls-fingerprint " + fingerprint();
+    }
+    std::string by_file() const { return " --node " + cast_->node_url(); }
+
+    json::object say(const std::string& arguments) const {
+        const Ran ran = retrace(arguments + " --json");
+        EXPECT_EQ(ran.status, 0) << arguments << "\n" << ran.err;
+        return ran.status == 0 ? json::parse(ran.out).as_object() : json::object{};
+    }
+    void until(const char* what, const std::function<bool(const node::RemoteState&)>& holds) const {
+        auto rpc = std::move(node::RpcClient::connect(cast_->node_url())).value();
+        const auto end = std::chrono::steady_clock::now() + 90s;
+        for (;;) {
+            const auto height = rpc.height();
+            ASSERT_TRUE(height.has_value()) << height.error().message;
+            const node::RemoteState state(rpc, *height);
+            if (holds(state)) return;
+            ASSERT_LT(std::chrono::steady_clock::now(), end) << "never: " << what;
+            std::this_thread::sleep_for(50ms);
+        }
+    }
+    /// A verifier as the document tells its operator to start one who has the fingerprint only.
+    void start_second_verifier() {
+        auto started =
+            node::Process::start(RETRACE_PROGRAM,
+                                 {"verifier", "--node", "wss" + plain_url_.substr(5), "--tls-fingerprint",
+                                  fingerprint(), "--key", (cast_->folder() / "key-4.json").string(),
+                                  "--passphrase-file", (cast_->folder() / "passphrase").string(),
+                                  "--data-dir", (cast_->folder() / "party-4").string(), "--threads", "1"},
+                                 cast_->log_of("verifier 2"));
+        ASSERT_TRUE(started.has_value());
+        second_verifier_.emplace(std::move(*started));
+    }
+    std::string ask_to_stop(const std::string& authorization) const {
+        node::HttpConnection connection(*node::parse_url(cast_->node_url()));
+        node::HttpRequest request{
+            "POST",
+            "/",
+            to_bytes(view(std::string_view(R"({"jsonrpc":"2.0","id":1,"method":"retrace_stop"})"))),
+            "application/json",
+            {}};
+        request.authorization = authorization;
+        const auto answer = connection.exchange(request, 4096, 5s);
+        return answer ? std::string(answer->body.begin(), answer->body.end()) : "no answer";
+    }
+
+    std::unique_ptr<node::Cast> cast_;
+    std::optional<node::Process> second_verifier_;
+    std::string plain_url_;
+};
+
+TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
+    EXPECT_EQ(
+        retrace("wallet balance 0x00000000000000000000000000000000000000bb --node " + plain_url_).status, 1)
+        << "nobody vouches for the certificate";
+    EXPECT_EQ(retrace("wallet balance 0x00000000000000000000000000000000000000bb --node http" +
+                      plain_url_.substr(5))
+                  .status,
+              1)
+        << "the port speaks no plain text";
+    say("wallet send --dev-account 0 --to 0x00000000000000000000000000000000000000bb --value 1" + by_file());
+    EXPECT_EQ(say("wallet balance 0x00000000000000000000000000000000000000bb" + by_fingerprint())
+                  .at("balance")
+                  .as_string(),
+              "1");
+
+    ASSERT_TRUE(cast_->start(Role::honest_solver, {"--price", "0.5", "--stake", "400000"}).has_value());
+    ASSERT_TRUE(cast_->start(Role::verifier_1, {}).has_value());
+    start_second_verifier();
+    until("everybody has registered", [&](const node::RemoteState& state) {
+        return views::solver(state, cast_->address(Role::honest_solver)) &&
+               views::verifier(state, cast_->address(Role::verifier_1)) &&
+               views::verifier(state, cast_->address(Role::verifier_2));
+    });
+    if (HasFatalFailure()) return;
+
+    small_images(256);
+    const std::string task = path("task").string(), store = " --data-dir " + path("requester").string();
+    say("task compile mlp --data " + path("images").string() + " -o " + task +
+        " --hidden 16 --batch 16 --price-ceiling 1 --steps 40 --checkpoint-every 10");
+    const json::object posted = say("task submit " + task + " --dev-account 0" + by_file() + store);
+    ASSERT_FALSE(posted.empty());
+    const auto id = posted.at("task").to_number<std::uint64_t>();
+    const std::string number = std::to_string(id);
+    EXPECT_EQ(say("task follow " + number + by_fingerprint()).at("state").as_string(), "delivering");
+    const json::object fetched =
+        say("task fetch " + number + by_file() + store + " -o " + path("model").string());
+    ASSERT_FALSE(fetched.empty());
+    EXPECT_EQ(fetched.at("state_root"), say("task run " + task + " --local --threads 1").at("state_root"));
+    say("task accept " + number + " --dev-account 0" + by_fingerprint());
+    EXPECT_EQ(say("task show " + number + by_file()).at("state").as_string(), "settled");
+    until("it is paid, and was audited", [&](const node::RemoteState& state) {
+        const auto run = views::run(state, id, 0);
+        const auto audit = views::audit(state, 1);
+        return run && run->paid == 4 && run->solver == cast_->address(Role::honest_solver) && audit &&
+               audit->task == id;
+    });
+
+    EXPECT_THAT(ask_to_stop(""), HasSubstr("4100"));
+    EXPECT_THAT(ask_to_stop("Bearer " + std::string(64, '0')), HasSubstr("4100"));
+    EXPECT_TRUE(cast_->node_running());
+    // The node may be gone before its answer is.
+    ask_to_stop("Bearer " + text_of(cast_->folder() / "node" / "rpc-token").substr(0, 64));
+    for (int i = 0; i < 1000 && cast_->node_running(); ++i) std::this_thread::sleep_for(10ms);
+    EXPECT_FALSE(cast_->node_running());
+}
+
+}  // namespace
+}  // namespace retrace::testing
