@@ -9,6 +9,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <limits>
 #include <thread>
 
@@ -136,6 +137,17 @@ struct Server::Impl {
     std::unique_ptr<tcp::acceptor> acceptor;
     bool stopped = false;
 
+    /// Whoever asked before the end gets an answer, the one that asked for it too; but nobody holds the end up.
+    void finish_answers() const noexcept {
+        const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+        const auto is_served = [](const auto& connection) {
+            return !connection->is_websocket() &&
+                   connection->waiting_since_ns == std::numeric_limits<std::int64_t>::max();
+        };
+        while (std::ranges::any_of(shared->open_connections(), is_served) && std::chrono::steady_clock::now() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
     net::awaitable<void> accept() {
         for (;;) {
             tcp::socket socket =
@@ -221,6 +233,7 @@ void Server::stop() noexcept {
     impl_->stopped = true;
     Shared& shared = *impl_->shared;
     shared.stopping = true;  // ends what the handlers run
+    impl_->finish_answers();
     shared.io.stop();
     for (std::thread& thread : impl_->threads) thread.join();
     shared.handlers.stop();
