@@ -38,6 +38,14 @@ bool holds_up(const market::Report& report, const market::Audit& audit) {
                        [&](const market::Seat& seat) { return seat.auditor == report.reporter; });
 }
 
+constexpr std::uint64_t kRedrawsBesideDisputes = 256;
+
+void draw_again(Effects& fx, market::Audit& audit) {
+    ++audit.redraws;
+    set_phase(fx, audit, AuditPhase::drawing, 0);
+    schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
+}
+
 /// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
     for (market::Seat& seat : audit.seats) {
@@ -74,15 +82,16 @@ void close_without_verdict(Effects& fx, market::Audit& audit) {
 
 void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
     if (audit.redraws < fx.params.redraws) {
-        ++audit.redraws;
-        set_phase(fx, audit, AuditPhase::drawing, 0);
-        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
+        draw_again(fx, audit);
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
     } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
         // 14.10: of all who were drawn, one beacon after the other, nobody came to a verdict. Silence may have other
         // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
         const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
+        const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+        // A dispute that is open may be about to convict the run, and would end with it.
+        if (!starved && run.open_disputes != 0 && audit.redraws < kRedrawsBesideDisputes) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
     } else {

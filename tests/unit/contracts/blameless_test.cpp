@@ -132,6 +132,32 @@ TEST_F(Blameless, OneLiarAmongSilentAuditorsTakesNoStakeFromTheSolver) {
     EXPECT_EQ(task(1).state, market::TaskState::bidding);
 }
 
+/// Otherwise a solver that a dispute is about to convict would leave with its stake.
+TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
+    start_with(small_params(), {"v1", "v2", "v3", "v4"}, {"alice"});
+    TaskSpec spec = cheap_spec();
+    spec.auditors = 4;
+    spec.checkpoint_blocks = 300;
+    post(spec);
+    assign("alice", 1);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    lazy = {"v1", "v2", "v3", "v4"};
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
+    use_up_reports("v1", 1, "alice");
+    const auto dispute = [&](std::uint64_t open) {
+        market::Run run = *views::run(state, 1, 0);
+        run.open_disputes = open;
+        store(state, keys::run(1, 0), run);
+    };
+    dispute(1);
+    for (int i = 0; i < 150; ++i) serve("alice"), next_block();
+    EXPECT_EQ(run().state, RunState::running);
+    EXPECT_GT(first_audit(1).redraws, params.redraws);
+    dispute(0);
+    ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
+    EXPECT_EQ(run().state, RunState::left);
+}
+
 TEST_F(Blameless, WhoServesNobodyStillLosesItsLock) {
     start_with(small_params(), {"v1", "v2", "v3"}, {"alice"});
     TaskSpec spec = cheap_spec();
