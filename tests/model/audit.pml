@@ -16,6 +16,7 @@
  *   -DMUT_EARLY_DEADLINE   the deadline of an opening runs before the opening is legal
  *   -DMUT_OPEN_EARLY       a state may be opened while the audit that ends there collects commitments
  *   -DMUT_FORFEIT_STARVED  a run that nobody could audit ends without a slash, and with it its open disputes
+ *   -DMUT_END_BESIDE_DISPUTE a run that most of its auditors were silent about ends while a dispute is open
  *   -DMUT_PENALISE_STARVED an auditor that used up its reports is penalised like a silent one
  *   -DMUT_LATE_ANSWERS     the deadline of verdicts runs on while a report waits for its answer
  *   -DMUT_PAY_DISPUTED     a segment is paid while a dispute about it is open
@@ -49,7 +50,8 @@ byte reports[4];
 bool asked[4];        /* a report waits for its answer */
 bool checked[2];              /* an honest auditor committed to a verdict */
 bool honest_drawn[2];         /* an honest auditor was drawn at some time */
-bool starved[2];              /* an auditor used up its reports */
+byte starved[2];              /* auditors that used up their reports … */
+byte seated[2];               /* … of all who were drawn */
 
 #define BLIND(s) (phase[s] == uncommitted || phase[s] == undrawn || phase[s] == waiting || phase[s] == opening || \
                   phase[s] == drawing || phase[s] == collecting)
@@ -100,6 +102,7 @@ inline slash_seat(s, k) {
 }
 inline draw_seat(s, k) {
     seat[SEAT(s, k)] = drawn;
+    seated[s]++;
     reports[SEAT(s, k)] = 0;
     if
     :: honest[SEAT(s, k)] = true; honest_drawn[s] = true
@@ -199,7 +202,7 @@ inline miss(s, k) {
     :: seat[SEAT(s, k)] == drawn ->
 #ifndef MUT_PENALISE_STARVED
         if
-        :: STARVED(s, k) -> seat[SEAT(s, k)] = released; starved[s] = true
+        :: STARVED(s, k) -> seat[SEAT(s, k)] = released; starved[s]++
         :: else -> slash_seat(s, k)
         fi
 #else
@@ -217,8 +220,18 @@ inline starve_or_go_on(s) {
     :: redraws[s] == 1 ->
         if
         :: seat[SEAT(s, 0)] == committed || seat[SEAT(s, 1)] == committed -> enter_revealing(s)
-        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && !starved[s] -> phase[s] = closed
-        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && starved[s] ->
+        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && starved[s] == 0 -> phase[s] = closed
+        /* Most were silent: the run ends unpaid, but no dispute with it. */
+        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && starved[s] > 0 &&
+           2 * starved[s] <= seated[s] ->
+            if
+#ifdef MUT_END_BESIDE_DISPUTE
+            :: end_run()
+#endif
+            :: !OPEN_DISPUTE(1 - s) -> end_run()       /* who is drawn meanwhile changes nothing */
+            :: over -> skip
+            fi
+        :: seat[SEAT(s, 0)] != committed && seat[SEAT(s, 1)] != committed && 2 * starved[s] > seated[s] ->
 #ifdef MUT_FORFEIT_STARVED
             end_run()
 #else
