@@ -6,6 +6,7 @@
 
 #include "market/odds.hpp"
 #include "tests/functional/market_fixture.hpp"
+#include "tests/unit/node/artifacts_hostile_peer.hpp"
 
 namespace retrace::testing {
 namespace {
@@ -22,8 +23,12 @@ std::map<std::string, std::uint64_t> short_chain() {
             {"reports", 2},       {"open_blocks", 40}, {"checkpoint_blocks", 50}};
 }
 
+enum class End { convicted, forfeited, delivered };
+
 class Cheats : public MarketTest {
 protected:
+    void play(const std::vector<std::string>& cheat, End end);
+
     using Stakes = std::map<Role, ledger::U256>;
     Stakes bonded() const {
         Stakes out;
@@ -43,15 +48,10 @@ protected:
     }
 };
 
-enum class End { convicted, forfeited, delivered };
-struct SolverCase {
-    const char* cheat;
-    End end;
-};
-class CheatingSolver : public Cheats, public ::testing::WithParamInterface<SolverCase> {};
-
-TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
-    std::vector<std::string> cheating{"--price", "0.3", "--stake", kStake, "--cheat", GetParam().cheat};
+/// A solver with these arguments is cheaper than the honest one, and runs first.
+void Cheats::play(const std::vector<std::string>& cheat, End end) {
+    std::vector<std::string> cheating{"--price", "0.3", "--stake", kStake};
+    cheating.insert(cheating.end(), cheat.begin(), cheat.end());
     start({{Role::honest_solver, kHonest},
            {Role::cheating_solver, cheating},
            {Role::verifier_1, {}},
@@ -65,7 +65,7 @@ TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
     ASSERT_NE(id, 0U);
     until_over(id, 0);
     if (HasFatalFailure()) return;
-    const bool lost = GetParam().end != End::delivered;
+    const bool lost = end != End::delivered;
     read([&](const node::RemoteState& state) {
         const auto run = views::run(state, id, 0);
         const auto spec = views::spec(state, id);
@@ -78,17 +78,27 @@ TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
                   before.at(Role::cheating_solver) - (lost ? lock : ledger::U256{}));
         std::uint64_t convictions = 0;
         for (std::uint64_t i = 1; i <= views::dispute_count(state); ++i) {
-            const DisputeState end = views::dispute(state, i)->state;
-            convictions += end == DisputeState::solver_lost ? 1 : 0;
-            EXPECT_NE(end, DisputeState::challenger_lost) << "an honest verifier is right";
+            const DisputeState ended = views::dispute(state, i)->state;
+            convictions += ended == DisputeState::solver_lost ? 1 : 0;
+            EXPECT_NE(ended, DisputeState::challenger_lost) << "an honest verifier is right";
         }
-        EXPECT_EQ(convictions != 0, GetParam().end == End::convicted);
+        EXPECT_EQ(convictions != 0, end == End::convicted);
         // Fees and shares go to coins: nobody else's stake moves.
         for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
             EXPECT_EQ(views::stake(state, cast_->address(role)).bonded, before.at(role)) << name_of(role);
     });
     EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
     EXPECT_EQ(fetched_root(id), root_of(task));
+}
+
+struct SolverCase {
+    const char* cheat;
+    End end;
+};
+class CheatingSolver : public Cheats, public ::testing::WithParamInterface<SolverCase> {};
+
+TEST_P(CheatingSolver, loses_its_lock_or_nothing_and_the_task_is_done) {
+    play({"--cheat", GetParam().cheat}, GetParam().end);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -103,6 +113,48 @@ INSTANTIATE_TEST_SUITE_P(
                       SolverCase{"lie_header", End::convicted},
                       SolverCase{"stop_in_dispute", End::convicted}),
     [](const auto& info) { return std::string(info.param.cheat); });
+
+/// What the server on this port answers.
+std::string answer_of(std::uint16_t port, const std::string& request_line) {
+    const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const std::string request = request_line + "\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    std::string answer;
+    if (::connect(client, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+        ::send(client, request.data(), request.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(request.size())) {
+        std::array<char, 4096> buffer;
+        for (ssize_t size; (size = ::recv(client, buffer.data(), buffer.size(), 0)) > 0;)
+            answer.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+    ::close(client);
+    return answer;
+}
+
+/// All that is served comes, and is right; but a piece at a time, far below the rate that a fetch asks for.
+TEST_F(Cheats, a_solver_whose_tiles_drip_makes_no_auditor_miss_its_verdict) {
+    constexpr std::size_t kPiece = 256;  // Bytes, ten times a second.
+    const auto behind = node::free_port();
+    ASSERT_TRUE(behind.has_value());
+    std::atomic<bool> over{false};
+    std::atomic<int> pieces{0};
+    node::test::HostilePeer peer([&](const std::string& line, const node::test::HostilePeer::Send& send) {
+        const std::string answer = answer_of(*behind, line);
+        for (std::size_t at = 0; at < answer.size() && !over; at += kPiece, ++pieces) {
+            if (!send(answer.substr(at, kPiece))) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        }
+    });
+    play({"--port", std::to_string(*behind), "--endpoint", peer.url()}, End::forfeited);
+    over = true;
+    EXPECT_GT(pieces, 10) << "somebody was kept waiting";
+    read([&](const node::RemoteState& state) {
+        for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
+            EXPECT_EQ(views::verifier(state, cast_->address(role))->missed, 0u) << name_of(role);
+    });
+}
 
 struct VerifierCase {
     const char* cheat;
