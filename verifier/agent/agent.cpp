@@ -84,9 +84,8 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
 }
 
 bool VerifierAgent::is_more_urgent(const VerifierView& view, bool dispute_waits) const {
-    const bool asked = std::any_of(view.reports.begin(), view.reports.end(), [&](const KeptReportView& report) {
-        return kept_answers_.count(report.id) == 0;
-    });
+    const bool asked = std::any_of(view.reports.begin(), view.reports.end(),
+                                   [&](const KeptReportView& report) { return waits_for_answer(report); });
     return dispute_waits || asked ||
            std::any_of(view.audits.begin(), view.audits.end(), [&](const AuditView& seat) {
                return seat.id != replaying_ && waits_for_replay(seat) && deadline_of(seat) < running_deadline_;

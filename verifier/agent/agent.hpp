@@ -114,6 +114,7 @@ private:
     std::optional<VerifierWork> next_work(const VerifierView& view);
     bool waits_for_replay(const AuditView& view) const;
     bool waits_for_recheck(const AuditView& view) const;
+    bool waits_for_answer(const KeptReportView& report) const;
     bool is_more_urgent(const VerifierView& view, bool dispute_waits) const;
     std::optional<VerifierWork> audit_work(const VerifierView& view);
     bool waits_for_material(const AuditView& view) const;

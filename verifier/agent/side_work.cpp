@@ -17,6 +17,8 @@ std::string place(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return std::to_string(task) + " " + std::to_string(run) + " " + std::to_string(index);
 }
 
+std::string answer_name(std::uint64_t report) { return "answer report " + std::to_string(report); }
+
 }  // namespace
 
 bool VerifierAgent::watches(const WatchView& view) const {
@@ -90,13 +92,16 @@ void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
     });
 }
 
+bool VerifierAgent::waits_for_answer(const KeptReportView& report) const {
+    return kept_answers_.count(report.id) == 0 && pause_.count(answer_name(report.id)) == 0;
+}
+
 std::optional<VerifierWork> VerifierAgent::keeper_work(const VerifierView& view) {
     const std::uint64_t until = view.height + config_.side_fetch_blocks;
     for (const KeptReportView& report : view.reports) {
-        const std::string name = "answer report " + std::to_string(report.id);
-        if (kept_answers_.count(report.id) != 0 || pause_.count(name) != 0) continue;
+        if (!waits_for_answer(report)) continue;
         return solver::make_order<VerifierResult>(
-            name, KeptAnswer{report.id, {}, ""},
+            answer_name(report.id), KeptAnswer{report.id, {}, ""},
             [this, report] { return VerifierResult(answer_kept(report)); }, until);
     }
     return std::nullopt;
@@ -149,7 +154,7 @@ void VerifierAgent::on_side_work(const VerifierResult& result) {
     } else if (const auto* held = std::get_if<Held>(&result)) {
         if (!held->problem.empty()) failed("keep " + place(held->task, held->run, held->index), held->problem);
     } else if (const auto* made = std::get_if<KeptAnswer>(&result)) {
-        if (!made->problem.empty()) return failed("answer report " + std::to_string(made->report), made->problem);
+        if (!made->problem.empty()) return failed(answer_name(made->report), made->problem);
         kept_answers_[made->report] = made->answer;
     }
 }

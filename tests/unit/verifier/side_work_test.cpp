@@ -207,5 +207,22 @@ TEST(SideWork, a_keeper_that_cannot_answer_tries_again) {
     EXPECT_FALSE(bench.run<AnswerReport>(60).empty());
 }
 
+/// Or whoever asks for a state that is gone would hold up every replay, step by step.
+TEST(SideWork, an_answer_that_cannot_be_made_yet_puts_no_replay_off) {
+    Bench bench(solver::fraud_runners(solver::Fraud::ulp));
+    bench.view.reports.push_back({7, bench.task.terms, 0, 1, 1, 0});  // it keeps no such state
+    EXPECT_TRUE(bench.run<AnswerReport>(1).empty());
+    EXPECT_FALSE(bench.agent->take_problems().empty());
+    bench.watch(2);
+    ++bench.view.height;
+    auto out = bench.agent->on_view(bench.view);
+    ASSERT_TRUE(out.work.has_value());
+    ++bench.view.height;
+    bench.agent->on_view(bench.view);  // while the replay is out
+    const VerifierResult result = out.work->run();
+    ASSERT_TRUE(std::holds_alternative<Watched>(result));
+    EXPECT_FALSE(std::get<Watched>(result).put_off);
+}
+
 }  // namespace
 }  // namespace retrace::test
