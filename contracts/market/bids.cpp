@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit, then the opening with a lock on the stake.
+// SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit and a lock on the stake, then the opening.
 #include "contracts/market/own_run.hpp"
 #include "contracts/market/rules.hpp"
 #include "contracts/market/tasks.hpp"
@@ -33,6 +33,10 @@ Verdict admit(const CommitBid& call, const TxContext& context, const StateView& 
     if (views::open_runs(view, context.sender).size() >= market::kOpenItemsMax)
         return Verdict::too_many_open;                                                          // 12.3.12
     if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;        // 12.3.13
+    // 12.3.14: locked from here, so that nothing that happens to the rest of the stake keeps a bid from being opened.
+    const auto floor = market::stake_floor(context.params, spec);
+    if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
+        return Verdict::stake_too_low;
     return Verdict::ok;
 }
 
@@ -43,7 +47,9 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     market::Bid bid;
     bid.commitment = call.commitment;
     bid.deposit = context.value;
+    bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
+    lock(fx, context.sender, bid.locked);
     fx.emit(BidCommitted{call.task, context.sender, task.round});
 }
 
@@ -68,21 +74,15 @@ Verdict admit(const RevealBid& call, const TxContext& context, const StateView& 
     if (call.price > spec.price_ceiling) return Verdict::price_over_ceiling;                    // 12.4.9
     if (call.finish_height <= task->reveal_end || call.finish_height > task->reveal_end + spec.finish_blocks)
         return Verdict::finish_out_of_range;                                                    // 12.4.10
-    const auto floor = market::stake_floor(context.params, spec);
-    if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
-        return Verdict::stake_too_low;                                                          // 12.4.11
     return Verdict::ok;
 }
 
 void apply(const RevealBid& call, const TxContext& context, Effects& fx) {
-    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(call.task));
     auto bid = must_load<market::Bid>(fx.state, keys::bid(call.task, context.sender));
     bid.revealed = true;
     bid.price = call.price;
     bid.finish_height = call.finish_height;
-    bid.locked = market::stake_floor(fx.params, spec).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
-    lock(fx, context.sender, bid.locked);
     fx.emit(BidRevealed{call.task, context.sender, bid.price, bid.finish_height, bid.locked});
 }
 

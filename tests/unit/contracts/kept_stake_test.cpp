@@ -22,7 +22,7 @@ protected:
     }
     Verdict bid() {
         post(spec);
-        EXPECT_EQ(commit_bid("v1", 400), Verdict::ok);
+        if (const Verdict refused = commit_bid("v1", 400); refused != Verdict::ok) return refused;
         while (height < task().bid_end) next_block();
         return reveal_bid("v1", 400);
     }
@@ -61,6 +61,29 @@ TEST_F(KeptStake, WhoHasEverythingLockedDoesNotJoin) {
     EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), Verdict::stake_too_low);
     ASSERT_EQ(send("v1", Deposit{}, 1), Verdict::ok);
     EXPECT_EQ(send("v1", RegisterVerifier{"http://v1", word("chain")}), Verdict::ok);
+}
+
+TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
+    auto slow = small_params();
+    slow.bid_blocks = 24;  // An audit draws its seats while a bid is sealed.
+    begin(slow);
+    bond(params.beacon_penalty);
+    join();
+    add_solver("alice");
+    TaskSpec audited = small_spec();
+    audited.auditors = 2;  // As many as there are, so that who can be drawn is drawn.
+    post(audited);
+    auction({{"alice", 400}});
+    ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
+    post(spec);
+    ASSERT_EQ(commit_bid("v1", 400, 2), Verdict::ok) << last.revert_reason;
+    EXPECT_EQ(views::stake(state, party("v1")).locked, floor);
+    EXPECT_EQ(send("v1", BeginUnbond{1}), Verdict::stake_too_low);
+    for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    while (height < task(2).bid_end) serve("alice"), next_block();
+    ASSERT_FALSE(all<AuditorsDrawn>().empty());
+    EXPECT_EQ(all<AuditorsDrawn>()[0].auditors, std::vector<ledger::Address>{party("v2")});
+    EXPECT_EQ(reveal_bid("v1", 400, 2), Verdict::ok) << last.revert_reason;
 }
 
 TEST_F(KeptStake, SeatsLeaveThePenaltyFree) {

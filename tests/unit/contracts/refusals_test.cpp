@@ -155,18 +155,21 @@ TEST_F(Refusals, Bids) {
     EXPECT_EQ(send("alice", CommitBid{1, word("x")}, 1), Verdict::wrong_value);
     EXPECT_EQ(commit_bid("alice", 5), Verdict::ok);
     EXPECT_EQ(commit_bid("alice", 5), Verdict::already_bid);
-    EXPECT_EQ(commit_bid("bob", 5), Verdict::ok);
+    EXPECT_EQ(commit_bid("bob", 5), Verdict::stake_too_low) << "a coin is below the floor of this ceiling";
+    add_solver("dave");
+    EXPECT_EQ(commit_bid("dave", 5), Verdict::ok);
     EXPECT_EQ(reveal_bid("alice", 5), Verdict::too_early);
     advance(params.bid_blocks);
     EXPECT_EQ(commit_bid("carol", 5), Verdict::too_late);
     EXPECT_EQ(reveal_bid("carol", 5), Verdict::not_bid);
     EXPECT_EQ(reveal_bid("alice", 6), Verdict::wrong_opening);
     EXPECT_EQ(reveal_bid("alice", 0), Verdict::price_zero);
-    EXPECT_EQ(reveal_bid("bob", 5), Verdict::stake_too_low) << "a coin is below the floor of this ceiling";
+    EXPECT_EQ(reveal_bid("bob", 5), Verdict::not_bid);
     EXPECT_EQ(reveal_bid("alice", 5), Verdict::ok);
     EXPECT_EQ(reveal_bid("alice", 5), Verdict::already_revealed);
     advance(params.reveal_blocks);
-    EXPECT_EQ(all<BidForfeited>().size(), 1u) << "bob's deposit is burned";
+    EXPECT_EQ(all<BidForfeited>().size(), 1u) << "dave's deposit is burned";
+    EXPECT_EQ(views::stake(state, party("dave")).locked, U256()) << "and its stake is free again";
     EXPECT_EQ(task().state, market::TaskState::assigned);
     EXPECT_EQ(reveal_bid("bob", 5), Verdict::wrong_task_state);
 }
