@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include <limits>
+
 #include "market/odds.hpp"
 #include "node/service/views.hpp"
 #include "solver/capability/program.hpp"
@@ -78,6 +80,19 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
     return run.clear;
 }
 
+/// What `replay_cost_max` says. A task may run faster than the benchmark by the slack that bids are judged with.
+std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                         const market::Params& params) {
+    const auto info = views::solver(view, run.solver);
+    if (!info) return 0;
+    const ledger::U256 able = ledger::mul_div(ledger::U256(info->capability),
+                                              ledger::U256(params.verdict_blocks + spec.replay_blocks) *
+                                                  ledger::U256(params.capability_slack_bp),
+                                              market::kBasisPoints);
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    return able < ledger::U256(kMost) ? able.low64() : kMost;
+}
+
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
                          const market::TaskSpec& spec, const market::Params& params) {
     solver::RunView out;
@@ -88,6 +103,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.first_root = run.first_root;
     out.accept_by = run.state == RunState::assigned ? run.deadline : 0;
     out.may_report_kept = maker_of_first_state(view, run, params);
+    out.replay_cost_max = replayable(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();

@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
+#include <algorithm>
+
+#include "kernels/program/limits.hpp"
+#include "kernels/program/program.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
 
 namespace retrace::solver {
+
+namespace {
+
+/// A run that nobody can replay in time is never verified, and so never paid: it is left while that is free.
+Status<> check_replayable(const RunView& run, const kernels::Program& program) {
+    const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
+    const std::uint64_t cost = kernels::saturating_mul(kernels::step_cost(program), steps);
+    if (run.replay_cost_max == 0 || cost <= run.replay_cost_max) return Unit{};
+    return error("auditors could not replay a segment in the time that they have: it costs " + std::to_string(cost) +
+                 " multiply-adds, and a machine with this one's measured speed does at most " +
+                 std::to_string(run.replay_cost_max) + " meanwhile (replay_blocks of the task, or a shorter checkpoint interval)");
+}
+
+}  // namespace
 
 Prepared SolverAgent::prepare(const RunView& run) {
     Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt, false};
@@ -11,6 +29,10 @@ Prepared SolverAgent::prepare(const RunView& run) {
     if (!material) {
         out.problem = material.error().message;
         out.unserved = material.error().kind.has_value();
+        return out;
+    }
+    if (const auto fits = check_replayable(run, (*material)->program->program()); run.may_accept && !fits) {
+        out.problem = fits.error().message;
         return out;
     }
     // A state that others made is fetched before the run is accepted: until then leaving it is free.

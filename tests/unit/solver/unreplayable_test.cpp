@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// A run whose segments no auditor could replay in time would never be verified: it is declined while that is free.
+#include "kernels/program/limits.hpp"
+#include "solver/agent/agent.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
+
+namespace retrace::solver {
+namespace {
+
+class Unreplayable : public ::testing::Test {
+protected:
+    /// What the agent sends once it has prepared an assignment of which auditors can replay so much.
+    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
+        SolverAgent agent(SolverConfig{}, workshop, *store);
+        RunView run;
+        run.terms = task.terms;
+        run.may_accept = true;
+        run.accept_by = 100;
+        run.replay_cost_max = replay_cost_max;
+        SolverView view;
+        view.height = 10;
+        view.runs = {run};
+        const auto first = agent.on_view(view);
+        EXPECT_TRUE(first.work.has_value());
+        if (!first.work) return {};
+        agent.on_done(first.work->run());
+        return agent.on_view(view).moves;
+    }
+    std::uint64_t segment_cost() const {
+        return kernels::step_cost(task.train.program()) * task.terms.schedule.interval;
+    }
+
+    test::TinyTask task;
+    test::TemporaryDirectory directory;
+    std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
+    Workshop workshop{task.source, task.pool};
+};
+
+TEST_F(Unreplayable, ARunThatFitsIsAccepted) {
+    for (const std::uint64_t able : {segment_cost(), std::uint64_t{0}}) {  // 0: the machine was not measured.
+        const auto moves = moves_for(able);
+        ASSERT_EQ(moves.size(), 1u);
+        EXPECT_TRUE(std::holds_alternative<AcceptData>(moves[0])) << able;
+    }
+}
+
+TEST_F(Unreplayable, ARunThatDoesNotIsDeclinedWithBothNumbers) {
+    const auto moves = moves_for(segment_cost() - 1);
+    ASSERT_EQ(moves.size(), 1u);
+    const auto* decline = std::get_if<Decline>(&moves[0]);
+    ASSERT_NE(decline, nullptr);
+    EXPECT_NE(decline->reason.find(std::to_string(segment_cost())), std::string::npos) << decline->reason;
+    EXPECT_NE(decline->reason.find(std::to_string(segment_cost() - 1)), std::string::npos) << decline->reason;
+}
+
+}  // namespace
+}  // namespace retrace::solver
