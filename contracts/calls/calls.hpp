@@ -123,8 +123,8 @@ struct CancelTask {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
-/// msg.value is params.bid_deposit; commitment by market::bid_commitment. Locks market::stake_floor of the sender's stake
-/// until the auction is lost or the run is over.
+/// msg.value is params.bid_deposit; commitment by market::bid_commitment. Locks market::stake_floor of the
+/// sender's stake until the auction is lost or the run is over.
 struct CommitBid {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "commitBid";

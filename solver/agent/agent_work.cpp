@@ -16,9 +16,11 @@ Status<> check_replayable(const RunView& run, const kernels::Program& program) {
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
     const std::uint64_t cost = kernels::saturating_mul(kernels::step_cost(program), steps);
     if (run.replay_cost_max == 0 || cost <= run.replay_cost_max) return Unit{};
-    return error("auditors could not replay a segment in the time that they have: it costs " + std::to_string(cost) +
+    return error("auditors could not replay a segment in the time that they have: it costs " +
+                 std::to_string(cost) +
                  " multiply-adds, and a machine with this one's measured speed does at most " +
-                 std::to_string(run.replay_cost_max) + " meanwhile (replay_blocks of the task, or a shorter checkpoint interval)");
+                 std::to_string(run.replay_cost_max) +
+                 " meanwhile (replay_blocks of the task, or a shorter checkpoint interval)");
 }
 
 }  // namespace
@@ -62,8 +64,10 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
         return reached;
     }
     const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, true);
-    if (!made) reached.problem = made.error().message;
-    else reached.put_off = !*made;
+    if (!made)
+        reached.problem = made.error().message;
+    else
+        reached.put_off = !*made;
     if (!made || reached.put_off) return reached;
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old}))

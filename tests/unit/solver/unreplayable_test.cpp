@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run whose segments no auditor could replay in time would never be verified: it is declined while that is free.
+// A run whose segments no auditor could replay in time would never be verified: it is declined while that is
+// free.
 #include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
