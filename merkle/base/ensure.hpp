@@ -15,7 +15,7 @@ struct Place {
     }
 };
 
-/// Prints the place and `what` and aborts. For broken invariants of our own; no input from outside may reach it.
+/// Aborts, or throws within a ReadOnly (read_only.hpp). For our own broken invariants: no input reaches it.
 [[noreturn]] void fail_invariant(const char* what, Place where);
 
 /// The always-on assertion (STYLE 6): stays in release builds.
