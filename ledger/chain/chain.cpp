@@ -174,6 +174,7 @@ Result<std::unique_ptr<Chain>, ChainFailure> Chain::open(Store& store, const Gen
     auto impl = std::make_unique<Impl>(store, executor, genesis, options);
     impl->writing = tip->height;
     impl->pages.keep_upper();
+    impl->forget(*tip);
     impl->publish(*tip, std::move(block));
     return std::unique_ptr<Chain>(new Chain(std::move(impl)));
 }
@@ -184,10 +185,13 @@ void Chain::Impl::publish(const TipRecord& record, std::shared_ptr<const Block> 
     tip = block;
     recent.push_back(std::move(block));
     if (recent.size() > kRecentBlocks) recent.pop_front();
+    height = record.height;
+}
+
+void Chain::Impl::forget(const TipRecord& record) {
     oldest_state = record.oldest_state;
     oldest_pages = record.oldest_pages;
     oldest_block = record.oldest_block;
-    height = record.height;
 }
 
 Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input) const {
@@ -239,6 +243,7 @@ Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
     }
     const CommitPlan plan = plan_commit(impl.store, outcome, impl.tip_record, impl.options);
     impl.writing = header.height;  // before the write: from here on readers look for undo records
+    impl.forget(plan.tip);
     if (const auto written = impl.store.write(plan.batch, true); !written) {
         impl.failed = true;
         return failure(ChainError::store_failed, written.error().message);

@@ -80,7 +80,7 @@ public:
     std::shared_ptr<const Block> tip() const;
     /// Base fee of the block after the tip.
     U256 next_base_fee() const;
-    std::uint64_t oldest_state() const noexcept;  ///< Lowest height that `view_at` takes,
+    std::uint64_t oldest_state() const noexcept;  ///< These rise before anything goes. Lowest height `view_at` takes,
     std::uint64_t oldest_proof() const noexcept;  ///< that proofs can be made for,
     std::uint64_t oldest_block() const noexcept;  ///< whose block is there. Block 0 always is.
 
@@ -88,7 +88,7 @@ public:
     std::shared_ptr<const StateView> view() const;
     /// Always the newest committed state: two reads may see two blocks. For the mempool; lives as long as the chain.
     const StateView& live() const noexcept;
-    /// The state after block `height`. Readable for as long as the height stays within the window.
+    /// The state after block `height`. Right is what was read if `oldest_state` is no higher after the read.
     Result<std::shared_ptr<const StateView>, ChainFailure> view_at(std::uint64_t height) const;
     /// Context for eth_call on the state after block `height`: that block's height, time, base fee, proposer.
     Result<BlockContext, ChainFailure> context_at(std::uint64_t height) const;

@@ -37,6 +37,9 @@ struct Chain::Impl {
     std::shared_ptr<const Block> tip;
     std::deque<std::shared_ptr<const Block>> recent;  // the last few blocks, ascending, the tip included
 
+    /// Before the batch that erases what `record` no longer keeps: who finds its height kept after a read has read
+    /// what was there.
+    void forget(const TipRecord& record);
     void publish(const TipRecord& record, std::shared_ptr<const Block> block);
 };
 

@@ -87,16 +87,23 @@ FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t las
             return out;
         }
         const auto bloom = chain.bloom(out.next);
+        if (!bloom) {
+            out.end = FoundLogs::End::missing;
+            return out;
+        }
         // Most blocks of a quiet chain have no logs at all, and a filter without items would load each of
         // them.
-        if (!bloom || *bloom == Bloom{} || !hashed.may_match(*bloom)) continue;
+        if (*bloom == Bloom{} || !hashed.may_match(*bloom)) continue;
         const auto header = chain.header(out.next);
         if (stopped(kBlockWork + (header ? header->tx_count : 0))) {
             out.end = FoundLogs::End::stopped;
             return out;
         }
         const auto block = chain.block(out.next);
-        if (!block) continue;
+        if (!block) {  // pruned since
+            out.end = FoundLogs::End::missing;
+            return out;
+        }
         auto found = logs_of(*block, wanted);
         const bool full = out.logs.size() + found.size() > limit;
         if (full) out.end = FoundLogs::End::full;

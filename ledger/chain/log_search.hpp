@@ -46,6 +46,7 @@ struct FoundLogs {
         complete,  ///< Every block of the range was looked at.
         full,      ///< More would be over the limit.
         stopped,   ///< `go_on` said so.
+        missing,   ///< The block `next` is not kept.
     };
     End end = End::complete;
     std::vector<LogEntry> logs;

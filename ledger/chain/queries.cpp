@@ -110,13 +110,17 @@ std::optional<TxRecord> Chain::tx(std::uint64_t height, std::uint32_t index) con
 Result<StateProof, ChainFailure> Chain::prove_account(std::uint64_t height, const Address& address,
                                                       const GoOn& go_on) const {
     RETRACE_TRY(view, view_at(height));
-    return prove(height, account_leaf_key(address), encode(view->account(address)), go_on);
+    Bytes value = encode(view->account(address));
+    if (height < impl_->oldest_state) return not_kept("state", height);
+    return prove(height, account_leaf_key(address), std::move(value), go_on);
 }
 
 Result<StateProof, ChainFailure> Chain::prove_slot(std::uint64_t height, const Address& contract, View key,
                                                    const GoOn& go_on) const {
     RETRACE_TRY(view, view_at(height));
-    return prove(height, slot_leaf_key(contract, key), view->slot(contract, key), go_on);
+    Bytes value = view->slot(contract, key);
+    if (height < impl_->oldest_state) return not_kept("state", height);
+    return prove(height, slot_leaf_key(contract, key), std::move(value), go_on);
 }
 
 Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32& leaf_key, Bytes value,
