@@ -6,14 +6,11 @@
 namespace retrace::kernels {
 
 std::uint64_t Arena::take(std::uint64_t bytes) {
-    auto best = free_.end();
-    for (auto run = free_.begin(); run != free_.end(); ++run) {
-        if (run->second >= bytes && (best == free_.end() || run->second < best->second)) best = run;
-    }
-    if (best == free_.end()) return grow(bytes);
-    const auto [at, size] = *best;
-    free_.erase(best);
-    if (size > bytes) free_[at + bytes] = size - bytes;
+    const auto best = sizes_.lower_bound({bytes, 0});
+    if (best == sizes_.end()) return grow(bytes);
+    const auto [size, at] = *best;
+    erase(free_.find(at));
+    if (size > bytes) insert(at + bytes, size - bytes);
     return at;
 }
 
@@ -21,16 +18,17 @@ void Arena::give(std::uint64_t at, std::uint64_t bytes) {
     auto next = free_.lower_bound(at);
     if (next != free_.end() && at + bytes == next->first) {
         bytes += next->second;
-        next = free_.erase(next);
+        next = erase(next);
     }
     if (next != free_.begin()) {
         const auto before = std::prev(next);
         if (before->first + before->second == at) {
-            before->second += bytes;
-            return;
+            at = before->first;
+            bytes += before->second;
+            erase(before);
         }
     }
-    free_[at] = bytes;
+    insert(at, bytes);
 }
 
 /// A free run at the end grows instead of being left behind.
@@ -40,11 +38,21 @@ std::uint64_t Arena::grow(std::uint64_t bytes) {
         const auto last = std::prev(free_.end());
         if (last->first + last->second == size_) {
             at = last->first;
-            free_.erase(last);
+            erase(last);
         }
     }
     size_ = at + bytes;
     return at;
+}
+
+void Arena::insert(std::uint64_t at, std::uint64_t bytes) {
+    free_[at] = bytes;
+    sizes_.insert({bytes, at});
+}
+
+Arena::Runs::iterator Arena::erase(Runs::iterator run) {
+    sizes_.erase({run->second, run->first});
+    return free_.erase(run);
 }
 
 }  // namespace retrace::kernels

@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace retrace::kernels {
 
-/// Plans one block of memory: free runs are joined with their neighbours, the smallest run that fits is taken.
+/// Plans one block of memory: free runs are joined with their neighbours, the smallest run that fits is
+/// taken.
 class Arena {
 public:
     std::uint64_t take(std::uint64_t bytes);
@@ -14,9 +17,13 @@ public:
     std::uint64_t size() const noexcept { return size_; }
 
 private:
+    using Runs = std::map<std::uint64_t, std::uint64_t>;
     std::uint64_t grow(std::uint64_t bytes);
+    void insert(std::uint64_t at, std::uint64_t bytes);
+    Runs::iterator erase(Runs::iterator run);
 
-    std::map<std::uint64_t, std::uint64_t> free_;  ///< Offset to size.
+    Runs free_;                                                ///< Offset to size.
+    std::set<std::pair<std::uint64_t, std::uint64_t>> sizes_;  ///< The same by size and offset.
     std::uint64_t size_ = 0;
 };
 

@@ -8,17 +8,21 @@
 
 namespace retrace::kernels {
 
-std::uint8_t* BandMemory::take() {
-    const std::lock_guard lock(mutex_);
-    ensure(!free_.empty(), "a piece of memory for every thread");
-    std::uint8_t* memory = free_.back();
-    free_.pop_back();
-    return memory;
+void BandMemory::begin(const Addresses& at) {
+    for (Piece& piece : pieces_) piece.at = at;
 }
 
-void BandMemory::give(std::uint8_t* memory) {
+BandMemory::Piece& BandMemory::take() {
     const std::lock_guard lock(mutex_);
-    free_.push_back(memory);
+    ensure(!free_.empty(), "a piece of memory for every thread");
+    Piece* const piece = free_.back();
+    free_.pop_back();
+    return *piece;
+}
+
+void BandMemory::give(Piece& piece) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(&piece);
 }
 
 BandGroup::BandGroup(const Program& program, const std::vector<OpFacts>& facts,
@@ -104,13 +108,28 @@ void BandGroup::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& m
     }
 }
 
+namespace {
+
+/// Given back, whatever is thrown.
+struct Lent {
+    explicit Lent(BandMemory& from) : memory(from), piece(from.take()) {}
+    Lent(const Lent&) = delete;
+    Lent& operator=(const Lent&) = delete;
+    ~Lent() { memory.give(piece); }
+    BandMemory& memory;
+    BandMemory::Piece& piece;
+};
+
+}  // namespace
+
 void BandGroup::run(const Addresses& memory, BandMemory& own, ThreadPool& pool) const {
     const std::uint64_t chunks = (granules_ + chunk_ - 1) / chunk_;
     const auto some = [&](std::uint64_t begin, std::uint64_t end, ThreadPool& helpers) {
-        std::uint8_t* mine = own.take();
-        Addresses at = memory;
-        for (std::uint64_t chunk = begin; chunk < end; ++chunk) run_chunk(chunk, at, memory, mine, helpers);
-        own.give(mine);
+        const Lent mine(own);
+        Addresses& at = mine.piece.at;
+        for (std::uint64_t chunk = begin; chunk < end; ++chunk)
+            run_chunk(chunk, at, memory, mine.piece.memory, helpers);
+        for (const Local& local : locals_) at[local.tensor] = memory[local.tensor];
     };
     // With few chunks the threads share the work of each instead.
     if (chunks < 2 * std::uint64_t{pool.threads()}) return some(0, chunks, pool);

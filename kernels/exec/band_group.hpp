@@ -2,6 +2,7 @@
 // A band of the plan (exec/bands.hpp), run chunk by chunk: each op's own kernel on a part of its tensors.
 #pragma once
 
+#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -13,13 +14,25 @@ namespace retrace::kernels {
 /// The threads' own memory for chunks, lent to whoever computes one.
 class BandMemory {
 public:
-    void add(std::uint8_t* memory) { free_.push_back(memory); }
-    std::uint8_t* take();
-    void give(std::uint8_t* memory);
+    using Addresses = std::vector<const std::uint8_t*>;
+    struct Piece {
+        std::uint8_t* memory = nullptr;
+        Addresses at;  ///< Of all tensors; those of a chunk's parts while it is computed.
+    };
+    void add(std::uint8_t* memory) { free_.push_back(&pieces_.emplace_back(Piece{memory, {}})); }
+    void clear() {
+        free_.clear();
+        pieces_.clear();
+    }
+    /// Where the tensors of a step are.
+    void begin(const Addresses& at);
+    Piece& take();
+    void give(Piece& piece);
 
 private:
     std::mutex mutex_;
-    std::vector<std::uint8_t*> free_;
+    std::deque<Piece> pieces_;
+    std::vector<Piece*> free_;
 };
 
 class BandGroup {
@@ -27,12 +40,12 @@ public:
     /// `facts` and `kernels` of all ops of the program.
     BandGroup(const Program& program, const std::vector<OpFacts>& facts,
               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const Unit& unit);
-    /// `memory` holds the address of every tensor that is in memory; `own` has as many pieces as `pool`
-    /// threads.
-    void run(const std::vector<const std::uint8_t*>& memory, BandMemory& own, ThreadPool& pool) const;
+    /// `memory` holds the address of every tensor that is in memory; `own`, begun with it, has as many pieces as
+    /// `pool` threads.
+    void run(const BandMemory::Addresses& memory, BandMemory& own, ThreadPool& pool) const;
 
 private:
-    using Addresses = std::vector<const std::uint8_t*>;
+    using Addresses = BandMemory::Addresses;
     /// Where a tensor's part of a chunk lies.
     struct Local {
         std::uint32_t tensor = 0;

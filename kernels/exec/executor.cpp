@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/exec/executor.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "kernels/commit/commitment.hpp"
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/exec/band_group.hpp"
 #include "kernels/exec/bands.hpp"
 #include "kernels/exec/op_call.hpp"
@@ -19,6 +21,17 @@ struct Free {
     void operator()(std::uint8_t* p) const noexcept { std::free(p); }
 };
 
+std::uint64_t bytes_of(const OpFacts::Operand& operand) {
+    return geometry(operand.dims).elements() * size_of(operand.dtype);
+}
+
+/// Of the CPU kernels beside their operands, but for the products', which is bounded by a constant.
+std::uint64_t scratch_of(const OpFacts& facts) {
+    if (facts.op.code == OpCode::window_scatter) return bytes_of(facts.inputs[0]) + bytes_of(facts.output);
+    if (facts.op.code == OpCode::scatter_add_rows) return bytes_of(facts.inputs[1]);
+    return 0;
+}
+
 /// A program as it is run, with its plan and the memory for it, which is taken at the first use.
 struct Workspace {
     const Program& program;
@@ -28,6 +41,7 @@ struct Workspace {
     std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order; none where every op runs by itself.
     std::vector<BandGroup> bands;      ///< Of the plan's bands, in order.
     std::uint64_t bytes = 0;           ///< Of the arena and every thread's memory for bands.
+    std::uint64_t scratch = 0;         ///< What an op's kernel takes for itself at most.
     std::unique_ptr<std::uint8_t, Free> arena;
     BandMemory band_memory;
 
@@ -36,6 +50,7 @@ struct Workspace {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
             facts.push_back(facts_of(p, i));
             kernels.push_back(backend == Backend::cpu ? find_cpu_kernel(facts.back()) : nullptr);
+            scratch = std::max(scratch, scratch_of(facts.back()));
         }
         if (options.isolated) return;
         for (const Unit& unit : plan.units) {
@@ -51,6 +66,10 @@ struct Workspace {
                plan.places[tensor - program.tensors_static()].where == Place::Where::gathered;
     }
 
+    void release() {
+        arena.reset();
+        band_memory.clear();
+    }
     void reserve() {
         if (arena || bytes == 0) return;
         arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, bytes)));
@@ -81,12 +100,24 @@ struct Executor::Impl {
     Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
         : program(p), pool(threads), backend(b),
           lean(b == Backend::cpu ? with_constants_first(with_recomputation(p)) : p),
-          fast(lean, b, {b == Backend::reference, true, fusion}, threads.threads()),
+          fast(lean, b, {b == Backend::reference, cpu_level() != CpuLevel::scalar, fusion}, threads.threads()),
           isolated(p, b, {true, true, Fusion::none}, threads.threads()) {}
 
     std::uint64_t bytes_of(std::uint32_t tensor) const {
         const TensorRecord& record = program.tensors[tensor];
         return geometry(record.dims).elements() * size_of(record.dtype);
+    }
+
+    /// Of the op whose output and inputs together are the largest: what `outputs` hands out.
+    std::uint64_t evidence_bytes() const {
+        std::uint64_t most = 0;
+        for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+            std::uint64_t sum = bytes_of(program.output_of(i));
+            for (const std::uint32_t input : program.ops[i].inputs)
+                if (program.is_op_output(input)) sum += bytes_of(input);
+            most = std::max(most, sum);
+        }
+        return most;
     }
 
     void check_tensor(std::uint32_t index, const Tensor& tensor) const {
@@ -132,7 +163,9 @@ struct Executor::Impl {
 
     void run_op(const Workspace& space, std::uint32_t op, const std::vector<const std::uint8_t*>& at,
                 std::uint64_t step, std::uint64_t seed) const {
-        if (space.is_gathered(space.program.output_of(op))) return;
+        const std::uint32_t made = space.program.output_of(op);
+        // What has no element costs nothing, whatever its other extents are.
+        if (space.is_gathered(made) || geometry(space.program.tensors[made].dims).elements() == 0) return;
         std::vector<const std::uint8_t*> operands;
         std::vector<const OpFacts*> gathers;
         for (const std::uint32_t input : space.program.ops[op].inputs) {
@@ -140,7 +173,7 @@ struct Executor::Impl {
             gathers.push_back(space.is_gathered(input) ? &space.facts[input - program.tensors_static()] : nullptr);
         }
         // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
-        auto* output = const_cast<std::uint8_t*>(at[space.program.output_of(op)]);
+        auto* output = const_cast<std::uint8_t*>(at[made]);
         const OpCall call{space.facts[op], operands, output, seed, step, pool, gathers};
         space.kernels[op] != nullptr ? space.kernels[op](call) : run_reference(call);
     }
@@ -148,8 +181,10 @@ struct Executor::Impl {
     /// Runs the ops and returns the addresses of the tensors that are in memory.
     std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
                                          const AfterOp& after) {
+        (&space == &fast ? isolated : fast).release();  // A party counts the larger of both.
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
+        if (!space.bands.empty()) space.band_memory.begin(at);
         auto group = space.groups.begin();
         for (const Unit& unit : space.plan.units) {
             if (unit.band != kNoBand) {
@@ -179,7 +214,12 @@ Executor::~Executor() = default;
 Executor::Executor(Executor&&) noexcept = default;
 
 std::uint64_t Executor::planned_bytes() const noexcept {
-    return impl_->external ? impl_->external->planned_bytes() : impl_->fast.bytes;
+    return impl_->external ? impl_->external->planned_bytes()
+                           : impl_->fast.bytes + impl_->fast.scratch;
+}
+
+std::uint64_t Executor::dispute_bytes() const noexcept {
+    return impl_->isolated.bytes + std::max(impl_->isolated.scratch, impl_->evidence_bytes());
 }
 
 ExternalBackend* Executor::external() const noexcept {
@@ -218,7 +258,6 @@ std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
 }
 
 std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
-    if (impl_->external) return impl_->external->trace(state, inputs);
     const Program& program = impl_->program;
     std::vector<Hash32> roots;
     roots.reserve(program.ops.size());
@@ -236,7 +275,6 @@ Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t 
 
 std::vector<Tensor> Executor::outputs(const State& state, const Inputs& inputs,
                                       const std::vector<std::uint32_t>& ops) {
-    if (impl_->external) return impl_->external->outputs(state, inputs, ops);
     const Program& program = impl_->program;
     std::vector<Tensor> found;
     if (ops.empty()) return found;

@@ -30,8 +30,8 @@ struct Metric {
     float value = 0;
 };
 
-/// A back end in a library of its own, with memory of its own (CUDA). `trace` and `outputs` are those of Executor and
-/// take the place of the state that was loaded.
+/// A back end in a library of its own, with memory of its own (CUDA). `trace` and `outputs` give what those of Executor
+/// give, for the parity suite, and take the place of the state that was loaded.
 class ExternalBackend {
 public:
     virtual ~ExternalBackend() = default;
@@ -68,12 +68,16 @@ public:
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).
     std::uint64_t planned_bytes() const noexcept;
+    /// Bytes of this machine's memory that `trace` and `outputs` of one op and its inputs take instead.
+    std::uint64_t dispute_bytes() const noexcept;
     /// One step: `state` (step t) becomes step t+1. Returns the program's metrics. An external back end gets the state
     /// and gives it back here; a training of many steps asks `external()` itself.
     std::vector<Metric> step(State& state, const Inputs& inputs);
     /// Null on the CPU.
     ExternalBackend* external() const noexcept;
-    /// One step without its effect, keeping every op's output root: the leaves of the trace.
+    /// One step without its effect, keeping every op's output root: the leaves of the trace. This and `outputs` are
+    /// computed by the CPU, whatever the back end: they keep every output apart, for which a device that holds a
+    /// training may have no room.
     std::vector<Hash32> trace(const State& state, const Inputs& inputs);
     /// One step without its effect, up to op `op`; returns that op's output.
     Tensor output(const State& state, const Inputs& inputs, std::uint32_t op);

@@ -60,7 +60,8 @@ enum class Fusion : std::uint8_t {
 };
 
 struct PlanOptions {
-    /// Every op alone, every output in memory of its own, the state left alone (traces, tampering, reference).
+    /// Every op alone, every output in a place of its own until its last reader, the state left alone (traces,
+    /// tampering, reference).
     /// Otherwise reshapes alias their input and a state tensor that nobody reads any more is overwritten by its writer.
     bool isolated = false;
     bool gathers = true;  ///< The back end's kernels can gather windows themselves (Place::Where::gathered).

@@ -29,10 +29,12 @@ struct Access {
 
 class Checker {
 public:
-    Checker(const Program& program, const MemoryPlan& plan) : program_(program), plan_(plan) {}
+    Checker(const Program& program, const MemoryPlan& plan)
+        : program_(program), plan_(plan), values_(program.tensors.size()) {}
 
     Status<> run() {
         if (plan_.places.size() != program_.ops.size()) return error("plan: a place for each op");
+        find_values();
         for (std::uint32_t t = 0; t < program_.tensors_static(); ++t)
             if (bytes(t) != 0) contents_.write({t, 0, bytes(t)}, t);
         std::uint32_t next = 0;
@@ -66,11 +68,14 @@ private:
         return !program_.is_op_output(value) || is(value, Where::arena) || is(value, Where::state);
     }
 
-    /// Behind all aliases.
-    std::uint32_t value_of(std::uint32_t tensor) const {
-        while (is(tensor, Where::alias)) tensor = record(writer(tensor)).inputs[0];
-        return tensor;
+    void find_values() {
+        for (std::uint32_t t = 0; t < values_.size(); ++t)
+            values_[t] = is(t, Where::alias) && !record(writer(t)).inputs.empty()
+                             ? values_[record(writer(t)).inputs[0]]
+                             : t;
     }
+    /// Behind all aliases.
+    std::uint32_t value_of(std::uint32_t tensor) const { return values_[tensor]; }
 
     /// Of a value that is in memory as a whole.
     Region region_of(std::uint32_t value) const {
@@ -124,7 +129,8 @@ private:
         if (unit.band == kNoBand) {
             RETRACE_CHECK(check_part(unit, 0));
         } else {
-            if (unit.band >= plan_.bands.size()) return wrong(unit.first, "no such band");
+            if (unit.band >= plan_.bands.size() || unit.band != bands_++)
+                return wrong(unit.first, "bands are those of the units, in order");
             RETRACE_CHECK(check_band(unit, plan_.bands[unit.band]));
         }
         RETRACE_CHECK(check_conflicts());
@@ -173,6 +179,7 @@ private:
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
             RETRACE_CHECK(check_place(op));
             if (place(op).where == Where::alias) {
+                if (op == part.first && part.count > 1) return wrong(op, "a run does not begin with an alias");
                 if (band_ != nullptr) ++whole_;
                 continue;
             }
@@ -195,17 +202,17 @@ private:
         const OpCode code = record(op).code;
         const Dims& dims = program_.tensors[output(op)].dims;
         const Geometry out = shape(output(op));
+        const bool rows = code == OpCode::row_sum || code == OpCode::row_max || code == OpCode::row_argmax ||
+                          code == OpCode::row_argmax_pick || code == OpCode::matmul;
+        if (out.elements() == 0 || (!rows && !is_elementwise(code))) return wrong(op, "does not go by parts");
         std::uint64_t parts = out.rows;
         if (code == OpCode::matmul) parts = out.rows / dims[dims.size() - 2];
         if (parts % band_->granules != 0) return wrong(op, "cannot be cut so");
         for (const std::uint32_t input : record(op).inputs) {
             const Dims& from = program_.tensors[input].dims;
             std::uint64_t own = shape(input).rows;
+            if (shape(input).elements() == 0) return wrong(op, "nothing of an input goes by parts");
             if (code == OpCode::matmul) own = own / from[from.size() - 2];
-            const bool rows = code == OpCode::row_sum || code == OpCode::row_max ||
-                              code == OpCode::row_argmax || code == OpCode::row_argmax_pick ||
-                              code == OpCode::matmul;
-            if (!rows && !is_elementwise(code)) return wrong(op, "does not go by parts");
             if (rows && own != parts) return wrong(op, "an input in other parts");
         }
         return retrace::Unit{};
@@ -361,6 +368,8 @@ private:
 
     const Program& program_;
     const MemoryPlan& plan_;
+    std::vector<std::uint32_t> values_;  ///< By tensor: what lies behind all aliases.
+    std::uint32_t bands_ = 0;            ///< So many were looked at.
     Contents contents_;
 
     // Of the unit that is looked at.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kDepth = 8;            ///< Ops between a recomputed output and what it is made of.
 constexpr std::uint64_t kSmall = 8;  ///< An operand this many times smaller is kept for longer without ado.
+constexpr std::uint64_t kLooks = 64;  ///< At operands, for each op on average.
 constexpr std::uint32_t kNever = 0xffffffff;
 
 /// Memory is looked at by owner: the tensor itself, or the one that a reshape shows under other extents.
@@ -42,8 +43,7 @@ public:
     Program run() {
         for (std::uint32_t i = 0; i < program_.ops.size(); ++i) choose(i);
         if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return program_;
-        write();
-        return std::move(out_);
+        return write() ? std::move(out_) : program_;
     }
 
 private:
@@ -79,15 +79,17 @@ private:
 
     /// `needed` collects what must not be chosen later because it is relied upon.
     bool can_compute(std::uint32_t tensor, std::uint32_t at, std::uint64_t size, int depth,
-                     std::vector<std::uint32_t>& needed) const {
+                     std::vector<std::uint32_t>& needed) {
         const auto& inputs = program_.ops[op_of(tensor)].inputs;
+        if (looks_ == 0) return false;
+        --looks_;
         return depth > 0 && std::all_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) {
                    return can_have(owner_[input], at, size, depth - 1, needed);
                });
     }
 
     bool can_have(std::uint32_t owner, std::uint32_t at, std::uint64_t size, int depth,
-                  std::vector<std::uint32_t>& needed) const {
+                  std::vector<std::uint32_t>& needed) {
         if (!program_.is_op_output(owner)) return true;
         if (!chosen_[owner] && (last_reader(owner) >= at || bytes(owner) * kSmall <= size)) {
             needed.push_back(owner);
@@ -98,7 +100,8 @@ private:
 
     // ---- the new program
 
-    void write() {
+    /// False: what is written again would be more than the program.
+    bool write() {
         out_ = program_;
         out_.ops.clear();
         out_.tensors.resize(program_.tensors_static());
@@ -107,6 +110,7 @@ private:
         for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
             const std::uint32_t tensor = program_.output_of(i);
             append(tensor, i);
+            if (out_.ops.size() > 2 * program_.ops.size()) return false;
             number[i] = op_of(now_[tensor]);
             out_.tensors.back().name = program_.tensors[tensor].name;
         }
@@ -114,11 +118,14 @@ private:
             std::uint32_t& writer = out_.tensors[s].writer;
             if (writer != kNoWriter) writer = number[writer];
         }
+        return true;
     }
 
     /// Writes the op behind `tensor`, for use at `at`.
     void append(std::uint32_t tensor, std::uint32_t at) {
         OpRecord op = program_.ops[op_of(tensor)];
+        // A reshape shows its owner, however many others lie between: so nothing is written again for it but itself.
+        if (owner_[tensor] != tensor) op.inputs = {owner_[tensor]};
         for (std::uint32_t& input : op.inputs) input = fetch(input, at);
         out_.ops.push_back(std::move(op));
         out_.tensors.push_back(program_.tensors[tensor]);
@@ -149,6 +156,7 @@ private:
     std::vector<bool> fixed_;                          ///< Metrics and next states.
     std::vector<bool> chosen_;                         ///< Not kept: its late readers compute it again.
     std::vector<bool> pinned_;                         ///< Kept for those.
+    std::uint64_t looks_ = kLooks * (program_.ops.size() + kLooks);  ///< That are left, so that no program takes long.
     Program out_;
     std::vector<std::uint32_t> now_;   ///< By tensor: its number in the new program, as last written.
     std::vector<std::uint32_t> made_;  ///< By tensor: the version of its owner that was then the latest.

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace retrace::kernels {
@@ -39,6 +41,7 @@ struct ThreadPool::Impl {
     const Body* body = nullptr;
     std::uint64_t n = 0, piece = 1;
     std::atomic<std::uint64_t> next{0};
+    std::exception_ptr thrown;  ///< By the first body of this job that threw; under the mutex.
 
     /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last
     /// pieces.
@@ -46,8 +49,19 @@ struct ThreadPool::Impl {
         for (;;) {
             const std::uint64_t begin = next.fetch_add(piece);
             if (begin >= n) return;
-            work(begin, std::min(n, begin + piece));
+            try {
+                work(begin, std::min(n, begin + piece));
+            } catch (...) {
+                give_up(std::current_exception());
+            }
         }
+    }
+
+    /// What is not begun is left out; the caller throws when everybody has left.
+    void give_up(std::exception_ptr what) {
+        next.store(n);
+        const std::lock_guard lock(mutex);
+        if (!thrown) thrown = std::move(what);
     }
 
     template <class Done>
@@ -120,6 +134,7 @@ void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::
     std::unique_lock lock(impl_->mutex);
     impl_->body = nullptr;  // a worker that wakes late finds nothing to enter
     impl_->left.wait(lock, [&] { return impl_->inside.load() == 0; });
+    if (impl_->thrown) std::rethrow_exception(std::exchange(impl_->thrown, nullptr));
 }
 
 }  // namespace retrace::kernels

@@ -12,6 +12,7 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Blocks of B packed ahead.
+constexpr std::uint64_t kSlabBytes = 32 << 20;      ///< Columns of B that are packed at once, in one block.
 constexpr std::uint64_t kChunkBytes = 384 << 10;    ///< Packed columns that stay in the second-level cache.
 constexpr std::uint64_t kChunkRows = 192;           ///< Packed rows that stay there with them.
 constexpr std::uint64_t kSerialWork = 1 << 18;      ///< Multiply-adds below which waking threads costs more.
@@ -299,7 +300,15 @@ void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixV
         return;
     }
     static thread_local Workspace workspace;
-    Product(kernel, a, b, c, c_stride, pool).run(workspace);
+    // Columns do not know of each other. A source makes whole rows, of which it has few columns.
+    const std::uint64_t each = 4 * (kernel.panel_words() / kernel.cols + 1);
+    const std::uint64_t slab = b.source != nullptr ? b.cols : kSlabBytes / each / kPackColumns * kPackColumns;
+    for (std::uint64_t column = 0; column < b.cols; column += slab) {
+        MatrixView part = b;
+        part.data = b.data + (b.source != nullptr ? 0 : column * b.col_stride);
+        part.cols = std::min(slab, b.cols - column);
+        Product(kernel, a, part, c + column, c_stride, pool).run(workspace);
+    }
 }
 
 }  // namespace retrace::kernels

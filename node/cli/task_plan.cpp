@@ -3,6 +3,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <bit>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -91,10 +92,11 @@ double measure(kernels::Executor& executor, kernels::State& state, const kernels
 /// As solver::Workshop counts it, for a party that computes on the host.
 Result<std::uint64_t> party_bytes(const TaskFile& task, const kernels::Program& program,
                                   const kernels::Executor& executor, kernels::ThreadPool& pool) {
-    std::uint64_t bytes = solver::memory_of(program) + executor.planned_bytes();
+    const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
+    std::uint64_t bytes = solver::memory_of(program) + most(executor);
     if (!task.initialiser) return bytes;
     RETRACE_TRY(init, read_program(*task.initialiser));
-    return bytes + kernels::Executor(init, pool).planned_bytes();
+    return bytes + most(kernels::Executor(init, pool));
 }
 
 Result<Plan> make_plan(const TaskFile& task) {

@@ -39,8 +39,8 @@ struct TaskMaterial {
     kernels::Inputs inputs() const;
 };
 
-/// Memory that a party holds of a task beside its steps: the data sets, the constants, and two states, since one is
-/// committed while the next is made.
+/// Memory that a party holds of a task beside its steps: the data sets, the constants, two states, since one is
+/// committed while the next is made, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
 
 class Workshop {

@@ -3,6 +3,8 @@
 // in between, so that trainer, replay and the players of a dispute need not know of them.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "solver/run/training.hpp"
@@ -23,7 +25,8 @@ public:
     /// nothing else is asked of the runner meanwhile.
     virtual std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                             kernels::ThreadPool& pool);
-    /// Memory of this machine that a step takes beside the state; what it takes of a device's is not counted.
+    /// Memory of this machine that a step or a move in a dispute takes beside the state, whichever takes more; what is
+    /// taken of a device's is not counted.
     virtual std::uint64_t planned_bytes() const { return 0; }
 };
 
@@ -45,7 +48,9 @@ public:
     std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                     kernels::ThreadPool& pool) override;
 
-    std::uint64_t planned_bytes() const override { return on_host_ ? executor_.planned_bytes() : 0; }
+    std::uint64_t planned_bytes() const override {
+        return std::max(executor_.dispute_bytes(), on_host_ ? executor_.planned_bytes() : 0);
+    }
 
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }

@@ -35,13 +35,14 @@ void run_scatter_add_rows(const OpCall& call) {
     const std::uint64_t tokens = call.facts.inputs[0].dims[0], width = call.facts.inputs[0].dims[1];
     const std::uint64_t rows = call.facts.output.dims[0];
     const std::int32_t* index = call.in<std::int32_t>(1);
-    std::vector<std::uint32_t> order(tokens);
-    std::iota(order.begin(), order.end(), 0u);
+    std::vector<std::uint8_t> order(tokens);  // Within its block.
+    for (std::uint64_t t = 0; t < tokens; ++t) order[t] = static_cast<std::uint8_t>(t % kTokens);
     for (std::uint64_t b = 0; b < tokens; b += kTokens) {
         std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(b),
                          order.begin() + static_cast<std::ptrdiff_t>(std::min(tokens, b + kTokens)),
-                         [&](std::uint32_t x, std::uint32_t y) { return index[x] < index[y]; });
+                         [&](std::uint8_t x, std::uint8_t y) { return index[b + x] < index[b + y]; });
     }
+    const auto token = [&](std::uint64_t t) { return t / kTokens * kTokens + order[t]; };
     const Loops& loop = loops();
     const std::uint64_t strips = (width + kColumns - 1) / kColumns;
     call.pool.parallel_for(strips, 1, [&](std::uint64_t first, std::uint64_t last) {
@@ -50,11 +51,11 @@ void run_scatter_add_rows(const OpCall& call) {
             const std::uint64_t col = strip * kColumns, cols = std::min(kColumns, width - col);
             for (std::uint64_t r = 0; r < rows; ++r) std::memset(call.out<float>() + r * width + col, 0, 4 * cols);
             for (std::uint64_t t = 0; t < tokens;) {
-                const std::int32_t row = index[order[t]];
+                const std::int32_t row = index[token(t)];
                 const std::uint64_t end = std::min(tokens, t / kTokens * kTokens + kTokens);
                 std::fill(sum.begin(), sum.end(), 0.0f);
-                for (; t < end && index[order[t]] == row; ++t) {
-                    loop.accumulate(sum.data(), call.in<float>(0) + order[t] * width + col, cols);
+                for (; t < end && index[token(t)] == row; ++t) {
+                    loop.accumulate(sum.data(), call.in<float>(0) + token(t) * width + col, cols);
                 }
                 if (row < 0 || static_cast<std::uint64_t>(row) >= rows) continue;
                 loop.accumulate(call.out<float>() + static_cast<std::uint64_t>(row) * width + col, sum.data(), cols);

@@ -176,6 +176,11 @@ TEST(NumericsMatmul, ManyTilesInManyThreads) {
     compare({70, 200, 300}, 1, 0, Data::normal, 6);
 }
 
+TEST(NumericsMatmul, MoreColumnsThanArePackedAtOnce) {
+    compare({3, 70'000, 5}, 0, 0, Data::normal, 7);
+    compare({2, 45'000, 260}, 1, 1, Data::heavy, 8);
+}
+
 #if defined(__x86_64__)
 TEST(NumericsMatmul, AmxKernelWithEmulatedTiles) {
     if (cpu_levels().back() < CpuLevel::avx512)

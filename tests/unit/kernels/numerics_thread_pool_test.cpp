@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <vector>
 
 #include "kernels/exec/thread_pool.hpp"
@@ -39,6 +40,24 @@ TEST(NumericsThreadPool, ManyShortJobsInARow) {
         pool.parallel_for(8, 1, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
     }
     EXPECT_EQ(sum.load(), 40000u);
+}
+
+TEST(NumericsThreadPool, WhatABodyThrowsReachesTheCallerWhenAllHaveLeft) {
+    ThreadPool pool(4);
+    for (int job = 0; job < 300; ++job) {
+        std::atomic<int> inside{0};
+        const auto some = [&](std::uint64_t begin, std::uint64_t) {
+            ++inside;
+            const bool last = begin % 16 == static_cast<std::uint64_t>(job % 16);
+            --inside;
+            if (last) throw std::bad_alloc();
+        };
+        EXPECT_THROW(pool.parallel_for(16, 1, some), std::bad_alloc);
+        EXPECT_EQ(inside.load(), 0);
+    }
+    std::atomic<std::uint64_t> sum{0};
+    pool.parallel_for(100, 1, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum.load(), 100u) << "the pool works on";
 }
 
 }  // namespace
