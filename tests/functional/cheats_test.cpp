@@ -39,6 +39,18 @@ protected:
         });
         return out;
     }
+    /// As compile; whoever lets auditors wait for their time to pass should not keep the tests waiting for long.
+    std::string compile_short(const std::string& options) {
+        const std::string folder = compile(options);
+        const fs::path file = fs::path(folder) / "task.toml";
+        std::string text = text_of(file);
+        const std::string usual = "replay_blocks = 300";
+        const std::size_t at = text.find(usual);
+        EXPECT_NE(at, std::string::npos) << text;
+        if (at != std::string::npos) text.replace(at, usual.size(), "replay_blocks = 60");
+        std::ofstream(file) << text;
+        return folder;
+    }
     /// Until the run that is numbered so is over, or all of its work is done.
     void until_over(std::uint64_t task, std::uint32_t index) const {
         until("the run ends", [&](const node::RemoteState& state) {
@@ -60,7 +72,7 @@ void Cheats::play(const std::vector<std::string>& cheat, End end) {
           short_chain());
     if (HasFatalFailure()) return;
     const Stakes before = bonded();
-    const std::string task = compile(kTraining);
+    const std::string task = compile_short(kTraining);
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     until_over(id, 0);
