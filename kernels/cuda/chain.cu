@@ -32,14 +32,16 @@ __device__ void fetch(const Operand& o, std::uint64_t first, std::uint64_t k, st
 template <std::uint32_t kEach>
 __global__ void __launch_bounds__(kThreads)
     chain_kernel(Operand a, Operand b, float* c, std::uint64_t k_total, std::uint64_t tiles_m,
-                 std::uint64_t tiles_n) {
+                 std::uint64_t tiles_n, std::uint64_t tiles) {
     constexpr std::uint32_t kTile = kSide * kEach;
     struct Shared {
         float a[kDepth][kTile + 4], b[kDepth][kTile + 4];
     };
     Shared& shared = shared_as<Shared>();
-    const std::uint64_t matrix = blockIdx.x / (tiles_m * tiles_n);
-    const std::uint64_t row = blockIdx.x % tiles_m * kTile, col = blockIdx.x / tiles_m % tiles_n * kTile;
+    const std::uint64_t tile = block_number();
+    if (tile >= tiles) return;
+    const std::uint64_t matrix = tile / (tiles_m * tiles_n);
+    const std::uint64_t row = tile % tiles_m * kTile, col = tile / tiles_m % tiles_n * kTile;
     const std::uint32_t ty = threadIdx.x / kSide, tx = threadIdx.x % kSide;
     a.data += matrix * a.vectors * k_total;
     b.data += matrix * b.vectors * k_total;
@@ -86,8 +88,9 @@ void multiply_as(Stream stream, const Operand& a, const Operand& b, float* c, st
                  std::uint64_t k) {
     constexpr std::uint32_t kTile = kSide * kEach;
     const std::uint64_t tiles_m = (a.vectors + kTile - 1) / kTile, tiles_n = (b.vectors + kTile - 1) / kTile;
-    launch(stream, Grid{batch * tiles_m * tiles_n, kThreads, 2 * kDepth * (kTile + 4) * 4},
-           chain_kernel<kEach>, a, b, c, k, tiles_m, tiles_n);
+    const std::uint64_t tiles = batch * tiles_m * tiles_n;
+    launch(stream, Grid{tiles, kThreads, 2 * kDepth * (kTile + 4) * 4}, chain_kernel<kEach>, a, b, c, k, tiles_m,
+           tiles_n, tiles);
 }
 
 }  // namespace

@@ -32,6 +32,18 @@ inline Grid grid_for(std::uint64_t n, std::uint32_t threads = kThreads) {
     return Grid{(n + threads - 1) / threads, threads, 0};
 }
 
+/// A grid's extents: no device takes more blocks across, or more rows of them, than these.
+inline constexpr std::uint64_t kBlocksAcross = 0x7fffffff, kBlocksDown = 0xffff;
+struct Extents {
+    std::uint64_t across = 0, down = 0;
+};
+/// At least `blocks` (not 0) blocks, at most `most` across. Those beyond the last have nothing to do: kernels ask for
+/// block_number() or global_thread() and compare.
+inline Extents extents_of(std::uint64_t blocks, std::uint64_t most = kBlocksAcross) {
+    const std::uint64_t down = (blocks - 1) / most + 1;
+    return Extents{(blocks - 1) / down + 1, down};
+}
+
 /// Queues a kernel. Nothing to do is no launch. Failures stay with the runtime until `finish` asks for them. A kernel
 /// that takes more than 48 KiB of shared memory takes the same in every launch: its limit is a property of the kernel,
 /// and recorded launches are held to the last one that was set.
@@ -43,12 +55,15 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(grid.shared));
     }
-    // More than 2^31 - 1 blocks are refused by the runtime; more than 2^32 must not wrap.
-    const unsigned blocks = grid.blocks > 0xffffffffu ? 0xffffffffu : static_cast<unsigned>(grid.blocks);
-    kernel<<<dim3(blocks), dim3(grid.threads), grid.shared, stream>>>(static_cast<Parameters>(arguments)...);
+    const Extents extents = extents_of(grid.blocks);
+    // Too many rows of blocks are refused by the runtime, and must not wrap.
+    const auto down = static_cast<unsigned>(extents.down > kBlocksDown ? kBlocksDown + 1 : extents.down);
+    kernel<<<dim3(static_cast<unsigned>(extents.across), down), dim3(grid.threads), grid.shared, stream>>>(
+        static_cast<Parameters>(arguments)...);
 #else
     emulation::ask_for_shared(reinterpret_cast<const void*>(kernel), grid.shared);
-    emulation::launch(stream, grid.blocks, grid.threads, grid.shared,
+    const Extents extents = extents_of(grid.blocks, emulation::settings.blocks_across);
+    emulation::launch(stream, extents.across, extents.down, grid.threads, grid.shared,
                       [=] { kernel(static_cast<Parameters>(arguments)...); });
 #endif
 }
@@ -64,8 +79,13 @@ __device__ T& shared_as() {
 #endif
 }
 
+/// Of this block; may be beyond what was asked for (`extents_of`).
+__device__ inline std::uint64_t block_number() {
+    return static_cast<std::uint64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
+}
+
 __device__ inline std::uint64_t global_thread() {
-    return static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+    return block_number() * blockDim.x + threadIdx.x;
 }
 
 template <class T>

@@ -104,14 +104,17 @@ void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, flo
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,
                            std::uint64_t rows, std::uint64_t cols);
 
-// ---- rows by index (rows.cu) ----
+// ---- rows by index (rows.cu, scatter_rows.cu) ----
 
 /// out[m][width] of `size`-byte elements (1 or 4).
 void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table,
                            const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows,
                            std::uint64_t m, std::uint64_t width);
+/// Bytes of the workspace (aligned to 256) that the sum of rows by index needs.
+std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows);
+/// out[rows][width], width ≥ 1. Time is linear in tokens · width + rows · width.
 void scatter_add_on_device(Stream stream, const float* values, const std::int32_t* index, float* out,
-                           std::uint64_t tokens, std::uint64_t width, std::uint64_t rows);
+                           std::uint64_t tokens, std::uint64_t width, std::uint64_t rows, std::uint8_t* workspace);
 
 // ---- movement (movement.cu) ----
 

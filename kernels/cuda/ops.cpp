@@ -172,7 +172,7 @@ void queue_gather(const DeviceCall& call) {
 void queue_scatter(const DeviceCall& call) {
     const Dims& values = call.facts.inputs[0].dims;
     scatter_add_on_device(call.stream, in<float>(call, 0), in<std::int32_t>(call, 1), out<float>(call),
-                          values[0], values[1], call.facts.output.dims[0]);
+                          values[0], values[1], call.facts.output.dims[0], call.workspace);
 }
 
 Windows windows_of(const WindowShape& s) {
@@ -266,6 +266,8 @@ QueueOp queue_function(OpCode code) {
 }  // namespace
 
 std::uint64_t workspace_bytes(const OpFacts& facts) {
+    if (facts.op.code == OpCode::scatter_add_rows && elements_of(facts.output) != 0)
+        return scatter_bytes(facts.inputs[0].dims[0], facts.output.dims[0]);
     if (facts.op.code != OpCode::matmul) return 0;
     const MatmulShape s = matmul_shape(facts);
     return s.precision == Precision::f32 || s.k == 0 ? 0 : product_space(s).bytes;

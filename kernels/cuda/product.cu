@@ -39,7 +39,7 @@ struct Place {
 template <class T>
 __device__ Place place_of(const Product& p) {
     const std::uint32_t warp = threadIdx.x / 32;
-    const TileIndex tile = tile_of(blockIdx.x, p.tiles_m, p.tiles_n);
+    const TileIndex tile = tile_of(block_number(), p.tiles_m, p.tiles_n);
     Place place;
     place.matrix = tile.matrix;
     place.row = tile.m * T::kM;
@@ -178,6 +178,7 @@ __device__ void store(const Product& p, const Place& place, const Carried<T>& ca
 
 template <class T>
 __device__ void product(const Product& p) {
+    if (block_number() >= p.tiles) return;
     typename T::Shared& shared = shared_as<typename T::Shared>();
     const Place place = place_of<T>(p);
     const std::uint64_t steps = p.padded / T::kK;
@@ -217,8 +218,13 @@ constexpr std::uint32_t kTuringShared = 64 * 1024;  ///< All that a block of com
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    // What does not fit there is never launched there, and its registers would spill.
-    if constexpr (sizeof(typename T::Shared) <= kTuringShared) product<T>(p);
+    // What does not fit there is never launched there, and its registers would spill. Where this code runs on a newer
+    // device all the same, nothing may come of it but an error.
+    if constexpr (sizeof(typename T::Shared) <= kTuringShared) {
+        product<T>(p);
+    } else {
+        __trap();
+    }
 #else
     product<T>(p);
 #endif
@@ -228,8 +234,8 @@ template <class T>
 void multiply_as(Stream stream, Product p, std::uint64_t batch) {
     p.tiles_m = (p.m + T::kM - 1) / T::kM;
     p.tiles_n = (p.n + T::kN - 1) / T::kN;
-    const Grid grid{batch * p.tiles_m * p.tiles_n, kThreads,
-                    static_cast<std::uint32_t>(sizeof(typename T::Shared))};
+    p.tiles = batch * p.tiles_m * p.tiles_n;
+    const Grid grid{p.tiles, kThreads, static_cast<std::uint32_t>(sizeof(typename T::Shared))};
     launch(stream, grid, product_kernel<T>, p);
 }
 
@@ -246,7 +252,7 @@ void choose(Stream stream, const Product& p, std::uint64_t batch, std::uint32_t 
 
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
                      std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit) {
-    Product p{a, b, c, m, n, padded_k(k), matmul_blocks(k), 0, 0, 0, 0};
+    Product p{a, b, c, m, n, padded_k(k), matmul_blocks(k), 0, 0, 0, 0, 0};
     p.plane_a = batch * m * p.padded;
     p.plane_b = batch * n * p.padded;
     if (unit.warpgroups) return multiply_slices_hopper(stream, precision, p, batch);

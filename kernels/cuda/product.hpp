@@ -14,7 +14,7 @@ struct Product {
     float* c;
     std::uint64_t m, n, padded, blocks;
     std::uint64_t plane_a, plane_b;  ///< Bytes of one digit's plane.
-    std::uint64_t tiles_m, tiles_n;
+    std::uint64_t tiles_m, tiles_n, tiles;  ///< The last of all matrices.
 };
 
 /// Lines 11 to 13's u: the sums S_0, S_1 and the last one combined and rounded once.

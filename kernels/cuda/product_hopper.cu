@@ -99,8 +99,9 @@ __device__ std::uint32_t col_in_tile(std::uint32_t i) {
 
 template <class T>
 __device__ void multiply_tile(const Product& p) {
+    if (block_number() >= p.tiles) return;
     typename T::Shared& shared = aligned_shared<T>();
-    const TileIndex tile = tile_of(blockIdx.x, p.tiles_m, p.tiles_n);
+    const TileIndex tile = tile_of(block_number(), p.tiles_m, p.tiles_n);
     const std::uint64_t row = tile.m * T::kM, col = tile.n * T::kN,
                         steps = (p.padded + kSwizzleRow - 1) / kSwizzleRow;
     float next_scale = own_scale<T::kM, T::kN>(p, tile.matrix, row, col, 0);
@@ -150,6 +151,8 @@ template <class T>
 __global__ void __launch_bounds__(kThreads, 1) hopper_kernel([[maybe_unused]] Product p) {
 #if defined(RETRACE_HAS_WARPGROUPS)
     multiply_tile<T>(p);
+#else
+    __trap();  // built without the instructions: an error, and never C as it lay there
 #endif
 }
 
@@ -159,7 +162,8 @@ void multiply_as(Stream stream, Product p, std::uint64_t batch) {
     p.tiles_m = (p.m + T::kM - 1) / T::kM;
     p.tiles_n = (p.n + T::kN - 1) / T::kN;
     const auto shared = static_cast<std::uint32_t>(sizeof(typename T::Shared) + kAlignment);
-    launch(stream, Grid{batch * p.tiles_m * p.tiles_n, kThreads, shared}, hopper_kernel<T>, p);
+    p.tiles = batch * p.tiles_m * p.tiles_n;
+    launch(stream, Grid{p.tiles, kThreads, shared}, hopper_kernel<T>, p);
 }
 
 }  // namespace

@@ -31,14 +31,15 @@ __global__ void rows_kernel(const float* x, float* out, std::uint64_t total, std
 
 template <Reduction kind>
 __global__ void columns_kernel(const float* x, float* out, std::uint64_t rows, std::uint64_t cols,
-                               std::uint64_t strips) {
+                               std::uint64_t levels, std::uint64_t strips) {
     struct Shared {
         float value[kLanes][kStrip];
     };
     Shared& shared = shared_as<Shared>();
-    const std::uint64_t level = blockIdx.x / strips;
+    const std::uint64_t level = block_number() / strips;
+    if (level >= levels) return;
     const std::uint32_t in_strip = threadIdx.x % kStrip, lane = threadIdx.x / kStrip;
-    const std::uint64_t col = blockIdx.x % strips * kStrip + in_strip, begin = level * kTerms;
+    const std::uint64_t col = block_number() % strips * kStrip + in_strip, begin = level * kTerms;
     const std::uint64_t count = smaller(kTerms, rows - begin);
     float value = start<kind>();
     if (col < cols) {
@@ -78,11 +79,11 @@ void reduce_rows_on_device(Stream stream, Reduction kind, const float* x, float*
 
 void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
                               std::uint64_t cols) {
-    const std::uint64_t strips = (cols + kStrip - 1) / kStrip;
-    const Grid grid{reduce_level_size(rows) * strips, kLanes * kStrip, kLanes * kStrip * 4};
+    const std::uint64_t levels = reduce_level_size(rows), strips = (cols + kStrip - 1) / kStrip;
+    const Grid grid{levels * strips, kLanes * kStrip, kLanes * kStrip * 4};
     launch(stream, grid,
            kind == Reduction::sum ? columns_kernel<Reduction::sum> : columns_kernel<Reduction::max>, x, out,
-           rows, cols, strips);
+           rows, cols, levels, strips);
 }
 
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,

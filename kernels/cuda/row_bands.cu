@@ -93,14 +93,17 @@ __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t*
     }
 }
 
-__global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep* steps, std::uint32_t count) {
+__global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep* steps, std::uint32_t count,
+                                                                  std::uint64_t rows) {
+    const std::uint64_t row = block_number();
+    if (row >= rows) return;
     std::uint8_t* const own = &shared_as<std::uint8_t>();
     for (std::uint32_t s = 0; s < count; ++s) {
         const RowStep& step = steps[s];
         if (step.code >= OpCode::neg && step.code <= OpCode::select) {
-            elements_of_row(step, blockIdx.x, own);
+            elements_of_row(step, row, own);
         } else {
-            reduce_row(step, blockIdx.x, own);
+            reduce_row(step, row, own);
         }
         __syncthreads();  // the next op reads what other threads wrote, or writes where they read
     }
@@ -110,7 +113,7 @@ __global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep*
 
 void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                   std::uint64_t rows) {
-    launch(stream, Grid{rows, kRowThreads, own_bytes}, row_band_kernel, steps, count);
+    launch(stream, Grid{rows, kRowThreads, own_bytes}, row_band_kernel, steps, count, rows);
 }
 
 }  // namespace retrace::kernels::cuda

@@ -60,7 +60,7 @@ __device__ void load_values(const Operand& o, std::uint64_t vector, std::uint64_
 template <std::uint32_t S>
 __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::uint64_t total) {
     constexpr std::uint32_t kEach = 8;
-    const std::uint64_t index = static_cast<std::uint64_t>(blockIdx.x) * kWarps + threadIdx.x / 32;
+    const std::uint64_t index = block_number() * kWarps + threadIdx.x / 32;
     if (index >= total) return;  // the whole warp
     const std::uint64_t block = index % o.blocks, vector = index / o.blocks;
     const std::uint64_t k = block * kBlockK + threadIdx.x % 32 * kEach;
@@ -107,8 +107,9 @@ __global__ void __launch_bounds__(kThreads) across_kernel(Operand o, std::uint64
     };
     Shared& shared = shared_as<Shared>();
     const std::uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const std::uint64_t strip = blockIdx.x % strips, block = blockIdx.x / strips % o.blocks;
-    const std::uint64_t matrix = blockIdx.x / strips / o.blocks, vector = strip * kVectors + lane;
+    const std::uint64_t strip = block_number() % strips, block = block_number() / strips % o.blocks;
+    const std::uint64_t matrix = block_number() / strips / o.blocks, vector = strip * kVectors + lane;
+    if (matrix >= o.batch) return;
     float x[kEach];
     std::uint32_t largest = 0;
     RETRACE_UNROLL

@@ -17,7 +17,7 @@ protected:
     ~Emulation() override { device = {}; }
 
     static void run(unsigned threads, std::size_t shared, std::function<void()> body) {
-        launch(nullptr, 1, threads, shared, std::move(body));
+        launch(nullptr, 1, 1, threads, shared, std::move(body));
     }
 };
 using EmulationDeathTest = Emulation;
@@ -41,7 +41,11 @@ TEST_F(EmulationDeathTest, launches_that_a_device_refuses_end_the_process) {
                          if (lane() == 0) barrier();
                      }),
                  "a barrier that others never reach");
-    EXPECT_DEATH(launch(nullptr, std::uint64_t{1} << 31, 32, 0, [] {}), "too many blocks");
+    EXPECT_DEATH(launch(nullptr, std::uint64_t{1} << 31, 1, 32, 0, [] {}), "too many blocks across");
+    EXPECT_DEATH(launch(nullptr, 1, 65536, 32, 0, [] {}), "too many blocks down");
+    settings.blocks_across = 4;
+    EXPECT_DEATH(launch(nullptr, 5, 1, 32, 0, [] {}), "too many blocks across");
+    EXPECT_DEATH(run(32, 0, [] { trap(); }), "a trap");
 }
 
 TEST_F(EmulationDeathTest, a_kernel_asks_for_one_amount_of_much_shared_memory) {
@@ -49,6 +53,19 @@ TEST_F(EmulationDeathTest, a_kernel_asks_for_one_amount_of_much_shared_memory) {
     for (const std::size_t small : {16, 48 * 1024, 32}) ask_for_shared(&one, small);
     for (int i = 0; i < 2; ++i) ask_for_shared(&one, 60 * 1024), ask_for_shared(&other, 64 * 1024);
     EXPECT_DEATH(ask_for_shared(&one, 64 * 1024), "different amounts");
+}
+
+TEST_F(Emulation, a_device_that_fails_fails_every_call) {
+    auto queue = kernels::cuda::Queue::open();
+    auto memory = kernels::cuda::Memory::take(64);
+    ASSERT_TRUE(queue && memory);
+    std::uint64_t word = 0;
+    device.failing = true;
+    EXPECT_FALSE(queue->copy_in(memory->data(), &word, 8));
+    EXPECT_FALSE(queue->copy_out(&word, memory->data(), 8));
+    EXPECT_FALSE(queue->finish());
+    EXPECT_FALSE(queue->begin_recording());
+    EXPECT_FALSE(kernels::cuda::Memory::take(64));
 }
 
 TEST_F(Emulation, what_no_graph_can_hold_fails_while_work_is_recorded) {

@@ -26,7 +26,11 @@ State state_of(const Program& program, Data data, std::uint64_t seed) {
 
 class DeviceFusion : public ::testing::TestWithParam<emulation::Order> {
 protected:
-    DeviceFusion() { emulation::settings = {80, GetParam()}, emulation::device = {}; }
+    DeviceFusion() {
+        const bool down = GetParam() == emulation::Order::descending;
+        emulation::settings = {80, GetParam(), down ? 5u : 0x7fffffffu};  // blocks in rows
+        emulation::device = {};
+    }
     ~DeviceFusion() override { emulation::settings = {}, emulation::device = {}; }
 };
 

@@ -23,10 +23,11 @@ struct Variant {
     unsigned capability, shared_limit;
     bool warpgroups;
     emulation::Order order;
+    std::uint64_t blocks_across = 0x7fffffff;
 };
 
 void expect_equal_bits(const OpCase& one, const Variant& variant) {
-    emulation::settings = {variant.capability, variant.order};
+    emulation::settings = {variant.capability, variant.order, variant.blocks_across};
     emulation::device = {};
     emulation::device.shared_limit = variant.shared_limit;
     emulation::device.warpgroups = variant.warpgroups;
@@ -65,13 +66,21 @@ TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
     }
 }
 
+/// As where there are more blocks than a grid can have across, and some beyond the last.
+TEST_P(EveryOp, has_them_where_blocks_lie_in_rows) {
+    for (const OpCase& one : testing::random_cases(GetParam() + 200, 2)) {
+        expect_equal_bits(one, {80, kLargeShared, false, emulation::Order::descending, 3});
+        if (HasFatalFailure()) return;
+    }
+}
+
 /// What a test of products adds: several tiles, several blocks of K and a short one, all storages.
 TEST(Products, by_warpgroups_have_the_bits_of_the_definition) {
     int sliced = 0;
     for (const OpCase& one : testing::random_cases(20260103, 24)) {
         if (one.facts.op.code != OpCode::matmul || one.facts.op.attributes[0] == 1) continue;
         const auto order = ++sliced % 2 == 0 ? emulation::Order::ascending : emulation::Order::descending;
-        expect_equal_bits(one, {90, 227 * 1024, true, order});
+        expect_equal_bits(one, {90, 227 * 1024, true, order, sliced % 3 == 0 ? 2u : 0x7fffffffu});
         if (HasFatalFailure()) return;
     }
     EXPECT_GT(sliced, 12);

@@ -17,6 +17,7 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
+#define __trap() ::retrace::emulation::trap()
 
 struct CUstream_st;
 
@@ -27,13 +28,16 @@ struct Index3 {
 };
 inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Of the fiber that runs.
 
-/// Runs `body` as every thread of every block, or notes it down while the stream is being captured.
-void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
+/// Runs `body` as every thread of every block, or notes it down while the stream is being captured. What a device
+/// refuses ends the process: more than 2^31 - 1 blocks across (or than Settings::blocks_across), more than 65535 down.
+void launch(CUstream_st* stream, std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
             std::function<void()> body);
 
 /// More than 48 KiB have to be asked for, and recorded launches are held to what was asked for last: a kernel that
 /// takes different amounts ends the process.
 void ask_for_shared(const void* kernel, std::size_t shared);
+
+[[noreturn]] void trap();
 
 /// The block's shared memory, filled with 0xcd before the block starts.
 void* shared_memory();
@@ -58,12 +62,14 @@ void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, st
                        bool accumulate);
 void products_wait();
 
-/// What a test chooses: 75 or 80 (which mma and copies are used), and the order in which threads of a block
-/// run between barriers. A missing barrier shows in one of the orders.
+/// What a test chooses: 75 or 80 (which mma and copies are used), the order in which threads of a block run between
+/// barriers (a missing barrier shows in one of the orders), and how many blocks a grid has across at most (a kernel
+/// that forgets that there are rows of blocks, or blocks beyond the last, shows where these are few).
 enum class Order { ascending, descending };
 struct Settings {
     unsigned architecture = 80;
     Order order = Order::ascending;
+    std::uint64_t blocks_across = 0x7fffffff;
 };
 inline Settings settings;
 

@@ -23,7 +23,8 @@ namespace {
 constexpr std::size_t kStack = std::size_t{256} << 10;
 
 [[noreturn]] void fault(const char* why) {
-    std::fprintf(stderr, "emulated kernel: %s (block %u, thread %u)\n", why, block_index.x, thread_index.x);
+    std::fprintf(stderr, "emulated kernel: %s (block %u, %u, thread %u)\n", why, block_index.x, block_index.y,
+                 thread_index.x);
     std::abort();
 }
 
@@ -190,6 +191,7 @@ bool pass(unsigned threads, unsigned& running) {
         if (fiber.done || (fiber.waits_in != nullptr && fiber.waits_in->round == fiber.waits_for)) continue;
         block.current = t;
         thread_index = {t, 0, 0};
+        ++device.turns;
         enter(fiber);
         moved = true;
         if (fiber.done) {
@@ -201,28 +203,41 @@ bool pass(unsigned threads, unsigned& running) {
     return moved;
 }
 
-void run_grid(std::uint64_t blocks, unsigned threads, std::size_t shared, const std::function<void()>& body) {
+void run_block(unsigned threads, std::size_t shared) {
+    prepare(threads, shared);
+    for (unsigned running = threads; running != 0;) {
+        if (!pass(threads, running)) fault("threads wait at a barrier that others never reach");
+    }
+}
+
+void run_grid(std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
+              const std::function<void()>& body) {
     if (threads == 0 || threads > 1024 || threads % 32 != 0)
         fault("whole warps, at most 1024 threads a block");
-    if (blocks > 0x7fffffff) fault("too many blocks");
+    if (across == 0 || down == 0) fault("a grid without blocks");
+    if (across > std::min<std::uint64_t>(0x7fffffff, settings.blocks_across)) fault("too many blocks across");
+    if (down > 65535) fault("too many blocks down");
     if (shared > device.shared_limit) fault("more shared memory than a block of this device can have");
-    grid_extent = {static_cast<unsigned>(blocks), 1, 1};
+    grid_extent = {static_cast<unsigned>(across), static_cast<unsigned>(down), 1};
     block_extent = {threads, 1, 1};
     block.body = &body;
-    for (std::uint64_t b = 0; b < blocks; ++b) {
-        block_index = {static_cast<unsigned>(b), 0, 0};
-        prepare(threads, shared);
-        for (unsigned running = threads; running != 0;) {
-            if (!pass(threads, running)) fault("threads wait at a barrier that others never reach");
+    for (unsigned y = 0; y < down; ++y) {
+        for (unsigned x = 0; x < across; ++x) {
+            block_index = {x, y, 0};
+            run_block(threads, shared);
         }
     }
 }
 
 }  // namespace
 
-void launch(CUstream_st* stream, std::uint64_t blocks, unsigned threads, std::size_t shared,
+void launch(CUstream_st* stream, std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
             std::function<void()> body) {
-    enqueue(stream, [=] { run_grid(blocks, threads, shared, body); });
+    enqueue(stream, [=] { run_grid(across, down, threads, shared, body); });
+}
+
+void trap() {
+    fault("a trap");
 }
 
 void ask_for_shared(const void* kernel, std::size_t shared) {

@@ -61,8 +61,14 @@ using emulation::device;
 
 namespace {
 
+Status<> works() {
+    if (device.failing) return error("CUDA: work on the device: an emulated failure");
+    return Unit{};
+}
+
 /// What a CUDA graph cannot be recorded over.
 Status<> not_while_recording(const char* doing) {
+    RETRACE_CHECK(works());
     if (emulation::is_recording()) return error(std::string("CUDA: ") + doing + " while work is recorded");
     return Unit{};
 }
@@ -158,6 +164,7 @@ Status<> Queue::follow(const Queue& other) {
     return Unit{};
 }
 Status<> Queue::begin_recording() {
+    RETRACE_CHECK(works());
     emulation::begin_recording();
     return Unit{};
 }
@@ -165,6 +172,7 @@ Result<Recording> Queue::end_recording() {
     return Recording(std::make_unique<Recording::Impl>(Recording::Impl{emulation::end_recording()}));
 }
 Status<> Queue::play(const Recording& recording) {
+    RETRACE_CHECK(works());
     for (const auto& work : recording.impl_->work) work();
     return Unit{};
 }

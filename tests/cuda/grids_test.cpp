@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Grids that a device takes, however many blocks there are, and kernels whose blocks beyond the last do nothing.
+#include "tests/cuda/emulation/cuda.hpp"
+//
+#include <gmock/gmock.h>
+
+#include "kernels/cuda/device.hpp"
+#include "kernels/cuda/kernels.hpp"
+#include "kernels/cuda/runtime.hpp"
+#include "tests/cuda/emulation/device.hpp"
+
+namespace retrace::kernels::cuda {
+namespace {
+
+TEST(Grids, have_extents_that_every_device_takes) {
+    for (const std::uint64_t blocks : {0x1ull, 0x7fffffffull, 0x80000000ull, 0x80000001ull, 0x100000000ull,
+                                       0x100000001ull, 0x30000000005ull, 0x7ffeull << 31}) {
+        const Extents extents = extents_of(blocks);
+        EXPECT_LE(extents.across, 0x7fffffffu) << blocks;
+        EXPECT_LE(extents.down, 65535u) << blocks;
+        EXPECT_GE(extents.across * extents.down, blocks);
+        EXPECT_LT(extents.across * extents.down - blocks, extents.down) << "no whole column of blocks in vain";
+    }
+}
+
+/// Floats, and bytes behind them that nobody may write.
+class Guarded {
+public:
+    explicit Guarded(std::size_t floats) : memory_(*Memory::take(4 * floats + kGuard)), floats_(floats) {
+        std::fill_n(memory_.data(), 4 * floats, std::uint8_t{0});
+        std::fill_n(memory_.data() + 4 * floats, kGuard, std::uint8_t{0xee});
+    }
+    float* data() { return reinterpret_cast<float*>(memory_.data()); }
+    std::uint8_t* bytes() { return memory_.data(); }
+    bool intact() const {
+        const std::uint8_t* const behind = memory_.data() + 4 * floats_;
+        return std::all_of(behind, behind + kGuard, [](std::uint8_t byte) { return byte == 0xee; });
+    }
+
+private:
+    static constexpr std::size_t kGuard = 65536;
+    Memory memory_;
+    std::size_t floats_;
+};
+
+/// Three blocks in two rows of two: the fourth has nothing to do.
+class BlocksBeyondTheLast : public ::testing::Test {
+protected:
+    BlocksBeyondTheLast() {
+        emulation::device = {};
+        emulation::settings = {};
+        emulation::settings.blocks_across = 2;
+        for (int i = 0; i < 3; ++i) x.data()[i] = static_cast<float>(i + 1);
+    }
+    ~BlocksBeyondTheLast() override { emulation::settings = {}, emulation::device = {}; }
+
+    void expect(Guarded& out, std::array<float, 3> values) {
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(out.data()[i], values[i]) << i;
+        EXPECT_TRUE(out.intact());
+    }
+    Guarded x{4096}, out{3};
+};
+
+TEST_F(BlocksBeyondTheLast, compute_no_product_of_chains) {
+    multiply_chains(nullptr, x.data(), false, x.data(), false, out.data(), 3, 1, 1, 1);
+    expect(out, {1, 4, 9});
+}
+
+TEST_F(BlocksBeyondTheLast, reduce_no_columns) {
+    x.data()[300] = 7;
+    x.data()[599] = 8;
+    reduce_columns_on_device(nullptr, Reduction::sum, x.data(), out.data(), 600, 1);
+    expect(out, {6, 7, 8});
+}
+
+TEST_F(BlocksBeyondTheLast, compute_no_row_of_a_band) {
+    RowStep step;
+    step.code = OpCode::neg;
+    step.inputs = 1;
+    step.cols = 1;
+    step.sides[0].data = x.bytes();
+    step.result.data = out.bytes();
+    step.sides[0].stride = step.result.stride = 4;
+    run_row_band(nullptr, &step, 1, 16, 3);
+    expect(out, {-1, -2, -3});
+}
+
+TEST_F(BlocksBeyondTheLast, compute_no_tile_of_sliced_products) {
+    for (const bool across : {false, true}) {
+        for (const bool warpgroups : {false, true}) {
+            SCOPED_TRACE(std::to_string(across) + std::to_string(warpgroups));
+            emulation::settings.architecture = warpgroups ? 90 : 80;
+            emulation::device.shared_limit = 227 * 1024;
+            Guarded digits(3 * 64 / 4), scales(3);
+            const Slices slices{reinterpret_cast<std::int8_t*>(digits.bytes()), scales.data()};
+            slice_vectors(nullptr, Precision::i8x1, x.data(), across, 3, 1, 1, slices);
+            EXPECT_TRUE(digits.intact());
+            EXPECT_TRUE(scales.intact());
+            multiply_slices(nullptr, Precision::i8x1, slices, slices, out.data(), 3, 1, 1, 1,
+                            {227 * 1024, warpgroups});
+            expect(out, {1, 4, 9});
+        }
+    }
+}
+
+TEST_F(BlocksBeyondTheLast, sort_no_tokens) {
+    constexpr std::uint64_t kTokens = 600;  // three blocks of the sort
+    Guarded index(kTokens), workspace(scatter_bytes(kTokens, 3) / 4);
+    for (std::uint64_t i = 0; i < kTokens; ++i)
+        reinterpret_cast<std::int32_t*>(index.bytes())[i] = static_cast<std::int32_t>(i < 3 ? 2 - i : 3);
+    scatter_add_on_device(nullptr, x.data(), reinterpret_cast<const std::int32_t*>(index.bytes()), out.data(), kTokens,
+                          1, 3, workspace.bytes());
+    expect(out, {3, 2, 1});
+    EXPECT_TRUE(workspace.intact());
+}
+
+}  // namespace
+}  // namespace retrace::kernels::cuda
