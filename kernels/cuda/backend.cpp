@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 
 #include "kernels/cuda/executor.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
 
+/// The interface has no errors: what fails on the device is thrown, and who made the backend decides what then.
 template <class T>
-T value_or_end(Result<T> result) {
-    if (result) return std::move(result).value();
-    std::fprintf(stderr, "%s\n", result.error().message.c_str());
-    std::exit(1);
+T value_of(Result<T> result) {
+    if (!result) throw std::runtime_error(result.error().message);
+    return std::move(result).value();
 }
 
 class Backend final : public ExternalBackend {
@@ -20,24 +19,24 @@ public:
 
     std::uint64_t planned_bytes() const noexcept override { return executor_->planned_bytes(); }
 
-    void load(const State& state, const Inputs& inputs) override { value_or_end(executor_->load(state, inputs)); }
-    std::vector<Metric> advance() override { return value_or_end(executor_->step()); }
-    void store(State& state) override { value_or_end(executor_->store(state)); }
+    void load(const State& state, const Inputs& inputs) override { value_of(executor_->load(state, inputs)); }
+    std::vector<Metric> advance() override { return value_of(executor_->step()); }
+    void store(State& state) override { value_of(executor_->store(state)); }
 
-    std::vector<Hash32> roots() override { return value_or_end(executor_->state_roots()); }
-    void begin_roots() override { value_or_end(executor_->begin_commitment()); }
-    std::vector<Hash32> finish_roots() override { return value_or_end(executor_->finish_commitment()); }
-    void store_committed(State& state) override { value_or_end(executor_->store_committed(state)); }
+    std::vector<Hash32> roots() override { return value_of(executor_->state_roots()); }
+    void begin_roots() override { value_of(executor_->begin_commitment()); }
+    std::vector<Hash32> finish_roots() override { return value_of(executor_->finish_commitment()); }
+    void store_committed(State& state) override { value_of(executor_->store_committed(state)); }
 
     std::vector<Hash32> trace(const State& state, const Inputs& inputs) override {
-        value_or_end(executor_->load(state, inputs));
-        return value_or_end(executor_->trace());
+        value_of(executor_->load(state, inputs));
+        return value_of(executor_->trace());
     }
 
     std::vector<Tensor> outputs(const State& state, const Inputs& inputs,
                                 const std::vector<std::uint32_t>& ops) override {
-        value_or_end(executor_->load(state, inputs));
-        return value_or_end(executor_->outputs(ops));
+        value_of(executor_->load(state, inputs));
+        return value_of(executor_->outputs(ops));
     }
 
 private:

@@ -31,6 +31,11 @@ std::uint32_t slots_of(const ElementStep& step) {
 }  // namespace
 
 struct DeviceExecutor::Impl {
+    /// Memory of isolated runs: the arena, one elementwise step, and what hashing the largest output takes.
+    struct IsolatedSpace {
+        std::uint64_t step = 0, digests = 0, bytes = 0;
+    };
+
     const Program& given;   ///< Whose ops traces and outputs count.
     const Program program;  ///< The same, values that follow from constants first (they interrupt no run).
     Device device;
@@ -51,16 +56,17 @@ struct DeviceExecutor::Impl {
     bool warm = false;  ///< Every kernel has run once, so recording loads no code.
 
     MemoryPlan isolated_plan;
+    IsolatedSpace isolated_space;
     Memory isolated;  ///< Taken by the first trace.
 
-    Impl(const Program& p, Device d, Queue q)
+    Impl(const Program& p, Device d, Queue q, std::optional<MemoryPlan> wished)
         : given(p), program(with_constants_first(p)), device(std::move(d)), queue(std::move(q)) {
         for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
             given_facts.push_back(facts_of(given, i));
             facts.push_back(facts_of(program, i));
         }
         const std::uint64_t row_bytes = std::min<std::uint64_t>(kRowBytes, device.shared_limit);
-        plan = plan_memory(program, {false, false, Fusion::bands, row_bytes});
+        plan = wished ? std::move(*wished) : plan_memory(program, {false, false, Fusion::bands, row_bytes});
         layout = lay_out(program, facts, plan);
     }
 
@@ -86,9 +92,10 @@ struct DeviceExecutor::Impl {
     Status<> upload_runs() {
         std::vector<ElementStep> steps;
         std::vector<RowStep> row_steps;
+        const std::vector<std::uint32_t> owners = owners_of(program, plan);
         for (const Unit& unit : plan.units) {
             if (unit.band != kNoBand) {
-                const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at);
+                const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
                 const Band& band = plan.bands[unit.band];
                 bands.push_back({static_cast<std::uint32_t>(row_steps.size()),
                                  static_cast<std::uint32_t>(own.size()),
@@ -142,8 +149,10 @@ struct DeviceExecutor::Impl {
                      std::max<std::uint64_t>(shape.cols, 1));
     }
 
-    /// The whole step: ops, metrics, the next state, the clock.
+    /// The whole step: ops, metrics, the next state, the clock. A metric is taken when its unit has run, which is as
+    /// long as a sound plan has to keep it (check_plan).
     void queue_all() {
+        std::size_t metric = 0;
         auto run = runs.begin();
         auto band = bands.begin();
         for (const Unit& unit : plan.units) {
@@ -157,10 +166,10 @@ struct DeviceExecutor::Impl {
             } else if (plan.places[unit.first].where != Place::Where::alias) {
                 queue_single(facts[unit.first], at[program.output_of(unit.first)], at);
             }
-        }
-        for (std::size_t i = 0; i < layout.metrics.size(); ++i) {
-            queue.copy(memory.data() + layout.metric_values + 4 * i, at[program.output_of(layout.metrics[i])],
-                       4);
+            for (; metric < layout.metrics.size() && layout.metrics[metric] < unit.end(); ++metric) {
+                queue.copy(memory.data() + layout.metric_values + 4 * metric,
+                           at[program.output_of(layout.metrics[metric])], 4);
+            }
         }
         for (std::uint32_t i = 0; i < program.states; ++i) {
             const std::uint32_t writer = program.tensors[i].writer;
@@ -190,11 +199,7 @@ struct DeviceExecutor::Impl {
 
     using AfterOp = std::function<Status<>(std::uint32_t op, const std::uint8_t* output)>;
 
-    /// Memory of isolated runs: the arena, one elementwise step, and what hashing the largest output takes.
-    struct IsolatedSpace {
-        std::uint64_t step = 0, digests = 0, bytes = 0;
-    };
-    IsolatedSpace isolated_space() const {
+    IsolatedSpace space_for_isolated_runs() const {
         std::uint64_t digests = 0;
         for (const OpFacts& op : given_facts) {
             digests = std::max(digests, DeviceTrees({{nullptr, op.output.dtype, op.output.dims}}).bytes());
@@ -208,9 +213,10 @@ struct DeviceExecutor::Impl {
 
     /// Ops one by one, every output in memory of its own, until `last`. The state is only read.
     Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
-        if (isolated_plan.places.empty()) isolated_plan = plan_memory(given, {true, false, Fusion::none});
-        const IsolatedSpace space = isolated_space();
+        const IsolatedSpace& space = isolated_space;
         if (isolated.bytes() == 0) {
+            isolated_plan = plan_memory(given, {true, false, Fusion::none});
+            isolated_space = space_for_isolated_runs();
             RETRACE_TRY(taken, Memory::take(space.bytes));
             isolated = std::move(taken);
         }
@@ -233,10 +239,11 @@ struct DeviceExecutor::Impl {
 DeviceExecutor::DeviceExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DeviceExecutor::~DeviceExecutor() = default;
 
-Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program) {
+Result<std::unique_ptr<DeviceExecutor>> DeviceExecutor::create(const Program& program,
+                                                               std::optional<MemoryPlan> plan) {
     RETRACE_TRY(device, find_device());
     RETRACE_TRY(queue, Queue::open());
-    auto impl = std::make_unique<Impl>(program, std::move(device), std::move(queue));
+    auto impl = std::make_unique<Impl>(program, std::move(device), std::move(queue), std::move(plan));
     RETRACE_CHECK(impl->take_memory());
     return std::unique_ptr<DeviceExecutor>(new DeviceExecutor(std::move(impl)));
 }
@@ -340,8 +347,7 @@ Result<std::vector<Hash32>> DeviceExecutor::trace() {
         impl_->run_isolated(kNoWriter, [&](std::uint32_t op, const std::uint8_t* output) -> Status<> {
             const OpFacts::Operand& made = impl_->given_facts[op].output;
             const DeviceTrees trees({{output, made.dtype, made.dims}});
-            RETRACE_TRY(root,
-                        trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space().digests));
+            RETRACE_TRY(root, trees.roots(impl_->queue, impl_->isolated.data() + impl_->isolated_space.digests));
             roots.push_back(root.front());
             return retrace::Unit{};
         }));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/exec/executor.hpp"
@@ -13,8 +14,9 @@ namespace retrace::kernels::cuda {
 class DeviceExecutor {
 public:
     /// `program` passed `check` and outlives the executor. Errors: no device; too little memory (names the
-    /// bytes).
-    static Result<std::unique_ptr<DeviceExecutor>> create(const Program& program);
+    /// bytes). A `plan` is for tests: that of with_constants_first(program), which check_plan found to be sound.
+    static Result<std::unique_ptr<DeviceExecutor>> create(const Program& program,
+                                                          std::optional<MemoryPlan> plan = std::nullopt);
     ~DeviceExecutor();
 
     const Device& device() const noexcept;
@@ -55,7 +57,8 @@ private:
 };
 
 /// The device behind the interface of every other back end: `Executor(program, pool,
-/// *make_backend(program))`. A device that fails in the middle of a step ends the process.
+/// *make_backend(program))`. Every function throws a std::runtime_error where the device fails; then what was loaded is
+/// lost. Traces and outputs are for parity checks: an Executor plays disputes on the host.
 Result<std::unique_ptr<ExternalBackend>> make_backend(const Program& program);
 
 }  // namespace retrace::kernels::cuda

@@ -88,9 +88,20 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
     return at;
 }
 
+std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan) {
+    std::vector<std::uint32_t> owners(program.tensors.size());
+    for (std::uint32_t t = 0; t < owners.size(); ++t) {
+        const Place* place = program.is_op_output(t) ? &plan.places[t - program.tensors_static()] : nullptr;
+        const bool alias = place != nullptr && place->where == Place::Where::alias;
+        owners[t] = alias ? owners[place->at] : t;  // an alias comes after what it is one of
+    }
+    return owners;
+}
+
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
                                       const MemoryPlan& plan, const Unit& unit,
-                                      const std::vector<std::uint8_t*>& at) {
+                                      const std::vector<std::uint8_t*>& at,
+                                      const std::vector<std::uint32_t>& owners) {
     const std::uint64_t rows = plan.bands[unit.band].granules;
     const auto side_of = [&](std::uint32_t tensor, Spread spread) {
         const TensorRecord& record = program.tensors[tensor];
@@ -99,12 +110,8 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
         side.data = at[tensor];
         side.size = static_cast<std::uint8_t>(size_of(record.dtype));
         side.each = spread == Spread::full || spread == Spread::row;
-        std::uint32_t root = tensor;
-        while (program.is_op_output(root) &&
-               plan.places[root - program.tensors_static()].where == Place::Where::alias)
-            root = static_cast<std::uint32_t>(plan.places[root - program.tensors_static()].at);
         if (side.data == nullptr) {
-            const Place& place = plan.places[root - program.tensors_static()];
+            const Place& place = plan.places[owners[tensor] - program.tensors_static()];
             ensure(place.where == Place::Where::band, "a value in memory or in the band's own");
             side.at = static_cast<std::uint32_t>(place.at);
         } else if (spread == Spread::full || spread == Spread::column) {

@@ -47,10 +47,13 @@ struct RowRun {
     std::uint32_t first = 0, count = 0, own_bytes = 0;
     std::uint64_t rows = 0;
 };
+/// By tensor: the one whose memory it shares, behind all aliases.
+std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
 /// The steps of a band of whole rows (PlanOptions::row_bytes).
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
                                       const MemoryPlan& plan, const Unit& unit,
-                                      const std::vector<std::uint8_t*>& at);
+                                      const std::vector<std::uint8_t*>& at,
+                                      const std::vector<std::uint32_t>& owners);
 /// The op's step with its operands' places.
 ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
                         const MemoryPlan& plan, const std::vector<std::uint8_t*>& at);

@@ -88,7 +88,10 @@ Result<std::optional<Program>> program_of(const KnownAnswer& known) {
     return std::optional(std::move(program));
 }
 
-std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, Executor& executor) {
+namespace {
+
+template <class Runner>
+std::vector<std::uint32_t> run_on(const Program& program, const KnownAnswer& known, Runner& runner) {
     std::vector<Tensor> tensors;
     Inputs inputs;
     tensors.reserve(known.inputs.size());
@@ -100,10 +103,20 @@ std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer
         tensors.push_back(std::move(tensor));
         inputs.datasets.push_back(&tensors.back());
     }
-    const Tensor out = executor.output({}, inputs, static_cast<std::uint32_t>(program.ops.size() - 1));
+    const auto last = static_cast<std::uint32_t>(program.ops.size() - 1);
+    const std::vector<Tensor> out = runner.outputs({}, inputs, {last});
     std::vector<std::uint32_t> words;
-    for (std::uint64_t n = 0; n < out.elements(); ++n) words.push_back(out.bits(n));
+    for (std::uint64_t n = 0; n < out.front().elements(); ++n) words.push_back(out.front().bits(n));
     return words;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, Executor& executor) {
+    return run_on(program, known, executor);
+}
+std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device) {
+    return run_on(program, known, device);
 }
 
 }  // namespace retrace::kernels::tools

@@ -13,7 +13,8 @@ namespace retrace::kernels::tools {
 /// A program whose data sets are the case's inputs and whose last op makes its output. Empty where the case
 /// has no op of its own (blocks of Philox). Errors: an unknown function or precision.
 Result<std::optional<Program>> program_of(const KnownAnswer& known);
-/// The output words of such a program.
+/// The output words of such a program; on a device by the back end itself, as an Executor plays outputs on the host.
 std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, Executor& executor);
+std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device);
 
 }  // namespace retrace::kernels::tools

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // retrace-op: known answers on every back end of this machine.
 #include <cstdio>
+#include <exception>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -52,9 +53,11 @@ void check_on_device([[maybe_unused]] const KnownAnswer& known, [[maybe_unused]]
     if (!program->has_value()) return;
     auto device = cuda::make_backend(**program);
     if (!device) return fail(tally, where, device.error().message);
-    ThreadPool pool(1);
-    Executor executor(**program, pool, std::move(*device));
-    check_words(known, where, run_program(**program, known, executor), tally);
+    try {
+        check_words(known, where, run_program(**program, known, **device), tally);
+    } catch (const std::exception& failed) {
+        fail(tally, where, failed.what());
+    }
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "kernels/commit/commitment.hpp"
+#include "solver/agent/work.hpp"
 #include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
@@ -29,7 +30,43 @@ protected:
     const kernels::Inputs inputs{golden::kSeed, {&data.first, &data.second}};
 };
 
-TEST_F(DeviceOfSolver, steps_traces_and_outputs_are_those_of_the_cpu) {
+// A dispute takes nothing of the device: its memory may be full, and it may be what failed.
+TEST_F(DeviceOfSolver, disputes_are_played_on_the_host_even_when_the_device_is_full_or_fails) {
+    auto device = open_device(DeviceChoice::cuda, programs.train);
+    ASSERT_TRUE(device && *device != nullptr);
+    ProgramRunner there(programs.train, inputs, pool, std::move(*device));
+    ProgramRunner here(programs.train, inputs, pool);
+    kernels::State state = kernels::run_initialiser(programs.init, golden::kSeed, pool);
+    there.step(state);
+    const std::uint64_t taken = emulation::device.taken, in = emulation::device.copied_in;
+    const std::uint64_t turns = emulation::device.turns;
+    emulation::device.memory = taken;
+    emulation::device.failing = true;
+    EXPECT_EQ(there.trace(state), here.trace(state));
+    EXPECT_EQ(there.outputs(state, {0, 3}), here.outputs(state, {0, 3}));
+    EXPECT_EQ(emulation::device.taken, taken);
+    EXPECT_EQ(emulation::device.copied_in, in);
+    EXPECT_EQ(emulation::device.turns, turns);
+}
+
+TEST_F(DeviceOfSolver, an_order_whose_device_fails_is_given_up_with_the_reason) {
+    struct Done {
+        std::string problem;
+    };
+    auto device = open_device(DeviceChoice::cuda, programs.train);
+    ASSERT_TRUE(device && *device != nullptr);
+    ProgramRunner runner(programs.train, inputs, pool, std::move(*device));
+    const auto order = make_order<Done>("a step", Done{}, [&] {
+        kernels::State state = kernels::run_initialiser(programs.init, golden::kSeed, pool);
+        runner.step(state);
+        return Done{"none"};
+    });
+    EXPECT_EQ(order.run().problem, "none");
+    emulation::device.failing = true;
+    EXPECT_THAT(order.run().problem, HasSubstr("given up: CUDA: "));
+}
+
+TEST_F(DeviceOfSolver, steps_are_those_of_the_cpu) {
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device) << device.error().message;
     ASSERT_NE(*device, nullptr);
@@ -37,8 +74,6 @@ TEST_F(DeviceOfSolver, steps_traces_and_outputs_are_those_of_the_cpu) {
     ProgramRunner here(programs.train, inputs, pool);
     kernels::State a = kernels::run_initialiser(programs.init, golden::kSeed, pool), b = a;
     for (int step = 0; step < 2; ++step) {
-        EXPECT_EQ(there.trace(a), here.trace(b));
-        EXPECT_EQ(there.outputs(a, {0, 3}), here.outputs(b, {0, 3}));
         there.step(a);
         here.step(b);
         ASSERT_EQ(a, b);

@@ -5,6 +5,8 @@
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/cuda/executor.hpp"
+#include "kernels/exec/bands.hpp"
+#include "kernels/ops/opcode.hpp"
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
@@ -54,19 +56,25 @@ TEST_P(DeviceTraining, steps_metrics_and_roots_are_those_of_the_cpu) {
     EXPECT_EQ(*roots, commit_state({}, state, pool).tensor_roots);
 }
 
+// The back end itself is asked: an Executor plays traces and outputs on the host.
 TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
     Executor cpu(programs.train, pool);
-    auto backend = make_backend(programs.train);
-    ASSERT_TRUE(backend) << backend.error().message;
-    Executor device(programs.train, pool, std::move(*backend));
-    EXPECT_GT(device.planned_bytes(), 0u);
+    auto device = make_backend(programs.train);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_GT((*device)->planned_bytes(), 0u);
     const State before = state;
-    EXPECT_EQ(device.trace(state, inputs), cpu.trace(state, inputs));
+    const std::uint64_t turns = emulation::device.turns;
+    EXPECT_EQ((*device)->trace(state, inputs), cpu.trace(state, inputs));
+    EXPECT_GT(emulation::device.turns, turns);
     EXPECT_EQ(state, before);
     const auto last = static_cast<std::uint32_t>(programs.train.ops.size() - 1);
-    EXPECT_EQ(device.outputs(state, inputs, {3, last / 2, last}),
+    EXPECT_EQ((*device)->outputs(state, inputs, {3, last / 2, last}),
               cpu.outputs(state, inputs, {3, last / 2, last}));
-    EXPECT_EQ(device.step(state, inputs).size(), 1u);
+    State stored = state;
+    (*device)->store(stored);
+    EXPECT_EQ(stored, before);
+    Executor on_device(programs.train, pool, std::move(*device));
+    EXPECT_EQ(on_device.step(state, inputs).size(), 1u);
     State expected = before;
     cpu.step(expected, inputs);
     EXPECT_EQ(state, expected);
@@ -95,6 +103,38 @@ TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
         ASSERT_TRUE((*device)->store(found));
         ASSERT_EQ(found, expected);
     }
+}
+
+/// A metric, then an op whose output the plan lays where the metric was.
+TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
+    emulation::settings = {}, emulation::device = {};
+    Program program;
+    program.states = 3;
+    program.tensors = {{TensorKind::state, DType::f32, {}, kNoWriter, {}},
+                       {TensorKind::state, DType::f32, {1, 4}, kNoWriter, {}},
+                       {TensorKind::state, DType::f32, {1, 1}, 2, {}},
+                       {TensorKind::op_output, DType::f32, {}, kNoWriter, "loss"},
+                       {TensorKind::op_output, DType::f32, {1, 1}, kNoWriter, {}},
+                       {TensorKind::op_output, DType::f32, {1, 1}, kNoWriter, {}}};
+    program.ops = {{OpCode::neg, {0}, {}, {}}, {OpCode::row_sum, {1}, {}, {}}, {OpCode::neg, {4}, {}, {}}};
+    MemoryPlan plan = plan_memory(with_constants_first(program), {false, false, Fusion::none});
+    ASSERT_EQ(plan.units.size(), 3u);
+    ASSERT_EQ(plan.places[0].where, Place::Where::arena);
+    plan.places[1] = plan.places[0];
+    State state{0, {zeros(DType::f32, {}), zeros(DType::f32, {1, 4}), zeros(DType::f32, {1, 1})}};
+    state.tensors[0].f32()[0] = 3.0f;
+    state.tensors[1].f32()[2] = 5.0f;
+    const auto device = DeviceExecutor::create(program, plan);
+    ASSERT_TRUE(device) << device.error().message;
+    ASSERT_TRUE((*device)->load(state, {}));
+    for (int step = 0; step < 2; ++step) {  // the second is a recording
+        const auto metrics = (*device)->step();
+        ASSERT_TRUE(metrics);
+        ASSERT_EQ(metrics->size(), 1u);
+        EXPECT_EQ(metrics->front().value, -3.0f);
+    }
+    ASSERT_TRUE((*device)->store(state));
+    EXPECT_EQ(state.tensors[2].f32()[0], -5.0f);
 }
 
 class DeviceLimits : public ::testing::Test {
@@ -127,6 +167,37 @@ TEST_F(DeviceLimits, too_little_memory_names_the_bytes_asked_for_and_takes_none)
     EXPECT_THAT(made.error().message,
                 HasSubstr(std::to_string(needed) + " bytes of device memory asked for"));
     EXPECT_EQ(emulation::device.taken, 0u);
+}
+
+TEST_F(DeviceLimits, what_fails_on_the_device_is_thrown_and_a_later_load_begins_anew) {
+    ThreadPool pool(1);
+    const auto [x, y] = golden::data(golden::recipes()["mlp"].model);
+    const Inputs inputs{1, {&x, &y}};
+    State state = run_initialiser(programs.init, 1, pool), expected = state;
+    auto made = make_backend(programs.train);
+    ASSERT_TRUE(made);
+    ExternalBackend& device = **made;
+    device.load(state, inputs);
+    device.begin_roots();
+    emulation::device.failing = true;
+    for (int again = 0; again < 2; ++again) {
+        EXPECT_THROW(device.advance(), std::runtime_error);
+        EXPECT_THROW(device.load(state, inputs), std::runtime_error);
+        EXPECT_THROW(device.store(state), std::runtime_error);
+        EXPECT_THROW(device.roots(), std::runtime_error);
+        EXPECT_THROW(device.store_committed(state), std::runtime_error);
+        EXPECT_THROW(device.trace(state, inputs), std::runtime_error);
+        EXPECT_THROW(device.outputs(state, inputs, {0}), std::runtime_error);
+    }
+    EXPECT_THROW(device.finish_roots(), std::runtime_error);
+    EXPECT_THROW(device.begin_roots(), std::runtime_error);
+    emulation::device.failing = false;
+    device.load(state, inputs);
+    device.advance();
+    device.advance();
+    device.store(state);
+    for (int step = 0; step < 2; ++step) Executor(programs.train, pool).step(expected, inputs);
+    EXPECT_EQ(state, expected);
 }
 
 TEST_F(DeviceLimits, another_seed_is_another_training) {
