@@ -37,8 +37,10 @@ Result<Device> find_device() {
     out.name = properties.name;
     out.capability = static_cast<std::uint32_t>(10 * properties.major + properties.minor);
     out.shared_limit = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
+#if defined(RETRACE_CUDA_WARPGROUPS)  // the code for them was built
     const char* const wish = std::getenv("RETRACE_CUDA_WGMMA");
     out.warpgroups = out.capability == 90 && wish != nullptr && std::string_view(wish) == "1";
+#endif
     out.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
     out.memory = properties.totalGlobalMem;
     if (out.capability < 75) {
@@ -148,11 +150,17 @@ Status<> Queue::begin_recording() {
 
 Result<Recording> Queue::end_recording() {
     cudaGraph_t graph = nullptr;
-    RETRACE_CHECK(checked("recording", cudaStreamEndCapture(stream_, &graph)));
+    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+    // A launch that was refused while it was to be recorded is missing in the graph, even where recording went on.
+    const cudaError_t refused = cudaGetLastError();
     auto impl = std::make_unique<Recording::Impl>();
-    const cudaError_t code = cudaGraphInstantiateWithFlags(&impl->graph, graph, 0);
-    cudaGraphDestroy(graph);
-    RETRACE_CHECK(checked("a graph of the recording", code));
+    cudaError_t made = cudaSuccess;
+    if (ended == cudaSuccess && refused == cudaSuccess)
+        made = cudaGraphInstantiateWithFlags(&impl->graph, graph, 0);
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    if (ended == cudaSuccess && refused != cudaSuccess) return failure("work that was to be recorded", refused);
+    RETRACE_CHECK(checked("recording", ended));
+    RETRACE_CHECK(checked("a graph of the recording", made));
     return Recording(std::move(impl));
 }
 
