@@ -104,7 +104,7 @@ std::vector<Group> groups() {
          {{"matmul_i8x2_vnni", CpuLevel::vnni, Precision::i8x2}}},
         {"amx",
          CpuLevel::amx,
-         "",
+         "OPENBLAS_CORETYPE=SkylakeX",  // Its best for fp32; it does not know each new processor by itself.
          {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2},
           {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };

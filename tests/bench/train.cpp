@@ -18,6 +18,7 @@
 
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/committer.hpp"
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
 #include "tests/bench/rows.hpp"
@@ -239,9 +240,18 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
 }
 
+/// OpenBLAS takes a processor that is newer than itself for one that is much older, and LibTorch's products then are
+/// several times slower than they could be: the peer's process is told.
+void tell_openblas() {
+    const kernels::CpuLevel best = kernels::cpu_levels().back();
+    if (::getenv("OPENBLAS_CORETYPE") != nullptr || best < kernels::CpuLevel::avx2) return;
+    ::setenv("OPENBLAS_CORETYPE", best < kernels::CpuLevel::avx512 ? "Haswell" : "SkylakeX", 1);
+}
+
 }  // namespace
 }  // namespace retrace::bench
 
 int main(int argc, char** argv) {
+    retrace::bench::tell_openblas();
     return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
 }
