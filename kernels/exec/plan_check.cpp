@@ -45,6 +45,7 @@ public:
             next = unit.end();
         }
         if (next != program_.ops.size()) return error("plan: units are all ops in order");
+        RETRACE_CHECK(check_metrics({0, next}));  // Some executors read them now.
         return check_states();
     }
 
