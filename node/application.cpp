@@ -123,7 +123,7 @@ std::size_t LedgerApplication::attach(ledger::MempoolJournal& journal) {
     return taken;
 }
 
-// A transaction that could not be written is still in the pool: only a restart would forget it.
+// A transaction that could not be written is still in the pool, and the next block tries to write it again.
 void LedgerApplication::remember(const Hash32& hash) {
     if (journal_ == nullptr) return;
     const TxPtr tx = pool_.find(hash);
@@ -134,7 +134,7 @@ void LedgerApplication::remember(const Hash32& hash) {
 
 void LedgerApplication::trim_journal(bool always) {
     if (journal_ == nullptr || (!always && !journal_->wants_rewrite(pool_.stats().bytes))) return;
-    const Status<> written = journal_->rewrite(pool_.contents());
+    const Status<> written = journal_->rewrite([this] { return pool_.contents(); });
     if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
 }
 

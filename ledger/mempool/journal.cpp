@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kHeader = 8;  // length u32, first four bytes of the transaction's hash
 constexpr std::size_t kSlack = 4U << 20;
+constexpr unsigned kPauseMax = 1024;
 constexpr int kOpenFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
 constexpr mode_t kOwnerOnly = 0600;
 
@@ -97,31 +98,64 @@ Status<> MempoolJournal::append(const SignedTx& tx) {
     Bytes record;
     append_record(record, tx);
     const std::lock_guard lock(mutex_);
-    if (!write_all(file_, record)) return failed(path_, "cannot be written");
+    if (meanwhile_) meanwhile_->insert(meanwhile_->end(), record.begin(), record.end());
+    if (!cut_torn() || !write_all(file_, record)) {
+        const auto why = failed(path_, "cannot be written");
+        torn_ = incomplete_ = true;
+        (void)cut_torn();
+        return why;
+    }
     size_ += record.size();
     return Unit{};
 }
 
-Status<> MempoolJournal::rewrite(std::span<const TxPtr> txs) {
+/// What is appended behind part of a record would be lost with it.
+bool MempoolJournal::cut_torn() {
+    if (torn_) torn_ = ::ftruncate(file_, static_cast<off_t>(size_)) != 0;
+    return !torn_;
+}
+
+Status<> MempoolJournal::rewrite(const std::function<std::vector<TxPtr>()>& waiting) {
+    {
+        const std::lock_guard lock(mutex_);
+        meanwhile_.emplace();
+    }
     Bytes content;
-    for (const TxPtr& tx : txs) append_record(content, *tx);
+    for (const TxPtr& tx : waiting()) append_record(content, *tx);
+    const Status<> replaced = replace(content);
     const std::lock_guard lock(mutex_);
+    meanwhile_.reset();
+    pause_ = replaced ? 0 : std::clamp(2 * pause_, 1U, kPauseMax);
+    left_ = pause_;
+    return replaced;
+}
+
+Status<> MempoolJournal::replace(View content) {
     const std::string next_path = path_ + ".new";
     const int next = ::open(next_path.c_str(), kOpenFlags | O_TRUNC, kOwnerOnly);
     if (next < 0) return failed(next_path, "cannot be opened");
-    if (!write_all(next, content) || std::rename(next_path.c_str(), path_.c_str()) != 0) {
+    const bool written = write_all(next, content);
+    const std::lock_guard lock(mutex_);
+    if (!written || !write_all(next, *meanwhile_) || std::rename(next_path.c_str(), path_.c_str()) != 0) {
+        const auto why = failed(next_path, "cannot take the journal's place");
         ::close(next);
-        return failed(next_path, "cannot take the journal's place");
+        ::unlink(next_path.c_str());
+        return why;
     }
     ::close(file_);
     file_ = next;
-    size_ = content.size();
+    size_ = content.size() + meanwhile_->size();
+    torn_ = incomplete_ = false;
     return Unit{};
 }
 
-bool MempoolJournal::wants_rewrite(std::size_t live_bytes) const {
+bool MempoolJournal::wants_rewrite(std::size_t live_bytes) {
     const std::lock_guard lock(mutex_);
-    return size_ > 2 * live_bytes + kSlack;
+    if (left_ > 0) {
+        --left_;
+        return false;
+    }
+    return incomplete_ || size_ > 2 * live_bytes + kSlack;
 }
 
 }  // namespace retrace::ledger

@@ -4,9 +4,10 @@
 // neither. SPEC 7.6
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,20 +32,29 @@ public:
     /// may have been included since: the pool decides again. Moves them out.
     std::vector<Bytes> take_recovered();
 
+    /// One that fails leaves no part of its record, and asks for a rewrite.
     Status<> append(const SignedTx& tx);
-    /// Replaces the file by what still waits.
-    Status<> rewrite(std::span<const TxPtr> txs);
-    /// Whether the file holds far more than the `live_bytes` that wait.
-    bool wants_rewrite(std::size_t live_bytes) const;
+    /// Replaces the file by what still waits, which is asked for once: what is appended meanwhile is kept
+    /// too, and waits for nothing. One thread at a time. One that fails changes nothing.
+    Status<> rewrite(const std::function<std::vector<TxPtr>()>& waiting);
+    /// Asked at every block: whether the file holds far more than the `live_bytes` that wait, or lacks one of
+    /// them. After a rewrite that failed no for some blocks, twice as many each time.
+    bool wants_rewrite(std::size_t live_bytes);
 
 private:
     MempoolJournal(std::string path, int file) : path_(std::move(path)), file_(file) {}
     void recover(View content);
+    bool cut_torn();
+    Status<> replace(View content);
 
     const std::string path_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;  // guards the members below
     int file_ = -1;
-    std::size_t size_ = 0;
+    std::size_t size_ = 0;            // up to the end of the last whole record
+    bool torn_ = false;               // part of a record may follow
+    bool incomplete_ = false;         // a transaction could not be written
+    std::optional<Bytes> meanwhile_;  // appended while the file is rewritten
+    unsigned pause_ = 0, left_ = 0;   // blocks between two attempts, and until the next
     std::vector<Bytes> recovered_;
 };
 

@@ -2,7 +2,9 @@
 #include "ledger/mempool/journal.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -66,8 +68,7 @@ TEST(Journal, rewrite_keeps_what_waits) {
     {
         const auto journal = MempoolJournal::open(path).value();
         for (std::uint64_t nonce = 0; nonce < 5; ++nonce) ASSERT_TRUE(journal->append(*make(nonce)));
-        const std::vector<TxPtr> waiting{make(4)};
-        ASSERT_TRUE(journal->rewrite(waiting));
+        ASSERT_TRUE(journal->rewrite([] { return std::vector{make(4)}; }));
         ASSERT_TRUE(journal->append(*make(5)));
         EXPECT_FALSE(journal->wants_rewrite(0)) << "small files are left alone";
     }
@@ -75,6 +76,82 @@ TEST(Journal, rewrite_keeps_what_waits) {
     ASSERT_EQ(found.size(), 2U);
     EXPECT_EQ(found[0], make(4)->raw);
     EXPECT_EQ(found[1], make(5)->raw);
+}
+
+TEST(Journal, what_is_appended_during_a_rewrite_is_kept) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->rewrite([&] {
+            EXPECT_TRUE(journal->append(*make(1))) << "and waits for nothing";
+            return std::vector{make(0)};
+        }));
+        ASSERT_TRUE(journal->append(*make(2)));
+        std::filesystem::copy_file(path, path + ".copy");
+        EXPECT_EQ(recovered(path + ".copy").size(), 3U);
+        ASSERT_TRUE(journal->rewrite([&] { return std::vector{make(0), make(1), make(2)}; }));
+    }
+    EXPECT_EQ(recovered(path).size(), 3U) << "once each: the next rewrite begins anew";
+}
+
+/// A disk that is full: files of this process grow no further than that, until this is gone.
+class FullDisk {
+public:
+    explicit FullDisk(std::uintmax_t file_bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{file_bytes, before_.rlim_max};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FullDisk() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, signal_);
+    }
+
+private:
+    rlimit before_{};
+    void (*signal_)(int) = ::signal(SIGXFSZ, SIG_IGN);
+};
+
+TEST(Journal, an_append_that_fails_half_way_leaves_nothing_that_hides_the_next) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->append(*make(0)));
+        {
+            const FullDisk disk(std::filesystem::file_size(path) + 20);
+            ASSERT_FALSE(journal->append(*make(1)));
+        }
+        ASSERT_TRUE(journal->append(*make(2)));
+        EXPECT_TRUE(journal->wants_rewrite(1U << 20)) << "for the one that is missing";
+    }
+    EXPECT_EQ(recovered(path), (std::vector<Bytes>{make(0)->raw, make(2)->raw}));
+}
+
+TEST(Journal, a_rewrite_that_fails_changes_nothing_and_is_tried_again_ever_later) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    const auto all = [] { return std::vector{make(0), make(1)}; };
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->append(*make(0)));
+        for (const unsigned pause : {1U, 2U, 4U}) {
+            {
+                const FullDisk disk(std::filesystem::file_size(path) + 20);
+                ASSERT_FALSE(journal->append(*make(1)));
+                ASSERT_FALSE(journal->rewrite(all));
+            }
+            EXPECT_FALSE(std::filesystem::exists(path + ".new")) << "what it wrote would keep the disk full";
+            for (unsigned block = 0; block < pause; ++block) EXPECT_FALSE(journal->wants_rewrite(0));
+            EXPECT_TRUE(journal->wants_rewrite(0));
+        }
+        ASSERT_TRUE(journal->append(*make(2)));
+        EXPECT_EQ(std::filesystem::file_size(path), 2 * (8 + make(0)->raw.size())) << "still the old one";
+        ASSERT_TRUE(journal->rewrite(all));
+        EXPECT_FALSE(journal->wants_rewrite(0)) << "nothing is missing any more";
+    }
+    EXPECT_EQ(recovered(path).size(), 2U);
 }
 
 TEST(Journal, a_path_that_cannot_be_opened_is_named) {
