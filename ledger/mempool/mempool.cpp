@@ -67,9 +67,13 @@ std::optional<TxRefusal> Mempool::Impl::check_place(const SignedTx& tx, const Ac
 }
 
 std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const AccountQueue& queue,
-                                                      const U256& balance) const {
+                                                      const Account& account) const {
+    const U256& balance = account.balance;
     if (auto refusal = check_funds(tx, balance)) return refusal;
     U256 queued = queue.total_cost();
+    // Between a commit and `on_block` the balance has paid for what the queue still holds.
+    for (auto at = queue.entries().begin(); at != queue.entries().end() && at->first < account.nonce; ++at)
+        queued -= at->second.cost;
     if (const auto* old = queue.find(tx.tx.nonce)) queued -= *max_cost(old->tx->tx);
     const U256 cost = *max_cost(tx.tx);  // check_funds saw that it fits
     const auto total = checked_add(queued, cost);
@@ -142,8 +146,7 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     const AccountQueue fresh(next);
     const AccountQueue& queue = found == pool.accounts.end() ? fresh : found->second;
     if (auto refusal = pool.check_place(*tx, queue, next)) return Unexpected{std::move(*refusal)};
-    if (auto refusal = pool.check_balance(*tx, queue, account.balance))
-        return Unexpected{std::move(*refusal)};
+    if (auto refusal = pool.check_balance(*tx, queue, account)) return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.make_room(*tx, queue)) return Unexpected{std::move(*refusal)};
     AccountQueue& target = pool.accounts.try_emplace(tx->sender, next).first->second;
     Added added;
@@ -256,6 +259,7 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
     std::vector<Contender> heap;
     heap.reserve(impl_->accounts.size());
     for (const auto& [address, queue] : impl_->accounts) {
+        if (queue.pending() == 0) continue;  // before a read from the disk
         const Account account = view.account(address);
         Contender contender;
         contender.queue = &queue;

@@ -43,7 +43,7 @@ struct Mempool::Impl {
     std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue,
                                          std::uint64_t next) const;
     std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
-                                           const U256& balance) const;
+                                           const Account& account) const;
     std::optional<TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
     class Eviction;
     void index(const TxPtr& tx);

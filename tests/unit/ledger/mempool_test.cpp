@@ -139,6 +139,41 @@ TEST_F(Pool, an_account_cannot_promise_more_than_it_has) {
     EXPECT_NE(text.find("queued cost"), std::string::npos);
 }
 
+// The block is committed, and the pool has not heard of it yet.
+TEST_F(Pool, what_a_block_has_paid_for_is_not_asked_for_again) {
+    const U256 most = *U256::from_decimal("600000000000000000000");
+    const TxPtr first = sign_tx(transfer(0, number(9), most), key(0));
+    ASSERT_TRUE(add(first));
+    const auto block = world.block({first});
+    const U256 rest = *U256::from_decimal("300000000000000000000");
+    EXPECT_EQ(refusal(sign_tx(transfer(1, number(9), rest), key(0))), "");
+    EXPECT_NE(refusal(sign_tx(transfer(2, number(9), rest), key(0))), "") << "what waits still counts";
+    pool.on_block(*block, *world.chain->view());
+    EXPECT_EQ(ready().size(), 1U);
+}
+
+class CountingView final : public StateView {
+public:
+    explicit CountingView(const StateView& below) : below_(below) {}
+    Account account(const Address& address) const override {
+        ++reads;
+        return below_.account(address);
+    }
+    Bytes slot(const Address& contract, View key) const override { return below_.slot(contract, key); }
+    mutable int reads = 0;
+
+private:
+    const StateView& below_;
+};
+
+TEST_F(Pool, who_waits_behind_a_hole_costs_a_block_no_read) {
+    for (std::uint64_t who = 0; who < 4; ++who) ASSERT_TRUE(add(make(who, who == 2 ? 0 : 1)));
+    const auto view = world.chain->view();
+    const CountingView counting(*view);
+    EXPECT_EQ(pool.ready(counting, kBaseFee, 1 << 20, kGasLimit).size(), 1U);
+    EXPECT_EQ(counting.reads, 1);
+}
+
 TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
     ASSERT_TRUE(add(make(0, 0, 10)));
     ASSERT_TRUE(add(make(0, 1, 1'000)));
