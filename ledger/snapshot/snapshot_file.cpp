@@ -41,6 +41,13 @@ Bloom bloom_of(const Block& block) {
     return out;
 }
 
+/// Without what no root commits to.
+Receipt covered_part(Receipt receipt) {
+    receipt.output.clear();
+    receipt.revert_reason.clear();
+    return receipt;
+}
+
 }  // namespace
 
 std::string chunk_name(std::size_t index) {
@@ -98,7 +105,7 @@ Bytes encode_block_file(const Block& block) {
                                  .system_logs = block.system_logs}));
     for (std::size_t i = 0; i < block.txs.size(); ++i) {
         out.bytes(block.txs[i].bytes());
-        encode_to(out, block.receipts[i]);
+        encode_to(out, covered_part(block.receipts[i]));
     }
     return std::move(out).take();
 }
@@ -115,7 +122,7 @@ Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes,
     std::vector<View> raw;
     for (std::uint32_t i = 0; i < header.tx_count && in.ok(); ++i) {
         raw.push_back(in.bytes(kSnapshotFileMax));
-        block->receipts.push_back(decode_receipt(in));
+        block->receipts.push_back(covered_part(decode_receipt(in)));
     }
     if (!in.finish()) return bad_snapshot("the block does not decode");
     // Senders are recovered again, and the size is counted: what a snapshot says of them nobody has signed.

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "ledger/chain/keys.hpp"
+#include "ledger/chain/records.hpp"
 #include "ledger/snapshot/snapshot_file.hpp"
 #include "ledger/storage/fault_store.hpp"
 #include "tests/unit/ledger/temp_dir.hpp"
@@ -23,13 +24,24 @@ using test::World;
 constexpr ChainOptions kOptions{.state_window = 6, .proof_window = 2, .threads = 1};
 constexpr ExportOptions kSmallChunks{.chunk_bytes = 100};
 
-/// Transfers, a slot that appears, changes and goes again.
+/// Transfers, a slot that appears, changes and goes again, one that returns something and one that is
+/// refused.
 std::vector<TxPtr> txs_at(std::uint64_t height) {
     const std::uint64_t nonce = height - 1;
     Bytes data{'s', 'k'};
     if (height % 4 != 0) data.push_back(static_cast<std::uint8_t>(height));
     return {sign_tx(test::transfer(nonce, number(1000 + height), height), key(0)),
-            sign_tx(test::call(nonce, std::move(data)), key(1))};
+            sign_tx(test::call(nonce, std::move(data)), key(1)), sign_tx(test::call(nonce, {'h'}), key(2)),
+            sign_tx(test::call(nonce, {'r'}), key(3))};
+}
+
+std::vector<Receipt> covered_parts(const Block& block) {
+    std::vector<Receipt> out = block.receipts;
+    for (Receipt& receipt : out) {
+        receipt.output.clear();
+        receipt.revert_reason.clear();
+    }
+    return out;
 }
 
 class Snapshot : public testing::Test {
@@ -75,8 +87,8 @@ TEST_F(Snapshot, BecomesAChainThatGoesOnToTheSameBlocks) {
         World copy(other, kOptions);
         ASSERT_TRUE(copy.chain);
         EXPECT_EQ(copy.chain->tip()->hash, hash_at(height));
-        EXPECT_EQ(copy.chain->tip()->txs.size(), 2U);
-        EXPECT_EQ(copy.chain->tip()->receipts, world.chain->block(height)->receipts);
+        EXPECT_EQ(copy.chain->tip()->txs.size(), 4U);
+        EXPECT_EQ(copy.chain->tip()->receipts, covered_parts(*world.chain->block(height)));
         EXPECT_EQ(copy.chain->tip()->bloom, world.chain->block(height)->bloom);
         EXPECT_EQ(copy.chain->block(0)->hash, hash_at(0));
         EXPECT_EQ(copy.chain->oldest_block(), height);
@@ -95,6 +107,9 @@ TEST_F(Snapshot, OfOneStateIsTheSameFilesWhoeverMakesIt) {
     const SnapshotManifest older = export_at(5, "older");
     ASSERT_TRUE(import(other, hash_at(5), "older"));
     World copy(other, kOptions);
+    const auto again = export_snapshot(other, test::make_genesis(), 5, folder("again"), kSmallChunks);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(snapshot_root(*again), snapshot_root(older)) << "also by one that never executed that block";
     for (std::uint64_t next = 6; next <= 9; ++next) copy.block(txs_at(next));
     const auto second = export_snapshot(other, test::make_genesis(), 8, folder("second"), kSmallChunks);
     ASSERT_TRUE(second);
@@ -170,14 +185,24 @@ TEST_F(Snapshot, WithForgedContentsAndRightDigestsIsRefusedByTheStateRoot) {
 TEST_F(Snapshot, OnlyWhatTheHeaderCommitsToIsBelieved) {
     SnapshotManifest manifest = export_at(9);
     const auto block = world.chain->block(9);
-    Block lying = *block;
-    lying.encoded_size = 7;
-    manifest.block = *write_snapshot_file(folder() / kBlockFile, encode_block_file(lying));
+    EXPECT_FALSE(block->receipts[2].output.empty());
+    EXPECT_FALSE(block->receipts[3].revert_reason.empty());
+    Writer lying;
+    lying.bytes(encode(BlockRecord{
+        .hash = block->hash, .header = block->header, .encoded_size = 7, .system_logs = block->system_logs}));
+    for (std::size_t i = 0; i < block->txs.size(); ++i) {
+        Receipt forged = block->receipts[i];
+        forged.output = test::bytes("forged");
+        forged.revert_reason = "forged: by whoever made the snapshot";
+        encode_to(lying.bytes(block->txs[i].bytes()), forged);
+    }
+    manifest.block = *write_snapshot_file(folder() / kBlockFile, lying.data());
     ASSERT_TRUE(write_snapshot_file(folder() / kManifestFile, encode(manifest)));
     MemoryStore other;
     ASSERT_TRUE(import(other, hash_at(9)));
     World copy(other, kOptions);
     EXPECT_EQ(copy.chain->tip()->encoded_size, block->encoded_size);
+    EXPECT_EQ(copy.chain->tip()->receipts, covered_parts(*block));
 
     Writer nothing;
     for (int i = 0; i < 1000; ++i) append_entry(nothing, {}, {});
