@@ -311,6 +311,7 @@ Result<std::vector<Metric>> DeviceExecutor::step() {
 Status<> DeviceExecutor::store(State& state) {
     ensure(impl_->loaded && state.tensors.size() == impl_->program.states,
            "a loaded state, and tensors for it");
+    state.step = kTornStep;
     for (std::uint32_t i = 0; i < impl_->program.states; ++i) {
         Bytes& data = state.tensors[i].data;
         ensure(data.size() == tensor_bytes(impl_->program.tensors[i]), "tensors of the state's shapes");
@@ -336,8 +337,10 @@ Result<std::vector<Hash32>> DeviceExecutor::finish_commitment() {
 }
 
 Status<> DeviceExecutor::store_committed(State& state) {
+    state.step = kTornStep;
+    RETRACE_CHECK(impl_->committer->store(state.tensors));
     state.step = impl_->committed_step;
-    return impl_->committer->store(state.tensors);
+    return retrace::Unit{};
 }
 
 Result<std::vector<Hash32>> DeviceExecutor::trace() {

@@ -11,6 +11,9 @@
 
 namespace retrace::kernels::cuda {
 
+/// Step number of a state that did not come to the host as a whole: of no step, so that nobody goes on from it.
+inline constexpr std::uint64_t kTornStep = UINT64_MAX;
+
 class DeviceExecutor {
 public:
     /// `program` passed `check` and outlives the executor. Errors: no device; too little memory (names the
@@ -34,7 +37,7 @@ public:
     Status<> queue_step();
     /// Device time of `steps` steps one after the other (benchmarks).
     Result<double> seconds_of_steps(int steps);
-    /// The loaded state as it stands, into tensors of its shapes.
+    /// The loaded state as it stands, into tensors of its shapes. On an error the state's step is kTornStep.
     Status<> store(State& state);
     /// Roots of the state's tensors, hashed on the device.
     Result<std::vector<Hash32>> state_roots();
@@ -42,7 +45,7 @@ public:
     /// since the last such commitment are hashed. One at a time.
     Status<> begin_commitment();
     Result<std::vector<Hash32>> finish_commitment();
-    /// The state of the last `begin_commitment`, into tensors of its shapes.
+    /// The state of the last `begin_commitment`, as `store`.
     Status<> store_committed(State& state);
 
     /// Executor::trace and Executor::outputs from the loaded state, which stays as it is. They take memory
@@ -58,7 +61,8 @@ private:
 
 /// The device behind the interface of every other back end: `Executor(program, pool,
 /// *make_backend(program))`. Every function throws a std::runtime_error where the device fails; then what was loaded is
-/// lost. Traces and outputs are for parity checks: an Executor plays disputes on the host.
+/// lost, and a state that was being stored has kTornStep. Traces and outputs are for parity checks: an Executor plays
+/// disputes on the host.
 Result<std::unique_ptr<ExternalBackend>> make_backend(const Program& program);
 
 }  // namespace retrace::kernels::cuda

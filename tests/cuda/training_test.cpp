@@ -180,12 +180,13 @@ TEST_F(DeviceLimits, what_fails_on_the_device_is_thrown_and_a_later_load_begins_
     device.load(state, inputs);
     device.begin_roots();
     emulation::device.failing = true;
+    State lost = state;
     for (int again = 0; again < 2; ++again) {
         EXPECT_THROW(device.advance(), std::runtime_error);
         EXPECT_THROW(device.load(state, inputs), std::runtime_error);
-        EXPECT_THROW(device.store(state), std::runtime_error);
+        EXPECT_THROW(device.store(lost), std::runtime_error);
         EXPECT_THROW(device.roots(), std::runtime_error);
-        EXPECT_THROW(device.store_committed(state), std::runtime_error);
+        EXPECT_THROW(device.store_committed(lost), std::runtime_error);
         EXPECT_THROW(device.trace(state, inputs), std::runtime_error);
         EXPECT_THROW(device.outputs(state, inputs, {0}), std::runtime_error);
     }
@@ -198,6 +199,29 @@ TEST_F(DeviceLimits, what_fails_on_the_device_is_thrown_and_a_later_load_begins_
     device.store(state);
     for (int step = 0; step < 2; ++step) Executor(programs.train, pool).step(expected, inputs);
     EXPECT_EQ(state, expected);
+}
+
+TEST_F(DeviceLimits, a_state_that_came_in_part_is_of_no_step) {
+    ThreadPool pool(1);
+    const auto [x, y] = golden::data(golden::recipes()["mlp"].model);
+    const State start = run_initialiser(programs.init, 1, pool);
+    const auto made = DeviceExecutor::create(programs.train);
+    ASSERT_TRUE(made);
+    DeviceExecutor& device = **made;
+    ASSERT_TRUE(device.load(start, {1, {&x, &y}}));
+    ASSERT_TRUE(device.step());
+    ASSERT_TRUE(device.begin_commitment());
+    ASSERT_TRUE(device.finish_commitment());
+    for (const auto store : {&DeviceExecutor::store, &DeviceExecutor::store_committed}) {
+        State state = start;
+        emulation::device.works_for = 2;
+        EXPECT_FALSE((device.*store)(state));
+        EXPECT_NE(state.tensors, start.tensors) << "nothing came at all";
+        EXPECT_EQ(state.step, kTornStep);
+        emulation::device.failing = false;
+        EXPECT_TRUE((device.*store)(state));
+        EXPECT_EQ(state.step, 1u);
+    }
 }
 
 TEST_F(DeviceLimits, another_seed_is_another_training) {

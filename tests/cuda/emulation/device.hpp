@@ -14,6 +14,7 @@ struct EmulatedDevice {
     std::uint64_t memory = std::uint64_t{1} << 30;
     std::uint64_t taken = 0;  ///< Bytes that are in use.
     bool failing = false;     ///< Every call fails, as after a kernel that read where nothing is.
+    std::uint64_t works_for = UINT64_MAX;  ///< Calls after which it fails.
     std::uint64_t turns = 0;  ///< How often a thread ran from its start or a barrier to the next or its end.
     std::uint64_t copied_in = 0, copied_out = 0;  ///< Bytes that went between host and device.
 };

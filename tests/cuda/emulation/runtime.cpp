@@ -62,6 +62,7 @@ using emulation::device;
 namespace {
 
 Status<> works() {
+    if (device.works_for != UINT64_MAX && device.works_for-- == 0) device.failing = true, device.works_for = UINT64_MAX;
     if (device.failing) return error("CUDA: work on the device: an emulated failure");
     return Unit{};
 }
