@@ -245,8 +245,15 @@ enum class DisputeKind : std::uint8_t {
     challenge = 2,    ///< challengeSegment, at own cost.
     initial = 3,      ///< challengeInitial: the seeded initial state.
     replica = 4,      ///< Another run's root differs.
+    replica_initial = 5,  ///< Another run's seeded initial state differs.
 };
-constexpr DisputeKind last_of(DisputeKind) { return DisputeKind::replica; }
+constexpr DisputeKind last_of(DisputeKind) { return DisputeKind::replica_initial; }
+constexpr bool is_initial(DisputeKind kind) {
+    return kind == DisputeKind::initial || kind == DisputeKind::replica_initial;
+}
+constexpr bool between_replicas(DisputeKind kind) {
+    return kind == DisputeKind::replica || kind == DisputeKind::replica_initial;
+}
 
 enum class DisputeState : std::uint8_t {
     open = 1,

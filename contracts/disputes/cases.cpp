@@ -27,7 +27,7 @@ verifier::Game first_game(const Effects& fx, const Accusation& accusation) {
         return must_load<market::Checkpoint>(fx.state, keys::checkpoint(accusation.task, accusation.run, index)).root;
     };
     verifier::Claim claim;
-    claim.initialiser = accusation.kind == DisputeKind::initial;
+    claim.initialiser = market::is_initial(accusation.kind);
     if (claim.initialiser) {
         claim.end_root = root(0);
     } else {
@@ -56,7 +56,7 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
 
 /// The accusing replica's payments waited for the dispute.
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
-    if (dispute.kind != DisputeKind::replica) return;
+    if (!market::between_replicas(dispute.kind)) return;
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
         if (id.task == dispute.task) remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
 }
@@ -144,7 +144,7 @@ void convict_accuser(Effects& fx, const market::Dispute& dispute) {
 
 void convict_challenger(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::challenger_lost);
-    if (dispute.kind == DisputeKind::replica) convict_replica(fx, dispute);
+    if (market::between_replicas(dispute.kind)) convict_replica(fx, dispute);
     else convict_accuser(fx, dispute);
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     advance_payments(fx, dispute.task, dispute.run);
@@ -165,7 +165,7 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
 
 }  // namespace
 
-bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || kind == DisputeKind::replica; }
+bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || market::between_replicas(kind); }
 
 bool may_dispute(const StateView& view, const Address& solver, const Address& challenger) {
     return views::open_disputes(view, solver).size() < kPartyDisputesMax &&
@@ -199,7 +199,7 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     // 15.3: many paid challengers must not exhaust an honest solver's clock.
     dispute.solver_clock = moves + spec.replay_blocks * run.open_disputes;
     // 15.3: a replica accuses because the ledger makes it, and each case is about another segment.
-    const bool replica = accusation.kind == DisputeKind::replica;
+    const bool replica = market::between_replicas(accusation.kind);
     const std::uint64_t other_cases = replica ? replicas_accused(fx.state, run.task, accusation.challenger) : 0;
     dispute.challenger_clock = moves + spec.replay_blocks * (1 + other_cases);
     add_to_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);

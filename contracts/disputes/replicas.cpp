@@ -20,7 +20,7 @@ template <class Visit>
 void for_each_dispute(const StateView& view, std::uint64_t task, const Address& party, Visit visit) {
     for (const std::uint64_t id : views::open_disputes(view, party)) {
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (dispute.kind == market::DisputeKind::replica && dispute.task == task) visit(dispute);
+        if (market::between_replicas(dispute.kind) && dispute.task == task) visit(dispute);
     }
 }
 
@@ -32,6 +32,29 @@ bool dispute_already(const StateView& view, const market::Run& asserts, const ma
     return found;
 }
 
+/// Roots of the seeded initial state of both runs, once they have opened it. The task of any other names its start, which
+/// no run can deny (13.2).
+std::optional<std::pair<Hash32, Hash32>> starts(const StateView& view, const market::Run& run,
+                                                const market::Run& other) {
+    if (must_load<market::TaskSpec>(view, keys::spec(run.task)).init_root.is_zero()) return std::nullopt;
+    const auto mine = views::checkpoint(view, run.task, run.index, 0),
+               theirs = views::checkpoint(view, run.task, other.index, 0);
+    if (!mine || !mine->opened || !theirs || !theirs->opened) return std::nullopt;
+    return std::pair{mine->root, theirs->root};
+}
+
+/// What a dispute between the runs would be about in this segment: where the first differences lie.
+std::optional<market::DisputeKind> difference(const StateView& view, const market::Run& run, const market::Run& other,
+                                              std::uint64_t segment) {
+    if (segment == 0) {
+        const auto both = starts(view, run, other);
+        if (both && both->first != both->second) return market::DisputeKind::replica_initial;
+    }
+    const auto mine = ends(view, run, segment), theirs = ends(view, other, segment);
+    if (!mine || !theirs || mine->first != theirs->first || mine->second == theirs->second) return std::nullopt;
+    return market::DisputeKind::replica;
+}
+
 void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::uint64_t segment) {
     const auto active = must_load<market::Task>(fx.state, keys::task(id)).active;
     for (const std::uint32_t other_index : active) {
@@ -39,13 +62,14 @@ void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::ui
         const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
         const auto other = must_load<market::Run>(fx.state, keys::run(id, other_index));
         if (other_index == index || market::is_over(run.state) || market::is_over(other.state)) continue;
-        const auto mine = ends(fx.state, run, segment), theirs = ends(fx.state, other, segment);
-        if (!mine || !theirs || mine->first != theirs->first || mine->second == theirs->second) continue;
         const market::Run& asserts = index < other_index ? run : other;
         const market::Run& accuses = index < other_index ? other : run;
+        const auto kind = difference(fx.state, run, other, segment);
+        if (!kind || !views::segment(fx.state, id, asserts.index, segment)) continue;
         if (dispute_already(fx.state, asserts, accuses)) continue;  // 15.8.1
-        open_dispute(fx, {market::DisputeKind::replica, id, asserts.index, segment, accuses.solver, U256(), 0,
-                          index < other_index ? theirs->second : mine->second});
+        const std::uint64_t state = market::is_initial(*kind) ? 0 : segment + 1;
+        const Hash32 claimed = views::checkpoint(fx.state, id, accuses.index, state)->root;
+        open_dispute(fx, {*kind, id, asserts.index, segment, accuses.solver, U256(), 0, claimed});
     }
 }
 

@@ -7,7 +7,8 @@
 namespace retrace::contracts {
 
 /// State `index` of a run was opened: opens a dispute with every other active run that starts one of the two segments
-/// beside it from the same root and ends in another, unless the two dispute already: one of them ends with that.
+/// beside it from the same root and ends in another, or starts a seeded task from another state, unless the two dispute
+/// already: one of them ends with that.
 void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// Whether the run is on either side of an open dispute between replicas of the task.
 bool disputes_replica(const StateView& view, const market::Run& run);

@@ -24,7 +24,7 @@ constexpr std::uint64_t kWakeMax = 64;  // states looked at in one block
 void withdraw_accusations(Effects& fx, const market::Run& run) {
     for (const std::uint64_t id : views::open_disputes(fx.state, run.solver)) {
         const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-        if (dispute.kind == market::DisputeKind::replica && dispute.task == run.task &&
+        if (market::between_replicas(dispute.kind) && dispute.task == run.task &&
             dispute.challenger == run.solver)
             withdraw_dispute(fx, id);
     }

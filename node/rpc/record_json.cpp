@@ -31,6 +31,8 @@ std::string_view slug(market::DisputeKind kind) noexcept {
             return "initial";
         case market::DisputeKind::replica:
             return "replica";
+        case market::DisputeKind::replica_initial:
+            return "replica_initial";
     }
     return "unknown";
 }

@@ -49,8 +49,7 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
         if (ended->state == kForfeited && honest(ended->solver))
             report("honest " + name(ended->solver) + " lost its run: " + ended->reason);
     } else if (const auto* opened = std::get_if<contracts::DisputeOpened>(&event)) {
-        constexpr auto kInitial = static_cast<std::uint8_t>(market::DisputeKind::initial);
-        if (honest(opened->challenger) && opened->kind != kInitial)
+        if (honest(opened->challenger) && !market::is_initial(market::DisputeKind{opened->kind}))
             accused_.insert({opened->task, opened->run, opened->segment});
     } else if (const auto* assigned = std::get_if<contracts::TaskAssigned>(&event)) {
         if (const auto run = views::run(view, assigned->task, assigned->run))

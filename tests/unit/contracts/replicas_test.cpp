@@ -7,12 +7,13 @@ namespace {
 
 class Replicas : public MarketTest {
 protected:
-    void start() {
+    void start(bool seeded = false) {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
         advance(9);
         TaskSpec spec = small_spec();
         spec.replicas = 2;
+        if (seeded) std::swap(spec.init_root, spec.initial_state_root);
         post(spec);
         auction({{"alice", 400}, {"bob", 500}, {"carol", 700}});
         ASSERT_EQ(task().active.size(), 2u);
@@ -97,6 +98,26 @@ TEST_F(Replicas, TheOneThatDiffersLosesAsAsserter) {
     EXPECT_EQ(run(0).state, market::RunState::forfeited) << "alice has no answer to the game";
     EXPECT_EQ(run(1).state, market::RunState::delivering) << "bob goes on alone";
     for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party("alice"));
+}
+
+/// One honest replica needs nobody's help: neither a bond nor an auditor, whom a forged start does not show (14.8).
+TEST_F(Replicas, WhoForgesTheSeededStartIsAccusedByTheOther) {
+    start(true);
+    wrong_from = 0;
+    play_both(150);
+    const auto opened = all<DisputeOpened>();
+    ASSERT_FALSE(opened.empty());
+    EXPECT_EQ(opened[0].kind, static_cast<std::uint8_t>(market::DisputeKind::replica_initial));
+    EXPECT_EQ(opened[0].solver, party("alice"));
+    EXPECT_EQ(opened[0].challenger, party("bob"));
+    EXPECT_EQ(views::dispute(state, 1)->claimed_root, root(0));
+    EXPECT_EQ(std::count_if(opened.begin(), opened.end(),
+                            [&](const DisputeOpened& one) { return one.challenger == party("bob"); }),
+              1)
+        << "one at a time between two runs";
+    EXPECT_EQ(run(0).state, market::RunState::forfeited);
+    EXPECT_EQ(run(0).paid, 0u) << "nothing is paid while they dispute";
+    EXPECT_NE(run(1).state, market::RunState::forfeited);
 }
 
 }  // namespace
