@@ -25,8 +25,12 @@ std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& r
 Status<RpcError> check_kept(const Backend& backend, std::uint64_t height) {
     const std::uint64_t oldest = backend.chain.oldest_block();
     if (height == 0 || height >= oldest) return Unit{};
+    return block_not_kept(backend, height);
+}
+
+Unexpected<RpcError> block_not_kept(const Backend& backend, std::uint64_t height) {
     return server_error("pruned history unavailable: block " + std::to_string(height) +
-                        " is not kept; the oldest is " + std::to_string(oldest));
+                        " is not kept; the oldest is " + std::to_string(backend.chain.oldest_block()));
 }
 
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref) {
@@ -38,10 +42,9 @@ Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref)
 Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref) {
     RETRACE_TRY(height, known_height(backend, ref));
     auto view = backend.chain.view_at(height);
-    if (!view)
-        return server_error("state of block " + std::to_string(height) +
-                            " is not kept: " + view.error().message);
-    return StateAt{height, std::make_shared<PaidView>(caller, std::move(view).value())};
+    if (!view) return Unexpected{state_not_kept(backend.chain, height)};
+    return StateAt{height,
+                   std::make_shared<PaidView>(caller, backend.chain, height, std::move(view).value())};
 }
 
 }  // namespace retrace::node::rpc

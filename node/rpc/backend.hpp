@@ -52,11 +52,13 @@ struct StateAt {
     std::shared_ptr<const ledger::StateView> view;
 };
 /// "header not found" for an unknown block; a sentence for a state that is no longer kept. Read at the
-/// expense of `caller`, which outlives it: a handler that reads on and on ends with its budget
-/// (paid_view.hpp).
+/// expense of `caller`, which outlives it: a handler that reads on and on ends with its budget, and one whose
+/// state is forgotten meanwhile ends with that sentence (paid_view.hpp).
 Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref);
 /// Fails for a block that was there and is not kept: an empty or partial answer would be a wrong one.
 Status<RpcError> check_kept(const Backend& backend, std::uint64_t height);
+/// That failure.
+Unexpected<RpcError> block_not_kept(const Backend& backend, std::uint64_t height);
 /// "header not found" for an unknown block.
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref);
 

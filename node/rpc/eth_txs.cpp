@@ -13,9 +13,10 @@ Answer send_raw(const Backend& backend, const Params& params) {
     return json::value(data(*sent));
 }
 
+/// null: its block was pruned since the record was read.
 json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
     const auto header = backend.chain.header(record.height);
-    ensure(header.has_value(), "a mined transaction has a block");
+    if (!header) return nullptr;
     const TxPlace place{ledger::block_hash(*header), record.height, record.index,
                         record.receipt.effective_gas_price};
     return tx_json(record.tx, &place);
@@ -35,7 +36,7 @@ Answer get_receipt(const Backend& backend, const Params& params) {
     const auto record = backend.chain.tx(hash);
     if (!record) return json::value(nullptr);
     const auto header = backend.chain.header(record->height);
-    ensure(header.has_value(), "a mined transaction has a block");
+    if (!header) return json::value(nullptr);  // pruned since
     return json::value(receipt_json(record->tx, record->receipt,
                                     {ledger::block_hash(*header), record->height, header->time_s(),
                                      record->index, record->first_log_index}));
@@ -44,11 +45,12 @@ Answer get_receipt(const Backend& backend, const Params& params) {
 }  // namespace
 
 void register_eth_txs(Router& router, const Backend& backend) {
-    router.add({"eth_sendRawTransaction",
-                "Takes a signed transaction; its hash.",
-                {{"transaction", "Data"}},
-                "Hash",
-                [&backend](const Params& params, Caller&) { return send_raw(backend, params); }});
+    router.add({.name = "eth_sendRawTransaction",
+                .summary = "Takes a signed transaction; its hash.",
+                .params = {{"transaction", "Data"}},
+                .result = "Hash",
+                .handler = [&backend](const Params& params, Caller&) { return send_raw(backend, params); },
+                .hands_on = true});
     router.add({"eth_getTransactionByHash",
                 "A transaction, mined or pending.",
                 {{"hash", "Hash"}},

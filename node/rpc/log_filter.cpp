@@ -82,19 +82,21 @@ Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::ui
     if (out.last - first >= kLogRangeMax) {
         return server_error("block range is too wide: at most " + std::to_string(kLogRangeMax) + " blocks");
     }
-    RETRACE_CHECK(check_kept(backend, first));
+    // Block 0 is always kept, and says nothing of those after it.
+    RETRACE_CHECK(check_kept(backend, first == 0 ? std::min<std::uint64_t>(out.last, 1) : first));
     return out;
 }
 
 Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
                                   const LogRange& range) {
     Status<RpcError> spent = Unit{};
-    auto found = ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax,
-                                     [&](std::size_t work) {
-                                         spent = caller.spend(work);
-                                         return spent.has_value();
-                                     });
+    auto found =
+        ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax, [&](std::size_t work) {
+            spent = caller.spend(work);
+            return spent.has_value();
+        });
     RETRACE_CHECK(spent);
+    if (found.end == ledger::FoundLogs::End::missing) return block_not_kept(backend, found.next);
     return found;
 }
 

@@ -20,14 +20,14 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index);
 inline constexpr std::size_t kLogsMax = 10'000;         ///< Of one answer.
 inline constexpr std::uint64_t kLogRangeMax = 100'000;  ///< Blocks of one question.
 
-/// The blocks a search of these heights goes through: `last` is clipped to the tip, and `first` is past it when
-/// there are none. Errors name the limit that was passed.
+/// The blocks a search of these heights goes through: `last` is clipped to the tip, and `first` is past it
+/// when there are none. Errors name the limit that was passed, or the oldest block that is kept.
 struct LogRange {
     std::uint64_t first = 0, last = 0;
     bool empty() const noexcept { return first > last; }
 };
 Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::uint64_t last);
-/// `search_logs` at the caller's expense.
+/// `search_logs` at the caller's expense; an Error when a block was pruned meanwhile.
 Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
                                   const LogRange& range);
 

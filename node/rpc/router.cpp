@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "merkle/base/read_only.hpp"
 #include "node/rpc/paid_view.hpp"
 
 namespace retrace::node::rpc {
@@ -68,8 +69,12 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
         return invalid_params("too many arguments, want at most " + std::to_string(method->params.size()));
     }
     try {
+        // A broken rule ends the request; where a method hands on what others rely on it ends the process, as
+        // in a block.
+        std::optional<ReadOnly> question;
+        if (!method->hands_on) question.emplace();
         return method->handler(Params(params), caller);
-    } catch (const OverBudget& ended) {
+    } catch (const EndOfRequest& ended) {
         return Unexpected{ended.error};
     } catch (const std::exception& e) {
         spdlog::error("event=rpc_bug method={} what=\"{}\"", method->name, e.what());

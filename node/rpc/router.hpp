@@ -82,6 +82,7 @@ struct Method {
     Handler handler;
     bool admin = false;  ///< Only for callers that show the node's token.
     Weight weight = Weight::heavy;
+    bool hands_on = false;  ///< Changes what the chain is made of: its broken invariants end the process.
 };
 
 class Router {
@@ -94,7 +95,7 @@ public:
     /// By name.
     const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
 
-    /// Checks the number of parameters and calls the handler. Whatever a handler throws becomes -32603.
+    /// Checks the number of parameters and calls the handler. What it throws and invariants it breaks are -32603.
     Answer call(std::string_view name, const json::array& params, Caller& caller) const;
 
 private:

@@ -66,6 +66,9 @@ ledger::CallResult ToyExecutor::call(ledger::State& state, const ledger::BlockCo
         case read_much:
             for (std::size_t i = 0; i < kMuch * (call.data.size() - 1); ++i) state.slot(call.to, call.data);
             break;
+        case break_rule:
+            ensure(false, "a rule of the toy");
+            break;
         default:
             out.ok = false;
     }
@@ -86,9 +89,20 @@ const ledger::SecretKey& dev_key(std::uint32_t index) {
     return keys.emplace(index, *wallet::account_key(kDevMnemonic, "", index)).first->second;
 }
 
-RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis) {
+std::optional<Bytes> OvertakenStore::get(View key) const {
+    auto out = store_.get(key);
+    if (then_ && !key.empty() && key[0] == static_cast<std::uint8_t>(letter_)) std::exchange(then_, {})();
+    return out;
+}
+
+void OvertakenStore::after_read_of(char letter, std::function<void()> then) {
+    letter_ = letter;
+    then_ = std::move(then);
+}
+
+RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::ChainOptions kept) {
     const ledger::TxExecutor& used = rules != nullptr ? *rules : executor;
-    auto opened = ledger::Chain::open(store, dev_genesis(std::move(genesis)), used, {});
+    auto opened = ledger::Chain::open(store, dev_genesis(std::move(genesis)), used, kept);
     EXPECT_TRUE(opened.has_value());
     chain = std::move(opened).value();
     clock_ns_ = chain->tip()->header.time_ns;

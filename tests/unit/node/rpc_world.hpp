@@ -42,7 +42,8 @@ public:
         emit = 5,
         fail_empty = 6,
         emit_many = 7,
-        read_much = 8
+        read_much = 8,
+        break_rule = 9  ///< A failed `ensure`.
     };
     static constexpr std::size_t kMany = 4096;  ///< Logs of emit_many.
     static constexpr std::size_t kMuch = std::size_t{1}
@@ -60,13 +61,31 @@ public:
     void check_invariants(const ledger::StateView&, const ledger::State&) const override {}
 };
 
+/// A store in memory behind whose reads something else can happen, as if another thread had done it.
+class OvertakenStore final : public ledger::Store {
+public:
+    std::optional<Bytes> get(View key) const override;
+    Status<> write(const ledger::Batch& batch, bool sync) override { return store_.write(batch, sync); }
+    void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
+        store_.scan(prefix, from, limit, visit);
+    }
+    /// Calls `then` once, after the next read of a key that begins with `letter`, before the reader has the value.
+    void after_read_of(char letter, std::function<void()> then);
+
+private:
+    ledger::MemoryStore store_;
+    char letter_ = 0;
+    mutable std::function<void()> then_;
+};
+
 /// Account `index` of the developers' mnemonic.
 const ledger::SecretKey& dev_key(std::uint32_t index);
 
 class RpcWorld {
 public:
     /// With the toy contract, or with `rules` (which outlive the world) and their genesis section.
-    explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {});
+    explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {},
+                      ledger::ChainOptions kept = {});
 
     /// Sends one request; the whole answer.
     json::value request(const std::string& method, json::array params = {});
@@ -84,7 +103,7 @@ public:
 
     TempFolder folder;
     ToyExecutor executor;
-    ledger::MemoryStore store;
+    OvertakenStore store;
     std::unique_ptr<ledger::Chain> chain;
     ledger::Mempool pool;
     std::unique_ptr<LedgerApplication> application;
