@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // eth_call and eth_estimateGas.
+#include "ledger/state/supply.hpp"
 #include "node/rpc/methods.hpp"
 #include "node/rpc/revert.hpp"
 
@@ -7,6 +8,8 @@ namespace retrace::node::rpc {
 namespace {
 
 using ledger::SimulatedCall;
+
+constexpr std::size_t kNameEchoMax = 64;
 
 template <class T>
 Checked<T> member(std::size_t arg, const json::object& object, const char* name,
@@ -65,14 +68,39 @@ Checked<SimulatedCall> parse_call(const Params& params) {
     return call;
 }
 
-/// Balance and nonce of accounts can be overridden; native contracts have no code or words to override.
-Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t index,
+/// What has no key: no transaction comes from it, and its balance is what records of the market say.
+bool is_native(const Backend& backend, const ledger::Address& address) {
+    return backend.chain.executor().is_contract(address) || address == ledger::ledger_address();
+}
+
+/// A call that no transaction could be would run rules on books that do not balance.
+Status<RpcError> check_sender(const Backend& backend, const ledger::Address& from) {
+    if (!is_native(backend, from)) return Unit{};
+    return invalid_argument(0,
+                            "from: " + ledger::to_0x(from) + " is a native contract, which sends no calls");
+}
+
+/// Nobody has more than there is. Of many overrides each may have so much that all balances together are one
+/// number.
+ledger::U256 most_of_one(const ledger::StateView& view, std::size_t overrides) {
+    const ledger::U256 minted = ledger::minted(view);
+    return std::min(minted, (ledger::U256::max() - minted) / ledger::U256(overrides));
+}
+
+/// Balance and nonce of accounts can be overridden; native contracts have no code or words to override, and
+/// their balance belongs to their records.
+Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params& params, std::size_t index,
                                            const ledger::StateView& view) {
     ledger::StateDiff diff;
     if (!params.has(index)) return diff;
     RETRACE_TRY(object, params.object(index));
+    const ledger::U256 most = object->empty() ? ledger::U256{} : most_of_one(view, object->size());
     for (const auto& [name, entry] : *object) {
         RETRACE_TRY(address, argument(index, parse_address(json::value(name))));
+        if (is_native(backend, address)) {
+            return invalid_argument(index, "override of " + ledger::to_0x(address) +
+                                               " is not supported: it is a native contract");
+        }
         const json::object* fields = entry.if_object();
         if (fields == nullptr) return invalid_argument(index, "an override is not an object");
         for (const char* refused : {"code", "state", "stateDiff"}) {
@@ -84,9 +112,21 @@ Checked<ledger::StateDiff> parse_overrides(const Params& params, std::size_t ind
         ledger::Account account = view.account(address);
         RETRACE_TRY(balance, member(index, *fields, "balance", parse_u256, account.balance));
         RETRACE_TRY(nonce, member(index, *fields, "nonce", parse_u64, account.nonce));
-        diff.accounts[address] = ledger::Account{nonce, balance};
+        diff.accounts[address] = ledger::Account{nonce, std::min(balance, most)};
     }
     return diff;
+}
+
+/// A block that is not the named one would be another answer, so what cannot be done is said.
+Status<RpcError> refuse_block_overrides(const Params& params, std::size_t index) {
+    if (!params.has(index)) return Unit{};
+    RETRACE_TRY(object, params.object(index));
+    for (const auto& [name, value] : *object) {
+        if (value.is_null()) continue;
+        return invalid_argument(
+            index, "block override of " + std::string(name.substr(0, kNameEchoMax)) + " is not supported");
+    }
+    return Unit{};
 }
 
 struct Prepared {
@@ -103,9 +143,11 @@ enum class When : std::uint8_t { named_block, next_block };
 
 Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& caller, When when) {
     RETRACE_TRY(call, parse_call(params));
+    RETRACE_CHECK(check_sender(backend, call.from));
     RETRACE_TRY(ref, params.block(1));
+    RETRACE_CHECK(refuse_block_overrides(params, 3));
     RETRACE_TRY(at, state_at(backend, caller, ref));
-    RETRACE_TRY(overrides, parse_overrides(params, 2, *at.view));
+    RETRACE_TRY(overrides, parse_overrides(backend, params, 2, *at.view));
     auto context = backend.chain.context_at(at.height);
     if (!context) return server_error("header not found");
     Prepared out{std::move(call), at.view, std::make_unique<ledger::State>(*at.view), *context};

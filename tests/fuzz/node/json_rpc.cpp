@@ -107,6 +107,10 @@ std::vector<Bytes> seeds() {
                              R"("data":"0x","gas":"0x186a0","value":"0x0"})";
     const std::string filter = R"({"fromBlock":"0x0","toBlock":"latest","address":[)" + address +
                                R"(],"topics":[null,[)" + hash + "]]}";
+    const std::string most = '"' + to_0x(Bytes(32, 255)) + '"';
+    const std::string staking = "\"0x0000000000000000000000000000000000001001\"";
+    const std::string deposit = R"({"from":)" + address + R"(,"to":)" + staking + R"(,"value":)" + most +
+                                R"(,"data":"0xd0e30db0"},"latest",{)" + address + R"(:{"balance":)" + most + "}";
     const std::pair<std::string_view, std::string> requests[] = {
         {"web3_clientVersion", "[]"},
         {"web3_sha3", R"(["0x1234"])"},
@@ -130,6 +134,9 @@ std::vector<Bytes> seeds() {
         {"eth_getTransactionByBlockNumberAndIndex", R"(["0x1","0x0"])"},
         {"eth_call", "[" + call + R"(,"latest"])"},
         {"eth_estimateGas", "[" + call + "]"},
+        {"eth_call", "[" + deposit + "}]"},
+        {"eth_call", "[" + deposit + "," + staking + R"(:{"balance":"0x1","nonce":"0x1"}}])"},
+        {"eth_estimateGas", "[" + deposit + R"(},{"number":"0x1"}])"},
         {"eth_sendRawTransaction", "[\"" + to_0x(transfer(3)) + "\"]"},
         {"eth_getLogs", "[" + filter + "]"},
         {"eth_newFilter", "[" + filter + "]"},

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// What a call may pretend: no balances that the rules' books cannot bear, no other sender than one with a
+// key.
+#include <gmock/gmock.h>
+
+#include "ledger/state/supply.hpp"
+#include "tests/unit/node/rpc_market_world.hpp"
+
+namespace retrace::node::test {
+namespace {
+
+using testing::AnyOf;
+using testing::HasSubstr;
+
+const std::string kMax = "0x" + std::string(64, 'f');
+const std::string kStranger = "0x" + std::string(38, '0') + "aa";
+constexpr std::array kMethods{"eth_call", "eth_estimateGas"};
+
+class RpcOverrides : public MarketWorld {
+protected:
+    template <class Call>
+    static json::object call_of(const std::string& from, const Call& call, const std::string& value = "0x0") {
+        return {{"from", from},
+                {"to", ledger::to_0x(contracts::address_of(Call::kContract))},
+                {"value", value},
+                {"data", to_0x(View(calldata(call)))}};
+    }
+    static json::object balance(const std::string& address, const std::string& amount = kMax) {
+        return {{address, json::object{{"balance", amount}}}};
+    }
+};
+
+TEST_F(RpcOverrides, ContractsHaveWhatTheirRecordsSay) {
+    post();
+    for (const contracts::Contract contract : contracts::kContracts) {
+        const std::string native = ledger::to_0x(contracts::address_of(contract));
+        for (const char* method : kMethods) {
+            for (const std::string& amount : {std::string("0x0"), kMax}) {
+                const json::object refused = world.error(
+                    method,
+                    {call_of(address(0), contracts::CancelTask{1}), "latest", balance(native, amount)});
+                EXPECT_EQ(refused.at("code"), -32602);
+                EXPECT_EQ(text(refused.at("message")), "invalid argument 2: override of " + native +
+                                                           " is not supported: it is a native contract");
+            }
+            const json::object refused = world.error(method, {call_of(native, contracts::CancelTask{1})});
+            EXPECT_EQ(refused.at("code"), -32602);
+            EXPECT_EQ(text(refused.at("message")),
+                      "invalid argument 0: from: " + native + " is a native contract, which sends no calls");
+        }
+    }
+    const std::string books = ledger::to_0x(ledger::ledger_address());
+    EXPECT_EQ(
+        world.error("eth_call", {call_of(address(0), contracts::CancelTask{1}), "latest", balance(books)})
+            .at("code"),
+        -32602);
+    EXPECT_EQ(world.error("eth_call", {call_of(books, contracts::CancelTask{1})}).at("code"), -32602);
+}
+
+TEST_F(RpcOverrides, NobodyHasMoreThanThereIs) {
+    add_solver(1);
+    world.mine();
+    const auto minted = ledger::minted(*world.chain->view());
+    for (const char* method : kMethods) {
+        // As wallets' simulators send it: more than enough, to see what a call would do.
+        const auto deposit = [&](const std::string& value, const json::object& overrides) {
+            return world
+                .request(method, {call_of(kStranger, contracts::Deposit{}, value), "latest", overrides})
+                .as_object();
+        };
+        EXPECT_EQ(text(deposit(kMax, balance(kStranger)).at("error").at("message")),
+                  "insufficient funds for transfer");
+        EXPECT_TRUE(deposit("0x1", balance(kStranger)).contains("result")) << method;
+        EXPECT_TRUE(deposit("0x1", balance(kStranger, "0x1")).contains("result")) << method;
+        EXPECT_TRUE(deposit("0x2", balance(kStranger, "0x1")).contains("error")) << method;
+        const json::object all = deposit(minted.to_quantity(), balance(kStranger));
+        EXPECT_TRUE(all.contains("result")) << json::serialize(all);
+        // However many are overridden, all together are one number.
+        json::object many = balance(kStranger);
+        for (char digit = '1'; digit <= '9'; ++digit)
+            many["0x" + std::string(40, digit)] = json::object{{"balance", kMax}};
+        EXPECT_TRUE(deposit("0x1", many).contains("result")) << method;
+    }
+}
+
+TEST_F(RpcOverrides, WhoIsPaidCanHaveAnything) {
+    post();
+    for (const char* method : kMethods) {
+        const json::value refund = world.request(
+            method, {call_of(address(0), contracts::CancelTask{1}), "latest", balance(address(0))});
+        EXPECT_TRUE(refund.as_object().contains("result")) << json::serialize(refund);
+    }
+}
+
+TEST_F(RpcOverrides, OfTheBlockAreRefusedByName) {
+    const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
+    for (const char* method : kMethods) {
+        for (const char* name : {"number", "time", "baseFeePerGas", "feeRecipient"}) {
+            const json::object refused =
+                world.error(method, {call, "latest", json::object(), json::object{{name, "0x1"}}});
+            EXPECT_EQ(refused.at("code"), -32602);
+            EXPECT_EQ(text(refused.at("message")),
+                      "invalid argument 3: block override of " + std::string(name) + " is not supported");
+        }
+        const std::string big(100'000, 'n');
+        EXPECT_LT(
+            text(world.error(method, {call, "latest", json::object(), json::object{{big, 1}}}).at("message"))
+                .size(),
+            200U);
+        EXPECT_EQ(world.error(method, {call, "latest", json::object(), "0x1"}).at("code"), -32602);
+        world.result(method, {call, "latest", json::object(), json::object()});
+        world.result(method, {call, "latest", nullptr, json::object{{"number", nullptr}}});
+    }
+}
+
+}  // namespace
+}  // namespace retrace::node::test
