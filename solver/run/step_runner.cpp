@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "solver/run/step_runner.hpp"
 
+#include <exception>
+
 namespace retrace::solver {
 
 std::unique_ptr<Training> StepRunner::train(const kernels::CommittedProgram& program, kernels::State& state,
@@ -20,28 +22,39 @@ ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs in
       executor_(program, pool, std::move(device)),
       on_host_(false) {}
 
+void ProgramRunner::leave_failed_device() {
+    if (!use_.failed || on_host_) return;
+    instead_.emplace(program_, pool_);
+    on_host_ = true;
+}
+
 std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
-    ensure(!busy_, "a device trains one state at a time");
-    return executor_.step(state, inputs_);
+    ensure(!use_.busy, "a device trains one state at a time");
+    leave_failed_device();
+    try {
+        return executor().step(state, inputs_);
+    } catch (const std::exception&) {
+        use_.failed = true;
+        throw;
+    }
 }
 
 std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) {
-    ensure(!busy_, "a device trains one state at a time");
-    return executor_.trace(state, inputs_);
+    return executor().trace(state, inputs_);
 }
 
 std::vector<kernels::Tensor> ProgramRunner::outputs(const kernels::State& state,
                                                     const std::vector<std::uint32_t>& ops) {
-    ensure(!busy_, "a device trains one state at a time");
-    return executor_.outputs(state, inputs_, ops);
+    return executor().outputs(state, inputs_, ops);
 }
 
 std::unique_ptr<Training> ProgramRunner::train(const kernels::CommittedProgram& program, kernels::State& state,
                                                kernels::ThreadPool& pool) {
-    kernels::ExternalBackend* const device = executor_.external();
+    ensure(!use_.busy, "a device trains one state at a time");
+    leave_failed_device();
+    kernels::ExternalBackend* const device = executor().external();
     if (device == nullptr) return StepRunner::train(program, state, pool);
-    ensure(!busy_, "a device trains one state at a time");
-    return std::make_unique<DeviceTraining>(*device, inputs_, program.root(), state, busy_);
+    return std::make_unique<DeviceTraining>(*device, inputs_, program.root(), state, use_);
 }
 
 kernels::State blank_state(const kernels::Program& program) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
@@ -36,7 +37,8 @@ public:
     /// `program` (checked), the data sets and `pool` outlive the runner.
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   kernels::Backend backend = kernels::Backend::cpu);
-    /// On `device`, made for this very program (solver/run/device.hpp).
+    /// On `device`, made for this very program (solver/run/device.hpp). When it fails that is thrown, and everything
+    /// after it is computed on the host, with the same bits. Traces and outputs always are.
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   std::unique_ptr<kernels::ExternalBackend> device);
 
@@ -56,15 +58,18 @@ public:
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 protected:
-    kernels::Executor& executor() noexcept { return executor_; }
+    kernels::Executor& executor() noexcept { return instead_ ? *instead_ : executor_; }
 
 private:
+    void leave_failed_device();
+
     const kernels::Program& program_;
     kernels::ThreadPool& pool_;
     kernels::Inputs inputs_;
     kernels::Executor executor_;
     bool on_host_;
-    bool busy_ = false;  ///< A training is on the device.
+    DeviceUse use_;
+    std::optional<kernels::Executor> instead_;  ///< The host's, once the device failed.
 };
 
 /// The state that an initialiser's step starts from: zeros of the recorded shapes, which no op reads.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "solver/run/training.hpp"
 
+#include <exception>
+
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::solver {
@@ -23,46 +25,61 @@ kernels::StateCommitment HostTraining::commit() {
     return *before_;
 }
 
+template <class Work>
+auto DeviceTraining::on_device(Work work) {
+    try {
+        return work();
+    } catch (const std::exception&) {
+        use_.failed = true;
+        throw;
+    }
+}
+
 DeviceTraining::DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
-                               const Hash32& program_root, kernels::State& state, bool& busy)
-    : device_(device), program_root_(program_root), state_(state), busy_(busy), step_(state.step) {
-    busy_ = true;
-    device_.load(state_, inputs);
+                               const Hash32& program_root, kernels::State& state, DeviceUse& use)
+    : device_(device), program_root_(program_root), state_(state), use_(use), step_(state.step) {
+    on_device([&] { device_.load(state_, inputs); });
+    use_.busy = true;
 }
 
 DeviceTraining::~DeviceTraining() {
-    if (under_way_) device_.finish_roots();
-    busy_ = false;
+    use_.busy = false;
+    if (!under_way_ || use_.failed) return;
+    try {
+        device_.finish_roots();
+    } catch (const std::exception&) {
+        use_.failed = true;  // Nobody waits for these roots.
+    }
 }
 
 std::vector<kernels::Metric> DeviceTraining::advance() {
     ++step_;
-    return device_.advance();
+    return on_device([&] { return device_.advance(); });
 }
 
 const kernels::State& DeviceTraining::state() {
-    if (state_.step != step_) device_.store(state_);
+    if (state_.step != step_) on_device([&] { device_.store(state_); });
     return state_;
 }
 
 kernels::StateCommitment DeviceTraining::commit() {
-    return kernels::commit_roots(program_root_, step_, device_.roots());
+    return kernels::commit_roots(program_root_, step_, on_device([&] { return device_.roots(); }));
 }
 
 void DeviceTraining::begin_commitment() {
-    device_.begin_roots();
+    on_device([&] { device_.begin_roots(); });
     committed_step_ = step_;
     under_way_ = true;
 }
 
 kernels::StateCommitment DeviceTraining::finish_commitment() {
     under_way_ = false;
-    return kernels::commit_roots(program_root_, committed_step_, device_.finish_roots());
+    return kernels::commit_roots(program_root_, committed_step_, on_device([&] { return device_.finish_roots(); }));
 }
 
 const kernels::State& DeviceTraining::committed() {
     if (!committed_) committed_ = state_;
-    if (committed_->step != committed_step_) device_.store_committed(*committed_);
+    if (committed_->step != committed_step_) on_device([&] { device_.store_committed(*committed_); });
     return *committed_;
 }
 

@@ -61,12 +61,18 @@ private:
     std::optional<kernels::StateCommitment> before_;  ///< Of an earlier step.
 };
 
-/// On a device, which nothing else may use meanwhile: `state` stays as it was until state() is called.
+/// Of a runner's device: whether a training is on it, and whether it failed.
+struct DeviceUse {
+    bool busy = false, failed = false;
+};
+
+/// On a device, which nothing else may use meanwhile: `state` stays as it was until state() is called. What fails there
+/// is thrown, and noted.
 class DeviceTraining final : public Training {
 public:
-    /// Everything outlives the training. `busy` is true as long as the training is there.
+    /// Everything outlives the training. `use.busy` is true as long as the training is there.
     DeviceTraining(kernels::ExternalBackend& device, const kernels::Inputs& inputs,
-                   const Hash32& program_root, kernels::State& state, bool& busy);
+                   const Hash32& program_root, kernels::State& state, DeviceUse& use);
     ~DeviceTraining() override;
     DeviceTraining(const DeviceTraining&) = delete;
     DeviceTraining& operator=(const DeviceTraining&) = delete;
@@ -81,10 +87,13 @@ public:
     const kernels::State& committed() override;
 
 private:
+    template <class Work>
+    auto on_device(Work work);
+
     kernels::ExternalBackend& device_;
     const Hash32 program_root_;
     kernels::State& state_;
-    bool& busy_;
+    DeviceUse& use_;
     std::uint64_t step_ = 0, committed_step_ = 0;
     bool under_way_ = false;
     std::optional<kernels::State> committed_;  ///< Of committed_step_, once it was asked for.

@@ -102,6 +102,34 @@ TEST_F(Resident, a_commitment_is_of_the_state_it_began_with_and_only_digests_com
     }
 }
 
+/// Whenever the device fails: the order that trained ends, the process lives, disputes are answered, and the next order
+/// computes on the host.
+TEST_F(Resident, a_device_that_fails_is_left_and_the_host_goes_on) {
+    ProgramRunner here(programs.train, inputs, pool);
+    kernels::State expected = start;
+    const auto roots = roots_of(here, expected);
+    for (const std::uint64_t fails_after : {0, 1, 2, 3}) {  // the third step begins with a commitment under way
+        SCOPED_TRACE(fails_after);
+        const auto runner = on_device();
+        kernels::State state = start;
+        Trainer trainer(committed, *runner, {5, 2}, pool);
+        emulation::device.failing = fails_after == 0;
+        const auto fail = [&](const Progress& done) {
+            emulation::device.failing = done.step == fails_after;
+            return true;
+        };
+        const auto keep = [](std::uint64_t, const kernels::StateCommitment&, const kernels::State&) -> Status<> {
+            return Unit{};
+        };
+        EXPECT_THROW((void)trainer.run(state, 3, fail, keep), std::runtime_error);
+        EXPECT_EQ(runner->trace(start), here.trace(start));
+        kernels::State again = start;
+        EXPECT_EQ(roots_of(*runner, again), roots);
+        EXPECT_EQ(again, expected);
+        emulation::device.failing = false;
+    }
+}
+
 TEST_F(Resident, a_training_that_is_left_alone_frees_the_device_for_the_next) {
     const auto runner = on_device();
     kernels::State state = start;
