@@ -91,9 +91,14 @@ const State& Replayer::state_at(std::uint64_t step) {
 std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
     ensure(step >= start_.step && step <= last_step_, "a step of the segment");
     if (!cursor_ || cursor_->step > step) cursor_ = start_;
-    auto training = setup_.runner->train(*setup_.program, *cursor_, *setup_.pool);
-    while (training->step() < step) training->advance();
-    return training;
+    try {
+        auto training = setup_.runner->train(*setup_.program, *cursor_, *setup_.pool);
+        while (training->step() < step) training->advance();
+        return training;
+    } catch (...) {
+        cursor_.reset();  // Half a step further than it says, perhaps: whoever asks again starts anew.
+        throw;
+    }
 }
 
 Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
+#include <utility>
+
 #include "tests/unit/verifier/mini_chain.hpp"
 
 namespace retrace::test {
@@ -70,6 +73,36 @@ TEST(MemoryFault, of_none_reveals_everything) {
     ASSERT_FALSE(scene.chain->audits.empty());
     EXPECT_EQ(scene.chain->audits[0].seats.at(0).revealed, scene.chain->audits[0].end);
     EXPECT_TRUE(scene.chain->disputes.empty());
+}
+
+/// Has half a step done when memory runs out, once.
+class RunsOutOnce final : public solver::ProgramRunner {
+public:
+    using ProgramRunner::ProgramRunner;
+    std::vector<kernels::Metric> step(kernels::State& state) override {
+        if (state.step == 1 && !std::exchange(ran_out_, true)) {
+            state.tensors[0].data[2] ^= 0x10;
+            throw std::bad_alloc();
+        }
+        return ProgramRunner::step(state);
+    }
+
+private:
+    bool ran_out_ = false;
+};
+
+TEST(MemoryFault, that_ends_a_move_in_a_dispute_leaves_no_wrong_bit_for_the_next) {
+    TinyTask task;
+    solver::ProgramRunner honest(task.train.program(), task.inputs(), task.pool);
+    RunsOutOnce runner(task.train.program(), task.inputs(), task.pool);
+    const auto replayer = [&](solver::StepRunner& with) {
+        return Replayer({&task.train, &task.train, &with, &task.pool, task.terms.seed, task.inputs().datasets},
+                        task.initial(), 4);
+    };
+    Replayer mine = replayer(runner), expected = replayer(honest);
+    EXPECT_THROW(mine.trace_of(3), std::bad_alloc);
+    EXPECT_EQ(mine.trace_of(3), expected.trace_of(3));
+    EXPECT_EQ(mine.root_at(4), expected.root_at(4));
 }
 
 }  // namespace
