@@ -32,8 +32,8 @@ bool dispute_already(const StateView& view, const market::Run& asserts, const ma
     return found;
 }
 
-/// Roots of the seeded initial state of both runs, once they have opened it. The task of any other names its start, which
-/// no run can deny (13.2).
+/// Roots of the seeded initial state of both runs, once they have opened it. The task of any other names its start,
+/// which no run can deny (13.2).
 std::optional<std::pair<Hash32, Hash32>> starts(const StateView& view, const market::Run& run,
                                                 const market::Run& other) {
     if (must_load<market::TaskSpec>(view, keys::spec(run.task)).init_root.is_zero()) return std::nullopt;

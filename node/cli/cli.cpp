@@ -13,8 +13,9 @@
 #include <boost/json/serialize.hpp>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <exception>
 #include <iostream>
+#include <new>
 #include <optional>
 
 #include "node/cli/commands.hpp"
@@ -136,7 +137,13 @@ int run_main(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? kDone : kWrongUsage;
     }
-    return program.run ? program.run() : kWrongUsage;
+    try {
+        return program.run ? program.run() : kWrongUsage;
+    } catch (const std::bad_alloc&) {
+        return fail(program, "this machine has not the memory that this takes");
+    } catch (const std::exception& e) {  // A device that failed, for instance.
+        return fail(program, e.what());
+    }
 }
 
 }  // namespace retrace::node::cli
