@@ -338,7 +338,8 @@ MemoryPlan propose_plan(const Program& program, const PlanOptions& options) {
 
 MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
     MemoryPlan plan = propose_plan(program, options);
-    if (check_plan(program, plan)) return plan;
+    const bool by_rows = options.row_bytes != 0;
+    if (by_rows ? check_row_bands(program, plan, options.row_bytes) : check_plan(program, plan)) return plan;
     PlanOptions apart = options;  // A fault of ours costs speed and no bit.
     apart.isolated = true;
     return propose_plan(program, apart);

@@ -12,5 +12,7 @@ namespace retrace::kernels {
 /// elements of an op in any order or at once, and copies next states in order when all is done, computes
 /// right by a sound plan.
 Status<> check_plan(const Program& program, const MemoryPlan& plan);
+/// And by an executor whose bands go row by row, op after op (PlanOptions::row_bytes).
+Status<> check_row_bands(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes);
 
 }  // namespace retrace::kernels

@@ -35,8 +35,13 @@ std::string verdict(const Program& program, const MemoryPlan& plan) {
 
 void expect_sound(const Program& program) {
     for (const Program& seen : {program, with_constants_first(with_recomputation(program))}) {
-        for (const PlanOptions& options : all_options())
-            ASSERT_EQ(verdict(seen, propose_plan(seen, options)), "sound");
+        for (const PlanOptions& options : all_options()) {
+            const MemoryPlan plan = propose_plan(seen, options);
+            ASSERT_EQ(verdict(seen, plan), "sound");
+            if (options.row_bytes == 0) continue;
+            const auto rows = check_row_bands(seen, plan, options.row_bytes);
+            ASSERT_TRUE(rows) << rows.error().message;
+        }
     }
 }
 
@@ -232,6 +237,19 @@ TEST(PlanCheck, damaged_plans_are_refused) {
     plan = propose_plan(program);
     plan.places.pop_back();
     EXPECT_NE(verdict(program, plan), "sound");
+}
+
+TEST(PlanCheck, a_plan_that_does_not_go_row_by_row_is_refused_where_rows_are_needed) {
+    const Program program = testing::softmax_cross_entropy_program(48, 1000);
+    PlanOptions by_rows{false, false};
+    by_rows.row_bytes = 32 << 10;
+    const MemoryPlan good = propose_plan(program, by_rows);
+    ASSERT_FALSE(good.bands.empty());
+    ASSERT_TRUE(check_row_bands(program, good, by_rows.row_bytes));
+    EXPECT_FALSE(check_row_bands(program, good, good.band_bytes - 1)) << "more than a block has";
+    const MemoryPlan chunks = propose_plan(program);
+    ASSERT_EQ(verdict(program, chunks), "sound");
+    EXPECT_FALSE(check_row_bands(program, chunks, 1 << 30)) << "chunks and runs of the host";
 }
 
 /// Everything at one address: right only for values that are read at once and in place.

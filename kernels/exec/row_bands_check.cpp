@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/plan_check.hpp"
+#include "kernels/ops/opcode.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+Status<> check_row_band(const Program& program, const MemoryPlan& plan, const Unit& unit, std::uint64_t row_bytes) {
+    const auto wrong = [](std::uint32_t op, std::string_view what) {
+        return error("plan of op " + std::to_string(op) + ": " + std::string(what));
+    };
+    const Band& band = plan.bands[unit.band];
+    if (band.chunk != 1 || band.bytes > row_bytes) return wrong(unit.first, "more than a row at a time");
+    if (band.parts.size() != unit.count) return wrong(unit.first, "more than an op at a time");
+    for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
+        const Place::Where where = plan.places[op].where;
+        if (where == Place::Where::alias) continue;
+        if (where == Place::Where::scratch) return wrong(op, "rows have no slots");
+        if (program.ops[op].code == OpCode::matmul) return wrong(op, "a product is no row");
+        if (geometry(program.tensors[program.output_of(op)].dims).rows != band.granules)
+            return wrong(op, "another number of rows");
+    }
+    return retrace::Unit{};
+}
+
+}  // namespace
+
+Status<> check_row_bands(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes) {
+    RETRACE_CHECK(check_plan(program, plan));
+    for (const Unit& unit : plan.units)
+        if (unit.band != kNoBand) RETRACE_CHECK(check_row_band(program, plan, unit, row_bytes));
+    return retrace::Unit{};
+}
+
+}  // namespace retrace::kernels
