@@ -5,6 +5,8 @@
 
 #include "contracts/views/views.hpp"
 #include "kernels/commit/commitment.hpp"
+#include "node/artifacts/peer_source.hpp"
+#include "solver/artifacts/artifact_source.hpp"
 #include "solver/run/step_runner.hpp"
 #include "solver/train/schedule.hpp"
 #include "solver/train/trainer.hpp"
@@ -96,29 +98,19 @@ Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t
                                              const std::vector<std::string>& peers, Store& store,
                                              ArtifactClient& fetcher) {
     const Receipt::State &from = receipt.states.at(segment), &to = receipt.states.at(segment + 1);
-    if (const auto got = fetcher.fetch_program(peers, receipt.program); !got)
-        return error(got.error().message);
-    auto program = store.program(receipt.program);
-    if (!program) return error(program.error().message);
-    std::vector<kernels::Tensor> data;
-    for (const Hash32& root : receipt.data) {
-        if (const auto got = fetcher.fetch_tensor(peers, root); !got) return error(got.error().message);
-        auto tensor = store.tensor(root);
-        if (!tensor) return error(tensor.error().message);
-        data.push_back(std::move(*tensor));
-    }
-    if (const auto got = fetcher.fetch_state(peers, from.root); !got) {
-        return error("state " + std::to_string(from.index) + " cannot be fetched: " + got.error().message);
-    }
-    auto state = store.state(from.root);
-    if (!state) return error(state.error().message);
+    PeerSource source(store, fetcher, [&peers] { return peers; });
+    kernels::ThreadPool pool;
+    RETRACE_TRY(program, solver::fetch_program(source, receipt.program, store.options().program_bytes));
+    auto data = solver::fetch_data(source, program->program(), receipt.data, pool);
+    if (!data) return error(data.error().message);
+    const solver::Schedule schedule{receipt.steps, receipt.interval};
+    auto state = solver::fetch_state(source, *program, from.root, schedule.step_of(from.index), pool);
+    if (!state)
+        return error("state " + std::to_string(from.index) + " cannot be fetched: " + state.error().message);
     kernels::Inputs inputs;
     inputs.seed = receipt.seed;
-    for (const kernels::Tensor& tensor : data) inputs.datasets.push_back(&tensor);
-    kernels::ThreadPool pool;
-    const kernels::CommittedProgram committed(std::move(*program));
-    solver::ProgramRunner runner(committed.program(), inputs, pool);
-    const solver::Schedule schedule{receipt.steps, receipt.interval};
+    for (const kernels::Tensor& tensor : *data) inputs.datasets.push_back(&tensor);
+    solver::ProgramRunner runner(program->program(), inputs, pool);
     std::vector<StepLoss> losses;
     while (state->step < schedule.step_of(to.index)) {
         const std::uint64_t step = state->step;
@@ -126,7 +118,7 @@ Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t
             if (metric.name == "loss") losses.push_back({step, metric.value});
         }
     }
-    if (kernels::commit_state(committed.root(), *state, pool).root != to.root) {
+    if (kernels::commit_state(program->root(), *state, pool).root != to.root) {
         return error("segment " + std::to_string(from.index) +
                      " was replayed and ends in another state than the receipt says");
     }

@@ -7,10 +7,12 @@
 #include "kernels/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
+#include "node/artifacts/peer_source.hpp"
 #include "node/data/dataset.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/units.hpp"
+#include "solver/artifacts/artifact_source.hpp"
 
 namespace retrace::node {
 namespace {
@@ -288,17 +290,14 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     peers.push_back(client.url());
     ArtifactClient fetcher(store);
     fetcher.set_progress(progress);
-    if (const auto got = fetcher.fetch_program(peers, status.spec.program_root); !got)
-        return error(got.error().message);
-    if (const auto got = fetcher.fetch_state(peers, place->checkpoint.root); !got)
-        return error(got.error().message);
-    auto program = store.program(status.spec.program_root);
-    auto state = store.state(place->checkpoint.root);
-    if (!program) return error(program.error().message);
-    if (!state) return error(state.error().message);
+    PeerSource source(store, fetcher, [&peers] { return peers; });
+    kernels::ThreadPool pool;
+    RETRACE_TRY(program, solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes));
+    auto state = solver::fetch_state(source, *program, place->checkpoint.root, status.spec.steps, pool);
+    if (!state) return error("the final state is not one of the task's program: " + state.error().message);
     RETRACE_TRY(receipt, make_receipt(client, view, status));
     if (view.failure()) return error(view.failure()->message);
-    return Delivered{std::move(*program), std::move(*state), std::move(receipt)};
+    return Delivered{program->program(), std::move(*state), std::move(receipt)};
 }
 
 }  // namespace retrace::node

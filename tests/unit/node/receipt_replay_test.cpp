@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Whoever fetches a model or replays a receipt has nothing but roots: a state that hashes to one may still be no state
+// of the program.
+#include "node/service/receipt_check.hpp"
+
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+using kernels::DType;
+
+struct Replay : ::testing::Test {
+    test::TemporaryFolder folder;
+    std::unique_ptr<Store> store = test::open_store(folder.path());
+    const Hash32 program = *store->put_program(kernels::encode(test::doubling_program()));
+
+    static kernels::State state(std::uint64_t step, kernels::Dims dims, DType dtype = DType::f32) {
+        return {step, {kernels::zeros(dtype, std::move(dims))}};
+    }
+    /// Of one segment of one step, from `from` to the zeros that the program makes of zeros.
+    Result<std::vector<StepLoss>> replay(const kernels::State& from, std::vector<Hash32> data = {}) {
+        Receipt receipt;
+        receipt.program = program;
+        receipt.data = std::move(data);
+        receipt.steps = receipt.interval = 1;
+        receipt.states = {{0, 1, *store->put_state(program, from)},
+                          {1, 2, *store->put_state(program, state(1, {4, 3}))}};
+        ArtifactClient::Options options;
+        options.rounds = 1;
+        ArtifactClient fetcher(*store, options);
+        return replay_segment(receipt, 0, {}, *store, fetcher);
+    }
+};
+
+TEST_F(Replay, AnHonestSegmentEndsWhereTheReceiptSays) {
+    const auto losses = replay(state(0, {4, 3}));
+    EXPECT_TRUE(losses) << losses.error().message;
+}
+
+TEST_F(Replay, AStateOfAnotherProgramIsRefusedBeforeItIsRun) {
+    EXPECT_FALSE(replay({0, {}})) << "no tensor where the program reads one";
+    EXPECT_FALSE(replay(state(0, {1, 1}))) << "another shape";
+    EXPECT_FALSE(replay(state(0, {4, 3}, DType::u8))) << "another type";
+    const auto late = replay(state(7, {4, 3}));
+    ASSERT_FALSE(late) << "another step";
+    EXPECT_NE(late.error().message.find("cannot be fetched"), std::string::npos) << late.error().message;
+}
+
+TEST_F(Replay, DataThatTheProgramDoesNotReadAreRefused) {
+    const Hash32 data = *store->put_tensor(test::random_tensor(DType::u8, {2, 2}, 1));
+    EXPECT_FALSE(replay(state(0, {4, 3}), {data}));
+}
+
+}  // namespace
+}  // namespace retrace::node
