@@ -16,6 +16,12 @@ bool is_sealed(View bytes) {
                       [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
 }
 
+/// Also where there is none.
+bool has_no_files(const std::filesystem::path& folder) {
+    std::error_code failure;
+    return std::filesystem::directory_iterator(folder, failure) == std::filesystem::directory_iterator();
+}
+
 }  // namespace
 
 std::string_view slug(StoreFault fault) noexcept {
@@ -28,6 +34,8 @@ std::string_view slug(StoreFault fault) noexcept {
             return "sealed";
         case StoreFault::wrong_key:
             return "wrong_key";
+        case StoreFault::plain:
+            return "plain";
     }
     return "invalid";
 }
@@ -49,7 +57,10 @@ Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<V
 Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,
                                         const Seal* seal) {
     RETRACE_TRY(bytes, read_file(path, limit + limit / 1024 + kSealOverhead));
-    if (!is_sealed(bytes)) return bytes;
+    if (!is_sealed(bytes)) {
+        if (seal == nullptr) return bytes;
+        return fault(path, StoreFault::damaged, "it is not encrypted, as all that was written here is");
+    }
     if (seal == nullptr) return fault(path, StoreFault::sealed, "it is encrypted; give the key");
     auto plain = seal->open(bytes, path.filename().string());
     if (!plain) return fault(path, StoreFault::damaged, plain.error().message);
@@ -61,6 +72,11 @@ Status<> check_key(const std::filesystem::path& directory, const Seal* seal) {
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored)) {
         if (seal == nullptr) return Unit{};
+        for (const char* const part : {"states", "tensors"}) {
+            if (has_no_files(directory / part)) continue;
+            return fault(directory, StoreFault::plain,
+                         "there are checkpoints that no key vouches for; move them away, they are computed again");
+        }
         return write_sealed(path, {view(kKeyText)}, seal);
     }
     if (seal == nullptr)

@@ -15,6 +15,7 @@ enum class StoreFault : std::uint8_t {
     damaged = 2,    ///< Its content is not what its name or digest says; it was removed or set aside.
     sealed = 3,     ///< Encrypted, and no key was given.
     wrong_key = 4,  ///< The store was made with another key.
+    plain = 5,      ///< A store that was begun without a key, where one was given.
 };
 std::string_view slug(StoreFault fault) noexcept;
 /// An error that knows its kind; without one it is the system's (a full disk, too many open files).
@@ -31,11 +32,11 @@ Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kin
 
 /// As write_durably; sealed under the file's name when there is a seal.
 Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts, const Seal* seal);
-/// As read_file. A file that is not sealed is read as it is: stores were plain before they had keys.
+/// As read_file. With a seal a file that is not sealed is damaged: whoever can write here may have made it.
 Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,
                                         const Seal* seal);
 
-/// Makes sure that the directory's files belong to this key (to none): a small file in it tells. Before
+/// Makes sure that the checkpoints of the directory belong to this key (to none): a small file in it tells. Before
 /// anything is read, for a wrong key looks like damage, and what is damaged is removed.
 Status<> check_key(const std::filesystem::path& directory, const Seal* seal);
 

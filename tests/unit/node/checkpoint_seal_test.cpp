@@ -109,13 +109,33 @@ TEST_F(SealedStore, another_key_or_none_is_refused_by_name_and_destroys_nothing)
     EXPECT_EQ(*(*open(1))->load({1, 0, 0}, pool), state(0));
 }
 
-TEST_F(SealedStore, a_plain_store_gets_a_key) {
+TEST_F(SealedStore, a_plain_store_is_refused_by_name_and_stays) {
     save(**open(0), 0);
     const auto store = open(1);
+    ASSERT_FALSE(store.has_value());
+    EXPECT_NE(store.error().message.find("(plain)"), std::string::npos) << store.error().message;
+    EXPECT_EQ(*(*open(0))->load({1, 0, 0}, pool), state(0));
+}
+
+TEST_F(SealedStore, a_checkpoint_that_somebody_else_wrote_is_no_checkpoint) {
+    save(**open(1), 0);
+    // Without the key: a state that hashes to its name, and a manifest that says it is the next checkpoint.
+    TemporaryDirectory elsewhere;
+    {
+        const auto forger = CheckpointStore::open(elsewhere.path, nullptr);
+        save(**forger, 1);
+    }
+    for (const char* const part : {"states", "tensors"}) {
+        for (const auto& entry : std::filesystem::directory_iterator(elsewhere.path / part))
+            std::filesystem::copy_file(entry.path(), directory.path / part / entry.path().filename());
+    }
+    const auto store = open(1);
     ASSERT_TRUE(store.has_value()) << store.error().message;
+    EXPECT_EQ((*store)->newest(1, 0, 9)->index, 0u) << "a solver would go on from there and lose its stake";
+    EXPECT_FALSE((*store)->load({1, 0, 1}, pool).has_value());
     EXPECT_EQ(*(*store)->load({1, 0, 0}, pool), state(0));
-    save(**store, 1);
-    EXPECT_FALSE(open(0).has_value());
+    std::filesystem::remove(directory.path / "key-check");
+    EXPECT_FALSE(open(1).has_value()) << "nor does removing the mark of the key help";
 }
 
 TEST_F(SealedStore, a_flipped_bit_is_damage) {
