@@ -7,6 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,41 @@ constexpr std::size_t kLingerBytesMax = 8 << 20;
 constexpr std::chrono::seconds kLingerTime{2};
 
 class Session;
+
+/// Who may be handled now: of each address one request at a time. What costs much, like a tensor that is read and
+/// hashed for one tile of it, then takes one thread from all others and not every one.
+class Turns {
+public:
+    /// Whether it may go on at once; else `end` hands it out when its turn has come.
+    bool begin(const std::string& address, std::shared_ptr<Session> session) {
+        const std::lock_guard lock(mutex_);
+        const auto [line, is_new] = lines_.try_emplace(address);
+        if (!is_new) line->second.push_back(std::move(session));
+        return is_new;
+    }
+    /// The next of the address, if one waits.
+    std::shared_ptr<Session> end(const std::string& address) {
+        const std::lock_guard lock(mutex_);
+        const auto line = lines_.find(address);
+        if (line == lines_.end()) return nullptr;
+        if (line->second.empty()) {
+            lines_.erase(line);
+            return nullptr;
+        }
+        auto next = std::move(line->second.front());
+        line->second.pop_front();
+        return next;
+    }
+    /// Whoever waits is not handled any more.
+    void clear() {
+        const std::lock_guard lock(mutex_);
+        lines_.clear();
+    }
+
+private:
+    std::mutex mutex_;
+    std::map<std::string, std::deque<std::shared_ptr<Session>>> lines_;  ///< Of addresses that one is handled of.
+};
 
 /// The connections that are open, and which of them wait for a request.
 class Room {
@@ -58,8 +94,14 @@ private:
 /// One connection; lives as long as an operation of it is under way. Its handlers run on its strand.
 class Session : public std::enable_shared_from_this<Session> {
 public:
-    Session(tcp::socket socket, ArtifactServer& server, const ArtifactHttpServer::Options& options, Room& room)
-        : stream_(std::move(socket)), server_(server), options_(options), room_(room) {}
+    Session(tcp::socket socket, std::string address, ArtifactServer& server,
+            const ArtifactHttpServer::Options& options, Room& room, Turns& turns)
+        : stream_(std::move(socket)),
+          address_(std::move(address)),
+          server_(server),
+          options_(options),
+          room_(room),
+          turns_(turns) {}
     ~Session() { room_.leave(this); }
 
     void start() {
@@ -106,11 +148,17 @@ private:
             return write(refusal({Fault::too_large, "the body is over the limit"}), false);
         }
         if (code) return;
+        if (turns_.begin(address_, shared_from_this())) handle();
+    }
+
+    void handle() {
         auto message = parser_->release();
         const bool keep_alive = message.keep_alive();
-        write(server_.handle({std::string(message.method_string()), std::string(message.target()),
-                              std::move(message.body())}),
-              keep_alive);
+        HttpReply reply = server_.handle(
+            {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
+        if (auto next = turns_.end(address_))
+            asio::post(next->stream_.get_executor(), [next] { next->handle(); });
+        write(std::move(reply), keep_alive);
     }
 
     void write(HttpReply reply, bool keep_alive) {
@@ -150,9 +198,11 @@ private:
     static std::string_view to_view(beast::string_view text) { return {text.data(), text.size()}; }
 
     beast::tcp_stream stream_;
+    const std::string address_;
     ArtifactServer& server_;
     const ArtifactHttpServer::Options& options_;
     Room& room_;
+    Turns& turns_;
     bool served_ = false;
     beast::flat_buffer buffer_;
     std::optional<http::request_parser<Body>> parser_;
@@ -226,7 +276,7 @@ struct ArtifactHttpServer::Impl {
         if (place.leaves) place.leaves->give_way();
         beast::error_code ignored;
         socket.set_option(tcp::no_delay(true), ignored);
-        const auto session = std::make_shared<Session>(std::move(socket), server, options, room);
+        const auto session = std::make_shared<Session>(std::move(socket), address, server, options, room, turns);
         room.enter(session, address);
         session->start();
     }
@@ -234,6 +284,7 @@ struct ArtifactHttpServer::Impl {
     ArtifactServer& server;
     Options options;
     Room room{options};  ///< Declared before the context, whose destruction ends the last sessions.
+    Turns turns;
     asio::io_context context;
     tcp::acceptor acceptor{context};
     std::vector<std::thread> threads;
@@ -263,6 +314,7 @@ Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(A
 ArtifactHttpServer::~ArtifactHttpServer() {
     impl_->context.stop();
     for (std::thread& thread : impl_->threads) thread.join();
+    impl_->turns.clear();  // Their sockets belong to the context.
 }
 
 std::uint16_t ArtifactHttpServer::port() const noexcept {

@@ -5,7 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "node/artifacts/http_client.hpp"
 #include "node/artifacts/http_server.hpp"
@@ -74,6 +76,71 @@ TEST_F(Crowd, AFullServerMakesRoomToo) {
     for (int i = 0; i < 20; ++i) linger();
     HttpConnection honest(*parse_url(http->url()));
     EXPECT_EQ(ask(honest), 404u);
+}
+
+/// As for a tensor that has to be decrypted and hashed for each tile of it.
+TEST_F(Crowd, WhatCostsMuchForOneAddressKeepsNoOtherWaiting) {
+    const std::string dear(64, '1'), cheap(64, '0');
+    std::atomic<bool> over{false};
+    std::atomic<int> at_once{0}, most{0}, answered{0};
+    server.tamper_with_answers([&](const HttpRequest& request, HttpReply&) {
+        if (request.target.find(dear) == std::string::npos) return;
+        most = std::max<int>(most, ++at_once);
+        for (int i = 0; i < 500 && !over; ++i) std::this_thread::sleep_for(milliseconds(10));
+        --at_once;
+        ++answered;
+    });
+    start({});
+    const auto request = [&](const char* from, const std::string& root) {
+        const int one = ::socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        ::inet_pton(AF_INET, from, &address.sin_addr);
+        EXPECT_EQ(::bind(one, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_port = htons(http->port());
+        EXPECT_EQ(::connect(one, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        const timeval patience{3, 0};
+        ::setsockopt(one, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const std::string text = "GET /artifact/" + root + "/info HTTP/1.1\r\nHost: a\r\n\r\n";
+        EXPECT_EQ(::send(one, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+        sockets.push_back(one);
+        return one;
+    };
+    std::vector<int> crowd;
+    for (int i = 0; i < 16; ++i) crowd.push_back(request("127.0.0.1", dear));
+    std::this_thread::sleep_for(milliseconds(300));
+    char reply[12] = {};
+    EXPECT_EQ(::recv(request("127.0.0.2", cheap), reply, sizeof reply, 0), 12) << "another address waits for them all";
+    EXPECT_EQ(std::string(reply, 12), "HTTP/1.1 404");
+    over = true;
+    for (const int one : crowd) EXPECT_EQ(::recv(one, reply, sizeof reply, 0), 12) << "each gets its turn";
+    EXPECT_EQ(most, 1);
+    EXPECT_EQ(answered, 16);
+}
+
+TEST_F(Crowd, AServerThatEndsForgetsWhoseTurnItWas) {
+    std::atomic<bool> over{false};
+    server.tamper_with_answers([&](const HttpRequest&, HttpReply&) {
+        while (!over) std::this_thread::sleep_for(milliseconds(5));
+    });
+    start({});
+    std::vector<std::thread> waiting;
+    for (int i = 0; i < 3; ++i) {
+        waiting.emplace_back([&] {
+            HttpConnection one(*parse_url(http->url()));
+            (void)ask(one);
+        });
+    }
+    std::this_thread::sleep_for(milliseconds(300));
+    std::thread later([&] {
+        std::this_thread::sleep_for(milliseconds(100));
+        over = true;
+    });
+    const std::string url = http->url();
+    http.reset();
+    later.join();
+    for (std::thread& one : waiting) one.join();
 }
 
 }  // namespace
