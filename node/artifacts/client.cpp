@@ -35,10 +35,11 @@ std::string random_name() {
     return to_hex(bytes);
 }
 
-/// What a peer answers that has not got it. Anything else, or keeping us waiting, counts against it.
+/// What a peer answers that has not got it, and damage of what is here. Anything else, or keeping us waiting, counts
+/// against the peer.
 bool is_no_blame(Fault fault) noexcept {
     return fault == Fault::not_found || fault == Fault::incomplete || fault == Fault::not_wanted ||
-           fault == Fault::refused;
+           fault == Fault::refused || fault == Fault::corrupt;
 }
 
 /// No other peer can help against these.
@@ -156,7 +157,7 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
 }
 
 Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& peers, const Hash32& root) {
-    if (store_.program_file(root)) return Unit{};
+    if (store_.program(root)) return Unit{};  // One that was damaged here is fetched again.
     const std::size_t limit = store_.options().program_bytes;
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(file, get(peer, root, "program", limit, limit));
@@ -173,6 +174,7 @@ Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& pee
 Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root,
                                             const kernels::Tensor* earlier) {
     auto here = store_.info(root);
+    if (!here && here.error().fault == Fault::corrupt) here = store_.info(root);  // It was set aside.
     if (!here) {
         if (here.error().fault != Fault::not_found) return Unexpected{here.error()};
         RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));

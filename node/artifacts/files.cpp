@@ -25,6 +25,12 @@ Unexpected<Failure> system_failure(const fs::path& path, const char* what, int c
     return failure(fault, path.string() + ": " + what + ": " + std::generic_category().message(code));
 }
 
+/// Whatever lies there, a link that somebody planted too, is not written through but goes.
+File create_new(const fs::path& path) {
+    ::unlink(path.c_str());
+    return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+}
+
 Status<Failure> write_all(const File& file, View bytes, const fs::path& path) {
     while (!bytes.empty()) {
         const ssize_t done = ::write(file.get(), bytes.data(), bytes.size());
@@ -84,7 +90,7 @@ Status<Failure> Mapping::sync() {
 
 Status<Failure> write_atomically(const fs::path& path, std::initializer_list<View> parts) {
     const fs::path beside = path.string() + ".tmp";
-    const File file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const File file = create_new(beside);
     if (!file) return system_failure(beside, "cannot create");
     for (const View part : parts) {
         if (auto done = write_all(file, part, beside); !done) {
@@ -128,7 +134,7 @@ Result<Bytes, Failure> read_file(const fs::path& path, std::size_t limit) {
 
 Status<Failure> create_sparse(const fs::path& path, View head, std::uint64_t size) {
     const fs::path beside = path.string() + ".tmp";
-    const File file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+    const File file = create_new(beside);
     if (!file) return system_failure(beside, "cannot create");
     RETRACE_CHECK(write_all(file, head, beside));
     if (::ftruncate(file.get(), static_cast<off_t>(size)) != 0)

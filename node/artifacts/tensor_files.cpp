@@ -82,18 +82,24 @@ Result<TensorFiles::Whole*, Failure> TensorFiles::open_whole(const Hash32& root)
         return known(root) ? failure(Fault::incomplete, name_of(root) + " has not fully arrived")
                            : failure(Fault::not_found, name_of(root) + " is not here");
     }
+    // Out of the way, so that it can be fetched again; kept, because the disk's owner may want to know why.
+    const auto set_aside = [&] {
+        std::error_code code;
+        fs::rename(path(root, ".tensor"), path(root, ".damaged"), code);
+    };
     RETRACE_TRY(file, Mapping::open(path(root, ".tensor"), false));
     auto whole = std::make_unique<Whole>();
-    RETRACE_TRY(header, read_tensor_file_head(file.bytes(), file.size(), root));
-    whole->header = std::move(header);
+    auto header = read_tensor_file_head(file.bytes(), file.size(), root);
+    if (!header) {
+        set_aside();
+        return Unexpected{std::move(header).error()};
+    }
+    whole->header = std::move(*header);
     whole->file = std::move(file);
     whole->tree =
         merkle::TileTree(kernels::tile_leaves(whole->data(), whole->header.dtype, whole->header.dims, pool_));
     if (whole->tree.root() != whole->header.tree_root) {
-        // Out of the way, so that it can be fetched again; kept, because the disk's owner may want to know
-        // why.
-        std::error_code code;
-        fs::rename(path(root, ".tensor"), path(root, ".damaged"), code);
+        set_aside();
         return failure(Fault::corrupt, name_of(root) + ": the elements are damaged; the file was set aside");
     }
     whole->used = ++clock_;
@@ -161,6 +167,21 @@ Result<TensorFiles::Part*, Failure> TensorFiles::open_part(const Hash32& root) {
         return found->second.get();
     }
     if (!known(root)) return failure(Fault::not_found, name_of(root) + " is not here");
+    auto read = read_part(root);
+    if (!read && (read.error().fault == Fault::corrupt || read.error().fault == Fault::not_found)) {
+        // A machine that lost its power may have kept the names of the two files and not what was in them.
+        remove(root);
+        return failure(Fault::not_found, name_of(root) + ": what had arrived is damaged; it starts anew");
+    }
+    RETRACE_TRY(part, std::move(read));
+    part->used = ++clock_;
+    Part* const out = part.get();
+    parts_.emplace(root, std::move(part));
+    trim(parts_, limits_.open_tensors);
+    return out;
+}
+
+Result<std::unique_ptr<TensorFiles::Part>, Failure> TensorFiles::read_part(const Hash32& root) const {
     RETRACE_TRY(file, Mapping::open(path(root, ".part"), true));
     RETRACE_TRY(have, Mapping::open(path(root, ".have"), true));
     auto part = std::make_unique<Part>();
@@ -178,11 +199,7 @@ Result<TensorFiles::Part*, Failure> TensorFiles::open_part(const Hash32& root) {
         std::fill_n(part->have.data(), part->have.size(), std::uint8_t{0});
         part->gaps = part->have.size();
     }
-    part->used = ++clock_;
-    Part* const out = part.get();
-    parts_.emplace(root, std::move(part));
-    trim(parts_, limits_.open_tensors);
-    return out;
+    return part;
 }
 
 Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& range) {
@@ -191,7 +208,12 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     RETRACE_CHECK(check_range(range));
     if (complete(root)) return Unit{};
     RETRACE_CHECK(begin(root, range.header));
-    RETRACE_TRY(part, open_part(root));
+    auto opened = open_part(root);
+    if (!opened && opened.error().fault == Fault::not_found) {
+        RETRACE_CHECK(begin(root, range.header));
+        opened = open_part(root);
+    }
+    RETRACE_TRY(part, std::move(opened));
     const Geometry shape = kernels::geometry(part->header.dims);
     const std::uint32_t element = kernels::size_of(part->header.dtype);
     // The rows of tiles that the range touches, so that no write to the mapping can meet a full disk.
@@ -199,8 +221,11 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     const std::uint64_t begin_row = range.first / shape.tile_cols() * 32;
     const std::uint64_t last = range.first + range.count() - 1;
     const std::uint64_t end_row = std::min(shape.rows, (last / shape.tile_cols() + 1) * 32);
-    RETRACE_CHECK(
-        reserve(path(root, ".part"), kTensorFileHead + begin_row * line, (end_row - begin_row) * line));
+    const std::uint64_t room = (end_row - begin_row) * line;
+    // Tensors that are begun beside each other were each compared with all of the free disk.
+    if (const std::uint64_t free = free_bytes(folder_); free < limits_.free_bytes || free - limits_.free_bytes < room)
+        return failure(Fault::no_space, name_of(root) + ": the disk is full");
+    RETRACE_CHECK(reserve(path(root, ".part"), kTensorFileHead + begin_row * line, room));
     const std::uint64_t size = wire::tile_bytes(part->header.dtype);
     for (std::uint64_t i = 0; i < range.count(); ++i) {
         std::uint8_t& flag = part->have.data()[range.first + i];
@@ -262,7 +287,7 @@ void TensorFiles::remove(const Hash32& root) {
     whole_.erase(root);
     parts_.erase(root);
     std::error_code code;
-    for (const char* const suffix : {".tensor", ".part", ".have"}) fs::remove(path(root, suffix), code);
+    for (const char* const suffix : {".tensor", ".part", ".have", ".damaged"}) fs::remove(path(root, suffix), code);
 }
 
 std::set<Hash32> TensorFiles::roots() const {

@@ -69,7 +69,9 @@ private:
 
     std::filesystem::path path(const Hash32& root, const char* suffix) const;
     Result<Whole*, Failure> open_whole(const Hash32& root);
+    /// What cannot be gone on with is removed: not_found.
     Result<Part*, Failure> open_part(const Hash32& root);
+    Result<std::unique_ptr<Part>, Failure> read_part(const Hash32& root) const;
     Status<Failure> check_room(const kernels::TensorHeader& header) const;
     Status<Failure> finish(const Hash32& root, Part& part);
 

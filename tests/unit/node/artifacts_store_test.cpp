@@ -109,6 +109,8 @@ TEST_F(StoreTest, ACutOrForeignTensorFileIsCorrupt) {
     store = open_store(folder.path() / "a");
     EXPECT_EQ(fault_of(store->tensor(*a)), Fault::corrupt);
     EXPECT_EQ(fault_of(store->tensor(*b)), Fault::corrupt);
+    EXPECT_EQ(fault_of(store->tensor(*a)), Fault::not_found) << "out of the way, so that it can be fetched again";
+    EXPECT_EQ(fault_of(store->info(*b)), Fault::not_found);
 }
 
 TEST_F(StoreTest, AStateComesBackWithTheRootThatASolverCommits) {
@@ -200,6 +202,53 @@ TEST_F(RangeTest, ADamagedPartStartsAnew) {
     EXPECT_EQ(fault_of(store->info(root)), Fault::not_found);
     ASSERT_TRUE(store->add_tiles(root, range(0, 28)));
     EXPECT_EQ(*store->tensor(root), tensor);
+}
+
+/// A machine that loses its power may keep the name of a file and not what was in it.
+TEST_F(RangeTest, APartThatLostItsContentStartsAnew) {
+    const auto lose = [&](const char* suffix, int how) {
+        const fs::path lost = file(root, "tensors", suffix);
+        const auto size = fs::file_size(lost);
+        if (how == 0) fs::remove(lost);
+        if (how == 1) fs::resize_file(lost, 0);
+        if (how == 2) std::ofstream(lost, std::ios::binary) << std::string(size, '\0');
+    };
+    const std::pair<const char*, int> losses[] = {{".have", 0}, {".have", 1}, {".part", 1}, {".part", 2}};
+    for (const bool asked : {false, true}) {
+        for (const auto& [suffix, how] : losses) {
+            ASSERT_TRUE(store->add_tiles(root, range(2, 3)));
+            store.reset();
+            lose(suffix, how);
+            store = open_store(folder.path() / "a");
+            if (asked) {
+                EXPECT_EQ(fault_of(store->info(root)), Fault::not_found) << suffix << how;
+            }
+            const auto added = store->add_tiles(root, range(0, 28));
+            ASSERT_TRUE(added) << suffix << how << added.error().message;
+            EXPECT_EQ(*store->tensor(root), tensor);
+            store->remove_tensor(root);
+        }
+    }
+}
+
+TEST_F(RangeTest, TensorsThatWereBegunBesideEachOtherLeaveTheDiskItsRest) {
+    ASSERT_TRUE(store->begin_tensor(root, range(0, 1).header));
+    store.reset();
+    Store::Options options;
+    options.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled it meanwhile.
+    store = open_store(folder.path() / "a", options);
+    EXPECT_EQ(fault_of(store->add_tiles(root, range(0, 28))), Fault::no_space);
+    EXPECT_EQ(store->info(root)->missing, (std::vector<wire::Range>{{0, 28}}));
+}
+
+TEST_F(StoreTest, ALinkThatLiesInTheWayIsNotWrittenThrough) {
+    const fs::path precious = folder.path() / "precious", out = folder.path() / "receipt.json";
+    std::ofstream(precious) << "mine";
+    fs::create_symlink(precious, out.string() + ".tmp");
+    ASSERT_TRUE(write_atomically(out, {view(std::string_view("theirs"))}));
+    EXPECT_EQ(fs::file_size(precious), 4u);
+    EXPECT_FALSE(fs::is_symlink(out));
+    EXPECT_EQ(fs::file_size(out), 6u);
 }
 
 TEST_F(RangeTest, TamperedTilesAreRefusedAndNothingIsKept) {

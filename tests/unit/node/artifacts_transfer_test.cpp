@@ -59,6 +59,17 @@ TEST_F(TransferTest, ProgramsAndStatesAreFetched) {
     EXPECT_EQ(*here->state(*root), state);
 }
 
+TEST_F(TransferTest, AProgramThatWasDamagedHereIsFetchedAgain) {
+    const Hash32 root = *there->put_program(kernels::encode(test::doubling_program()));
+    ASSERT_TRUE(client.fetch_program({http->url()}, root));
+    const auto file = folder.path() / "here" / "programs" / (to_hex(view(root)) + ".rtp");
+    std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+    ASSERT_FALSE(here->program(root));
+    const auto again = client.fetch_program({http->url()}, root);
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_TRUE(here->program(root));
+}
+
 TEST_F(TransferTest, ASourceFetchesForSolversAndVerifiers) {
     const auto program = there->put_program(kernels::encode(test::doubling_program()));
     const kernels::State state{5, {random_tensor(DType::f32, {4, 3}, 1)}};
