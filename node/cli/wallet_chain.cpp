@@ -51,12 +51,12 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     if (!nonce) return failed(nonce.error());
     const auto base_fee = client.base_fee();
     if (!base_fee) return failed(base_fee.error());
+    RETRACE_TRY(fees, fees_of(*base_fee, kTip, *gas));
     tx.chain_id = session.chain_id;
     tx.nonce = *nonce;
-    tx.tip_cap = kTip;
-    tx.fee_cap =
-        *base_fee * ledger::U256{2} + tx.tip_cap;  // holds while the base fee rises for six full blocks
-    tx.gas_limit = *gas;
+    tx.tip_cap = fees.tip_cap;
+    tx.fee_cap = fees.fee_cap;
+    tx.gas_limit = fees.gas;
     tx.to = to;
     tx.value = *value;
     tx.data = *data;

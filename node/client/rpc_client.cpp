@@ -18,6 +18,17 @@ RpcFailure strange(std::string_view what) {
     return {0, "the node's answer is not what was asked for: " + std::string(what), {}, false};
 }
 
+/// A node's words end up on terminals and in logs: what steers a terminal (also as UTF-8) becomes question marks.
+std::string printable(std::string text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        const bool c1 = i > 0 && static_cast<unsigned char>(text[i - 1]) == 0xc2 && byte >= 0x80 && byte < 0xa0;
+        if (c1) text[i - 1] = '?';
+        if (c1 || byte < 0x20 || byte == 0x7f) text[i] = '?';
+    }
+    return text;
+}
+
 /// Value of member `name` of an object, parsed.
 template <class Parse>
 auto member(const json::value& value, const char* name, Parse parse)
@@ -57,9 +68,10 @@ Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value&
     out.height = height;
     out.gas_used = gas;
     out.gas_price = price;
+    if (!ledger::checked_mul(price, gas)) return Unexpected{strange("a fee that nobody has")};
     const json::object& object = value.as_object();
     if (const json::value* reason = object.if_contains("error"); reason != nullptr && reason->is_string()) {
-        out.reason = reason->get_string().c_str();
+        out.reason = printable(reason->get_string().c_str());
     }
     const json::value* logs = object.if_contains("logs");
     if (logs == nullptr || !logs->is_array()) return Unexpected{strange("no logs")};
@@ -71,6 +83,17 @@ Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value&
 }
 
 }  // namespace
+
+Result<Fees> fees_of(const ledger::U256& base_fee, std::uint64_t tip, std::uint64_t gas) {
+    const auto twice = ledger::checked_mul(base_fee, 2);
+    const auto cap = twice ? ledger::checked_add(*twice, tip) : std::nullopt;
+    const auto most = cap ? ledger::checked_mul(*cap, gas) : std::nullopt;
+    if (!most || *most > kFeeMost) {
+        return error("the node asks for " + std::to_string(gas) + " gas at a base fee of " + base_fee.to_decimal() +
+                     " wei, more than ten coins for one call: not signed");
+    }
+    return Fees{gas, tip, *cap};
+}
 
 Result<RpcClient> RpcClient::connect(const std::string& url, const Options& options) {
     const auto parsed = parse_url(url);
@@ -119,7 +142,7 @@ Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::a
             out.code = static_cast<int>(v->get_int64());
         }
         if (const json::value* v = fields.if_contains("message"); v != nullptr && v->is_string()) {
-            out.message = v->get_string().c_str();
+            out.message = printable(v->get_string().c_str());
         }
         if (const json::value* v = fields.if_contains("data"); v != nullptr && v->is_string()) {
             out.data = v->get_string().c_str();
@@ -175,15 +198,16 @@ Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address&
 
 Result<Hash32, RpcFailure> RpcClient::send_raw(View tx) {
     const auto value = call("eth_sendRawTransaction", {rpc::data(tx)});
+    const Hash32 sent = ledger::keccak256(tx);
     if (!value) {
-        const Hash32 sent = ledger::keccak256(tx);
         const auto there = value.error().code != 0 ? known(sent) : Result<bool, RpcFailure>(false);
         if (there && *there) return sent;
         return Unexpected{value.error()};
     }
     const auto hash = rpc::parse_hash(*value);
     if (!hash) return Unexpected{strange(hash.error())};
-    return *hash;
+    if (*hash != sent) return Unexpected{strange("the hash of another transaction")};
+    return sent;
 }
 
 Result<std::optional<TxOutcome>, RpcFailure> RpcClient::outcome(const Hash32& tx) {

@@ -39,6 +39,18 @@ struct PlacedLog {
     ledger::Log log;
 };
 
+/// What a call that is to be signed may cost. A node only tells what gas and block space cost, and whoever believed
+/// anything would sign anything.
+struct Fees {
+    std::uint64_t gas = 0;
+    ledger::U256 tip_cap;
+    ledger::U256 fee_cap;  ///< Of one gas: holds while the base fee rises for several full blocks.
+};
+/// Ten coins. At the base fee of an idle chain all the gas of a block costs one.
+inline const ledger::U256 kFeeMost = ledger::U256(10'000'000'000'000'000'000u);
+/// An error where `gas` at that base fee could cost more than kFeeMost.
+Result<Fees> fees_of(const ledger::U256& base_fee, std::uint64_t tip, std::uint64_t gas);
+
 /// One kept-alive connection. Blocks; not thread-safe.
 class RpcClient {
 public:
@@ -69,7 +81,7 @@ public:
     Result<ledger::U256, RpcFailure> base_fee();
     Result<std::uint64_t, RpcFailure> estimate_gas(const ledger::Address& from, const ledger::Address& to,
                                                    const ledger::U256& value, View data);
-    /// A transaction that the node has already is sent: a call that was repeated does not fail.
+    /// A transaction that the node has already is sent: a call that was repeated does not fail. The hash is ours.
     Result<Hash32, RpcFailure> send_raw(View tx);
     /// nullopt while it is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);

@@ -35,6 +35,18 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
     }
 }
 
+Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
+    RETRACE_CHECK(make_private_folder(folder.string()));
+    const fs::path path = folder / "chain-id";
+    const std::string text = std::to_string(chain_id);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return write_file(path.string(), view(std::string_view(text)), 0600);
+    const auto kept = read_file(path.string(), 20);
+    if (kept && *kept == to_bytes(view(std::string_view(text)))) return Unit{};
+    return error(folder.string() + " belongs to chain " + (kept ? std::string(kept->begin(), kept->end()) : "?") +
+                 " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");
+}
+
 std::uint64_t usual_memory() {
     std::uint64_t bytes = UINT64_MAX;
     const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
@@ -54,6 +66,7 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
     std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
     RETRACE_TRY(chain_id, wait_for_node(party->client_, options.patience));
+    RETRACE_CHECK(keep_to_chain(options.data_dir, chain_id));
     party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, chain_id);
     const auto height = party->client_.height();
     if (!height) return error(height.error().message);
@@ -68,7 +81,6 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
 }
 
 Status<> Party::open_stores() {
-    RETRACE_CHECK(make_private_folder(options_.data_dir.string()));
     auto artifacts = Store::open(options_.data_dir / "artifacts");
     if (!artifacts) return error(artifacts.error().message);
     artifacts_ = std::move(*artifacts);

@@ -37,6 +37,10 @@ struct PartyOptions {
 /// The chain id of the node, as soon as it answers: says once that it waits.
 Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience);
 
+/// Remembers in the folder whose chain its checkpoints, bids and salts are, and refuses every other: what is signed for
+/// one would count on another where the account is known too.
+Status<> keep_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
+
 /// What tasks may take of this machine's memory when nobody says: three quarters of the least of what it has, what the
 /// process may map, and what its control group may use.
 std::uint64_t usual_memory();

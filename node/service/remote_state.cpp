@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/remote_state.hpp"
 
+#include <spdlog/spdlog.h>
+
+#include "merkle/base/read_only.hpp"
 #include "node/rpc/values.hpp"
 
 namespace retrace::node {
@@ -35,6 +38,18 @@ Bytes RemoteState::slot(const ledger::Address& contract, View key) const {
     }
     failure_ = answer ? RpcFailure{0, "the node's slot is not one", {}} : answer.error();
     return {};
+}
+
+void RemoteState::read(const std::function<void()>& reading) const {
+    try {
+        const ReadOnly question;
+        reading();
+    } catch (const std::exception& impossible) {
+        if (failure_) return;
+        const std::string what = std::string("the node's state is none that the rules make: ") + impossible.what();
+        failure_ = RpcFailure{0, what, {}, false};
+        spdlog::warn("{}", failure_->message);
+    }
 }
 
 }  // namespace retrace::node

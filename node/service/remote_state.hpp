@@ -2,6 +2,7 @@
 // The chain's state at one height, read through a node: what agents see of the ledger.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -19,6 +20,9 @@ public:
 
     std::uint64_t height() const noexcept { return height_; }
     const std::optional<RpcFailure>& failure() const noexcept { return failure_; }
+    /// Does `reading`, which computes from this view with the rules. What no chain holds breaks an invariant of theirs:
+    /// that is a failure too, and ends the reading, not the process. On this thread alone.
+    void read(const std::function<void()>& reading) const;
 
     ledger::Account account(const ledger::Address& address) const override;
     Bytes slot(const ledger::Address& contract, View key) const override;

@@ -156,17 +156,20 @@ void SolverService::on_block(std::uint64_t height) {
         }
         return out;
     };
-    const solver::SolverView view =
-        solver_view(state, height, party_->address(), pricing, party_->immutable());
-    const auto disputes = dispute_views(state, party_->address(), party_->immutable());
-    for (const solver::AuctionView& auction : view.auctions) {
-        const auto task = contracts::views::task(state, auction.terms.id);
-        if (task) reveal_ends_[auction.terms.id] = task->reveal_end;
-    }
+    solver::SolverView view;
+    std::vector<verifier::DisputeView> disputes;
     std::vector<std::string> peers;
-    for (const solver::RunView& run : view.runs) {
-        for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
-    }
+    state.read([&] {
+        view = solver_view(state, height, party_->address(), pricing, party_->immutable());
+        disputes = dispute_views(state, party_->address(), party_->immutable());
+        for (const solver::AuctionView& auction : view.auctions) {
+            const auto task = contracts::views::task(state, auction.terms.id);
+            if (task) reveal_ends_[auction.terms.id] = task->reveal_end;
+        }
+        for (const solver::RunView& run : view.runs) {
+            for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
+        }
+    });
     if (state.failure()) return;  // The next block brings another view.
     party_->set_peers(std::move(peers));
 
@@ -282,7 +285,10 @@ void SolverService::send(const solver::SolverView& view, const solver::SolverMov
         const RemoteState state(party_->client(), view.height);
         const auto spec = party_->immutable().spec(state, bid->task);
         const auto params = party_->immutable().params(state);
-        const Quote price = spec ? quote(bid->task, *spec, state) : Quote{};
+        Quote price;
+        state.read([&] {
+            if (spec) price = quote(bid->task, *spec, state);
+        });
         if (!price.price || !params) return;
         const std::uint64_t finish = reveal_ends_[bid->task] + spec->finish_blocks;
         if (const auto kept = bids_.remember(bid->task, bid->round, {*price.price, finish}); !kept) {

@@ -25,7 +25,8 @@ Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, cons
                                Bytes data) {
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
-    return send_with(std::move(what), to, value, std::move(data), *gas + *gas / 5);
+    return send_with(std::move(what), to, value, std::move(data),
+                     *gas + std::min(*gas / 5, UINT64_MAX - *gas));
 }
 
 Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to, const ledger::U256& value,
@@ -35,13 +36,15 @@ Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to,
     const auto base_fee = client_.base_fee();
     if (!base_fee) return error(what + ": " + base_fee.error().message);
 
+    const auto fees = fees_of(*base_fee, kTip, gas);
+    if (!fees) return error(what + ": " + fees.error().message);
+
     ledger::Transaction tx;
     tx.chain_id = chain_id_;
     tx.nonce = *nonce;
-    tx.tip_cap = kTip;
-    tx.fee_cap =
-        *base_fee * ledger::U256(2) + tx.tip_cap;  // The base fee may rise for several blocks meanwhile.
-    tx.gas_limit = gas;
+    tx.tip_cap = fees->tip_cap;
+    tx.fee_cap = fees->fee_cap;
+    tx.gas_limit = fees->gas;
     tx.to = to;
     tx.value = value;
     tx.data = std::move(data);

@@ -153,10 +153,13 @@ void VerifierService::run(const std::atomic<bool>& stop) {
 void VerifierService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
-    const verifier::VerifierView view =
-        verifier_view(state, height, party_->address(), seats_, party_->immutable(),
-                      options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
-                      party_->checkpoints().retained());
+    verifier::VerifierView view;
+    state.read([&] {
+        view = verifier_view(state, height, party_->address(), seats_, party_->immutable(),
+                             options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
+                             party_->checkpoints().retained());
+    });
+    if (state.failure()) return;  // The next block brings another view.
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     const auto add = [&](const auto& list) {
         for (const auto& item : list) tasks.emplace(item.terms.id, item.terms);
@@ -168,11 +171,14 @@ void VerifierService::on_block(std::uint64_t height) {
     add(view.offers);
     add(view.reports);
     std::vector<std::string> peers;
-    for (const auto& [task, terms] : tasks) {
-        for (std::string& peer : endpoints_of(state, task)) peers.push_back(std::move(peer));
-    }
-    const auto info = contracts::views::verifier(state, party_->address());
-    if (state.failure() || !params) return;  // The next block brings another view.
+    std::optional<market::VerifierInfo> info;
+    state.read([&] {
+        for (const auto& [task, terms] : tasks) {
+            for (std::string& peer : endpoints_of(state, task)) peers.push_back(std::move(peer));
+        }
+        info = contracts::views::verifier(state, party_->address());
+    });
+    if (state.failure() || !params) return;
     party_->set_peers(std::move(peers));
     // A node that was down made us miss a reveal and drop out: back in, as soon as it is there.
     if (info && !info->member && height > enrolled_height_ + params->epoch_blocks) {

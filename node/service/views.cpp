@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/market/rules.hpp"
 #include "node/artifacts/http_client.hpp"
 
 namespace retrace::node {
@@ -53,12 +54,15 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
 std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {
     if (const auto found = specs_.find(task); found != specs_.end()) return found->second;
     auto spec = views::spec(view, task);
-    if (spec) specs_.emplace(task, *spec);
+    // What the rules refuse is on no chain: a node that says so would have us divide by it.
+    if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::Verdict::ok) return std::nullopt;
+    specs_.emplace(task, *spec);
     return spec;
 }
 
 std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
     if (!params_) params_ = views::params(view);
+    if (params_ && !market::check(*params_)) params_.reset();
     return params_;
 }
 

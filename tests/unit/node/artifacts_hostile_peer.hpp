@@ -10,6 +10,7 @@
 #include <atomic>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "merkle/base/ensure.hpp"
@@ -41,6 +42,8 @@ public:
     }
     const std::string& url() const { return url_; }
     int requests() const { return requests_; }
+    /// Of the request that is being answered; for scripts.
+    const std::string& body() const { return body_; }
 
     static std::string ok(const std::string& body) {
         return "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
@@ -55,6 +58,10 @@ private:
             char byte = 0;
             while (!request.ends_with("\r\n\r\n") && ::recv(client, &byte, 1, 0) == 1)
                 request.push_back(byte);
+            constexpr std::string_view kLength = "Content-Length: ";
+            const auto at = request.find(kLength);
+            body_.resize(at == std::string::npos ? 0 : std::stoul(request.substr(at + kLength.size())));
+            for (std::size_t i = 0; i < body_.size() && ::recv(client, &body_[i], 1, 0) == 1;) ++i;
             ++requests_;
             script_(request.substr(0, request.find('\r')), [&](const std::string& bytes) {
                 return ::send(client, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
@@ -66,7 +73,7 @@ private:
 
     Script script_;
     int listener_ = -1;
-    std::string url_;
+    std::string url_, body_;
     std::atomic<int> requests_{0};
     std::thread thread_;
 };
