@@ -8,7 +8,10 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <algorithm>
+#include <condition_variable>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "node/tls/stream.hpp"
 
@@ -23,9 +26,39 @@ using Body = http::vector_body<std::uint8_t>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
+/// Of what came and is not understood yet: the head of a chunk, which knows no limit of its own, and what follows it.
+constexpr std::size_t kBufferMax = 1 << 20;
 
+constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own patience may be half a minute.
 constexpr std::chrono::seconds kConnectTime{3};
 constexpr std::chrono::milliseconds kLookTime{50};  ///< Between two questions whether to give up.
+
+using Endpoints = tcp::resolver::results_type;
+
+/// The address of a name. The system's resolver ends when it likes, and a stranger's name may lead to a server that
+/// never answers: whoever has waited long enough leaves it behind on its own thread.
+struct Lookup {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+    Endpoints found;
+    beast::error_code code;
+
+    static std::shared_ptr<Lookup> start(const Url& url) {
+        auto lookup = std::make_shared<Lookup>();
+        std::thread([lookup, host = url.host, port = url.port] {
+            asio::io_context context;
+            beast::error_code code;
+            auto found = tcp::resolver(context).resolve(host, port, code);
+            const std::lock_guard lock(lookup->mutex);
+            lookup->found = std::move(found);
+            lookup->code = code;
+            lookup->done = true;
+            lookup->ended.notify_all();
+        }).detach();
+        return lookup;
+    }
+};
 
 }  // namespace
 
@@ -60,6 +93,28 @@ struct HttpConnection::Impl {
         return failure(tls ? Fault::refused : Fault::unreachable, peer + ": " + what + ": " + code.message());
     }
 
+    Result<Endpoints, Failure> resolve(Clock::time_point until) {
+        beast::error_code code;
+        const auto number = asio::ip::make_address(url.host, code);
+        if (!code) {
+            const auto port = static_cast<std::uint16_t>(std::stoul(url.port));
+            return Endpoints::create(tcp::endpoint(number, port), url.host, url.port);
+        }
+        until = std::min(until, Clock::now() + kNameTime);
+        const auto lookup = Lookup::start(url);
+        std::unique_lock lock(lookup->mutex);
+        while (!lookup->done) {
+            const auto now = Clock::now();
+            const bool given_up = give_up && give_up();
+            if (given_up || now >= until)
+                return failure(Fault::timeout, url.host + (given_up ? ": the time for fetching is over" : "") +
+                                                   ": nobody says what its address is");
+            lookup->ended.wait_until(lock, std::min(until, now + kLookTime));
+        }
+        if (lookup->code) return failure(Fault::unreachable, url.host + ": " + lookup->code.message());
+        return std::move(lookup->found);
+    }
+
     Status<Failure> connect(Clock::time_point until) {
         if (url.tls && !trust) {
             auto made = tls::client_context(url.trust, url.host);
@@ -69,10 +124,7 @@ struct HttpConnection::Impl {
         buffer.clear();
         stream.emplace(beast::tcp_stream(context), trust.get());
         beast::error_code code;
-        tcp::resolver resolver(context);
-        // The system's resolver has a timeout of its own.
-        const auto found = resolver.resolve(url.host, url.port, code);
-        if (code) return failure(Fault::unreachable, url.host + ": " + code.message());
+        RETRACE_TRY(found, resolve(until));
         stream->tcp().expires_at(std::min(until, Clock::now() + kConnectTime));
         stream->tcp().async_connect(found, [&](beast::error_code done, const auto&) { code = done; });
         RETRACE_CHECK(run(code, "cannot connect"));
@@ -116,7 +168,7 @@ struct HttpConnection::Impl {
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;
-    beast::flat_buffer buffer;
+    beast::flat_buffer buffer{kBufferMax};
 };
 
 HttpConnection::HttpConnection(Url url) : impl_(std::make_unique<Impl>(std::move(url))) {}

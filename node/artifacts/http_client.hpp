@@ -39,9 +39,9 @@ public:
     HttpConnection& operator=(HttpConnection&&) noexcept;
 
     /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes
-    /// gains nothing; of it a connection that does not come about takes three seconds at most. A connection that the
-    /// peer closed meanwhile is opened again, once. unreachable, timeout (also when `give_up` says so); too_large when
-    /// the reply is over `reply_limit`; malformed when it is not HTTP.
+    /// gains nothing; of it a name that is not resolved takes eight seconds, a connection that does not come about
+    /// three. A connection that the peer closed meanwhile is opened again, once. unreachable, timeout (also when
+    /// `give_up` says so); too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
     Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
                                         std::chrono::milliseconds deadline, const GiveUp& give_up = {});
 

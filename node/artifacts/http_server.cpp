@@ -24,6 +24,7 @@ using asio::ip::tcp;
 using Body = http::vector_body<std::uint8_t>;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
+constexpr std::size_t kBufferMax = 1 << 20;  ///< Of what came and is not understood yet, as heads of chunks.
 constexpr std::size_t kLingerBytesMax = 8 << 20;
 constexpr std::chrono::seconds kLingerTime{2};
 
@@ -204,7 +205,7 @@ private:
     Room& room_;
     Turns& turns_;
     bool served_ = false;
-    beast::flat_buffer buffer_;
+    beast::flat_buffer buffer_{kBufferMax};
     std::optional<http::request_parser<Body>> parser_;
     http::response<Body> reply_;
     std::size_t lingered_ = 0;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Peers that are slow on purpose cost a bounded time, and what came of honest slow ones is kept.
+#include <dlfcn.h>
+#include <netdb.h>
+
 #include <chrono>
 
 #include "node/artifacts/client.hpp"
@@ -7,6 +10,24 @@
 #include "node/artifacts/peer_source.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
+
+namespace {
+
+constexpr const char* kHangs = "hangs.invalid";
+std::atomic<int> asked_for_hangs{0};
+
+}  // namespace
+
+/// The system's, but for one name.
+extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints, addrinfo** out) {
+    if (host != nullptr && std::string_view(host) == kHangs) {
+        ++asked_for_hangs;
+        std::this_thread::sleep_for(std::chrono::seconds(5));
+        return EAI_AGAIN;
+    }
+    static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    return real(host, port, hints, out);
+}
 
 namespace retrace::node {
 namespace {
@@ -116,6 +137,37 @@ TEST_F(Patience, APeerThatHangsIsLeftAloneForAWhile) {
     stop = true;
     EXPECT_LT(spent, milliseconds(500));
     EXPECT_EQ(peer.requests(), asked) << "the same wait for every artifact would be what it wants";
+}
+
+/// A stranger chooses the server that answers for its name.
+TEST_F(Patience, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
+    ArtifactClient client(*here, hasty());
+    const milliseconds spent = time_of([&] {
+        ASSERT_TRUE(client.fetch_tensor({std::string("http://") + kHangs + ":80", http->url()}, root));
+    });
+    EXPECT_LT(spent, milliseconds(3000));
+    std::atomic<bool> over{false};
+    ArtifactClient::Options options;
+    options.give_up = [&] { return over.load(); };
+    ArtifactClient other(*here, options);
+    std::thread clock([&] {
+        std::this_thread::sleep_for(milliseconds(200));
+        over = true;
+    });
+    const Hash32 unknown{{1}};
+    const milliseconds until_given_up =
+        time_of([&] { EXPECT_FALSE(other.fetch_tensor({std::string("http://") + kHangs + ":80"}, unknown)); });
+    clock.join();
+    EXPECT_LT(until_given_up, milliseconds(2000));
+    EXPECT_EQ(asked_for_hangs, 2);
+}
+
+TEST_F(Patience, NamesAreResolved) {
+    std::string url = http->url();
+    url.replace(url.find("127.0.0.1"), 9, "localhost");
+    ArtifactClient client(*here, hasty());
+    const auto fetched = client.fetch_tensor({url}, root);
+    EXPECT_TRUE(fetched) << fetched.error().message;
 }
 
 TEST_F(Patience, ASourceNamesTheFirstMissingTile) {

@@ -201,6 +201,20 @@ TEST_F(TransferTest, EndlessBodiesEndAtTheLimit) {
     }
 }
 
+TEST_F(TransferTest, EndlessHeadsOfChunksEndToo) {
+    std::atomic<std::uint64_t> sent{0};
+    for (const std::string& begin : {std::string("5;"), std::string("0\r\nx: ")}) {
+        sent = 0;
+        HostilePeer peer([&](const std::string&, const HostilePeer::Send& send) {
+            send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + begin);
+            const std::string piece(4000, 'a');
+            while (sent < (64u << 20) && send(piece)) sent += piece.size();
+        });
+        EXPECT_FALSE(client.fetch_manifest({peer.url()}, Hash32{{1}}));
+        EXPECT_LT(sent, 32u << 20) << begin;
+    }
+}
+
 TEST_F(TransferTest, ASlowDripRunsIntoTheDeadline) {
     std::atomic<bool> stop{false};
     HostilePeer peer([&](const std::string&, const HostilePeer::Send& send) {
