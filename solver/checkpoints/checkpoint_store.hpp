@@ -16,6 +16,7 @@
 #include "kernels/commit/commitment.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/checkpoints/tensor_store.hpp"
+#include "solver/checkpoints/turn_lock.hpp"
 
 namespace retrace::solver {
 
@@ -94,7 +95,7 @@ private:
     std::unique_ptr<TensorStore> tensors_;
     /// What was saved last of each run, by tensor number, to write changes against.
     std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<TensorVersion>> last_;
-    mutable std::mutex mutex_;
+    mutable TurnLock mutex_;  ///< Strangers read here too.
     std::map<CheckpointKey, Entry> entries_;
 };
 
