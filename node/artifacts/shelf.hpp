@@ -41,7 +41,7 @@ private:
     const solver::CheckpointStore& checkpoints_;
     std::uint64_t bytes_max_;
     /// One tensor at a time is read and hashed; whoever asks for one that is in memory waits for none of that.
-    std::mutex loading_;
+    solver::TurnLock loading_;
     kernels::ThreadPool pool_{1};
     struct Slot {
         Open entry;

@@ -3,13 +3,13 @@
 
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "kernels/program/codec.hpp"
 #include "node/artifacts/program_parts.hpp"
 #include "node/artifacts/tensor_files.hpp"
+#include "solver/checkpoints/turn_lock.hpp"
 
 namespace retrace::node {
 
@@ -89,7 +89,7 @@ private:
     std::filesystem::path folder_;
     Options options_;
     File lock_;
-    mutable std::mutex mutex_;
+    mutable solver::TurnLock mutex_;  ///< Strangers read while the party fetches.
     kernels::ThreadPool pool_;
     TensorFiles tensors_;
     ProgramParts parts_;
