@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strangers read checkpoints through the same store as the agent that trains: whoever reads without end makes it wait for
-// what is under way, and no longer.
+// Strangers read checkpoints through the same store as the agent that trains: whoever reads without end makes it wait
+// for what is under way, and no longer.
 #include <gtest/gtest.h>
 
 #include <atomic>
