@@ -14,6 +14,7 @@ namespace retrace::node::rpc {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{100};  // for a client that has hung up
+constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
 /// Belongs to the connection's strand, and to a handler from when it is queued until it is `finished`.
 struct RunningCall {
@@ -37,10 +38,18 @@ struct RunningCall {
         try {
             parse();
             answer = dispatcher.handle(*parsed, caller);
+            // Large ones are paid for however little each request of them asks for.
+            const std::size_t moved = (body.size() + answer.size()) / kBytesPerToken;
+            if (moved > 0) allowance.charge(static_cast<double>(moved));
         } catch (const std::exception& e) {
             spdlog::error("event=rpc_bug what=\"{}\"", e.what());
             answer = Dispatcher::refuse(nullptr, kInternalError, "internal error");
         }
+    }
+
+    void refuse() {
+        answer = Dispatcher::refuse(parsed.get(), kLimitExceeded,
+                                    "too many requests are waiting, try again later");
     }
 
     const Dispatcher& dispatcher;
@@ -72,9 +81,14 @@ net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string
     const auto strand = call->asker.tcp.get_executor();
     const auto done = std::make_shared<net::steady_timer>(strand);
     // The handler's share goes back to the strand with the answer: it never is the last to let go.
-    const bool queued =
-        shared.handlers.add(call->asker.client, [handled = call, wake = done, strand]() mutable {
-            handled->run();
+    const bool queued = shared.handlers.add(
+        call->asker.client, [handled = call, wake = done, strand, &shared](auto fate) mutable {
+            if (fate == WorkPool::Fate::runs) {
+                handled->run();
+            } else {
+                shared.count_refused();
+                handled->refuse();
+            }
             net::post(strand, [handled = std::move(handled), wake = std::move(wake)] {
                 handled->finished = true;
                 wake->cancel();
@@ -82,8 +96,8 @@ net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string
         });
     if (!queued) {
         shared.count_refused();
-        co_return Dispatcher::refuse(call->parsed.get(), kLimitExceeded,
-                                     "too many requests are waiting, try again later");
+        call->refuse();
+        co_return std::move(call->answer);
     }
     while (!call->finished) {
         boost::system::error_code woken;

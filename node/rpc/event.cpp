@@ -8,11 +8,30 @@
 namespace retrace::node::rpc {
 namespace {
 
+// Of a transaction with its receipt, and of a log: beside their data, which is there twice and once in hex.
+constexpr std::size_t kTxBytes = 1024;
+constexpr std::size_t kLogBytes = 1024;
+constexpr std::size_t kCopies = 4;
+
 Text make_text(std::string text) {
     return std::make_shared<const std::string>(std::move(text));
 }
 
 }  // namespace
+
+Event::Event(std::shared_ptr<const ledger::Block> block) : block_(std::move(block)) {
+    bytes_ = sizeof(Event) + block_->encoded_size + block_->txs.size() * kTxBytes;
+    const auto count = [this](const ledger::Log& log) { bytes_ += kLogBytes + kCopies * log.data.size(); };
+    for (const ledger::Log& log : block_->system_logs) count(log);
+    for (const ledger::Receipt& receipt : block_->receipts) {
+        bytes_ += receipt.output.size() + receipt.revert_reason.size();
+        for (const ledger::Log& log : receipt.logs) count(log);
+    }
+}
+
+Event::Event(ledger::TxPtr pending) : pending_(std::move(pending)) {
+    bytes_ = sizeof(Event) + kTxBytes + kCopies * pending_->raw.size();
+}
 
 Subscribed::Subscribed(const std::string& id, Subscription subscription)
     : what(std::move(subscription)),
@@ -36,9 +55,10 @@ const Text& Event::pending_text(bool full) {
 
 void Event::tell_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& tell) {
     if (!logs_) {
-        auto& logs = logs_.emplace();
+        std::vector<LogText> made;  // whole or not at all, as others are told of them too
         for (ledger::LogEntry& log : ledger::logs_of(*block_, ledger::LogFilter{}))
-            logs.push_back({std::move(log), nullptr});
+            made.push_back({std::move(log), nullptr});
+        logs_ = std::move(made);
     }
     for (LogText& entry : *logs_) {
         if (!subscription.wanted(entry.log.log)) continue;

@@ -26,10 +26,12 @@ inline constexpr std::string_view kEventClosing = "}}";
 /// A new block or a pending transaction. One thread at a time.
 class Event {
 public:
-    explicit Event(std::shared_ptr<const ledger::Block> block) : block_(std::move(block)) {}
-    explicit Event(ledger::TxPtr pending) : pending_(std::move(pending)) {}
+    explicit Event(std::shared_ptr<const ledger::Block> block);
+    explicit Event(ledger::TxPtr pending);
 
     bool is_pending() const noexcept { return pending_ != nullptr; }
+    /// What it keeps in memory, about, texts included.
+    std::size_t bytes() const noexcept { return bytes_; }
     /// What `subscription` wants to know of it, in order; ends when `tell` returns false.
     void tell(const Subscribed& subscription, const std::function<bool(const Text&)>& tell);
 
@@ -50,6 +52,7 @@ private:
 
     const std::shared_ptr<const ledger::Block> block_;
     const ledger::TxPtr pending_;
+    std::size_t bytes_ = 0;
     Text head_, hash_, full_;
     std::optional<std::vector<LogText>> logs_;
     std::optional<std::vector<ProgressText>> progress_;

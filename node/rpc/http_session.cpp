@@ -33,8 +33,12 @@ std::string_view text(beast::string_view v) {
 /// The stream of a connection that others may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
-    HttpConnection(tls::Stream s, std::string c)
-        : executor(s.get_executor()), stream(std::move(s)), client(std::move(c)) {
+    HttpConnection(Shared& shared, tls::Stream s, std::string c)
+        : Connection(shared),
+          executor(s.get_executor()),
+          stream(std::move(s)),
+          client(std::move(c)),
+          held(shared, id, client) {
         waiting_since_ns = now_ns();
     }
     void close() override {
@@ -49,6 +53,7 @@ public:
     tls::Stream stream;
     const std::string client;
     beast::flat_buffer buffer;
+    HeldPart held;          ///< A body from its first byte to its answer, then the answer.
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };
 
@@ -97,8 +102,9 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
         co_return make_reply(request, 415, "text/plain",
                              "invalid content type, only application/json is supported\n");
     }
-    Asker asker{connection.shared_from_this(), connection.stream.tcp(), nullptr, connection.client, false};
-    asker.admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
+    const bool admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
+    Asker asker{connection.shared_from_this(), connection.stream.tcp(), nullptr,
+                admin ? "" : connection.client, admin};
     std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }
@@ -134,12 +140,7 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
                                  bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
-    UnreadShare unread(shared.unread, connection.client);
-    const Unread::Verdict verdict = unread.add(reply.body().size());
-    if (verdict == Unread::Verdict::client_full || verdict == Unread::Verdict::server_full) {
-        shared.count_refused();
-        throw boost::system::system_error(net::error::no_buffer_space);
-    }
+    connection.held.set(reply.body().size());
     connection.stream.tcp().expires_after(shared.options.read_timeout);
     http::response_serializer<http::string_body> serializer(reply);
     if (head_only) {
@@ -198,8 +199,12 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
         co_await http::async_write(connection.stream, go_on, net::use_awaitable);
     }
     boost::system::error_code failed;
-    co_await http::async_read(connection.stream, connection.buffer, parser,
-                              net::redirect_error(net::use_awaitable, failed));
+    parser.eager(true);
+    while (!parser.is_done() && !failed) {
+        co_await http::async_read_some(connection.stream, connection.buffer, parser,
+                                       net::redirect_error(net::use_awaitable, failed));
+        connection.held.set(parser.get().body().size());
+    }
     if (failed == http::error::body_limit) {
         co_await refuse(connection, shared, parser.get(), 413, "the body is over the limit\n");
         co_return std::nullopt;
@@ -212,10 +217,14 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
 net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connection, Shared& shared) {
     for (bool first = true;; first = false) {
         std::optional<HttpMessage> request = co_await read_request(connection, shared, first);
-        if (!request || beast::websocket::is_upgrade(*request)) co_return request;
+        if (!request || beast::websocket::is_upgrade(*request)) {
+            connection.held.set(0);
+            co_return request;
+        }
         HttpReply reply = co_await answer(connection, shared, *request);
         add_cors(shared, *request, reply);
         co_await write_reply(connection, shared, reply, request->method() == http::verb::head);
+        connection.held.set(0);
         if (!reply.keep_alive()) co_return std::nullopt;
     }
 }
@@ -238,8 +247,7 @@ private:
     std::string client_;
 };
 
-net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection,
-                                      std::uint64_t id) {
+net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnection> connection) {
     std::optional<HttpMessage> upgrade;
     bool malformed = false;
     try {
@@ -253,7 +261,7 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
     } catch (const std::exception& e) {
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
-    shared.remove(id);
+    shared.remove(connection->id);
     const Leaving leaving(shared, connection->client);
     if (upgrade) {
         connection->upgraded = true;
@@ -277,9 +285,9 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
 
 net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client) {
     // Counted before the coroutine first runs: a burst of newcomers must see each other.
-    auto connection = std::make_shared<HttpConnection>(std::move(stream), std::move(client));
-    const std::uint64_t id = shared.add(connection);
-    return serve_connection(shared, std::move(connection), id);
+    auto connection = std::make_shared<HttpConnection>(shared, std::move(stream), std::move(client));
+    shared.add(connection);
+    return serve_connection(shared, std::move(connection));
 }
 
 }  // namespace retrace::node::rpc

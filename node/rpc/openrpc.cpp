@@ -31,8 +31,8 @@ json::object limits() {
     const ServerOptions server;
     return {{"bodyBytes", server.body_max},
             {"webSocketMessageBytes", server.body_max},
-            {"unreadBytes", server.unread.connection},
-            {"unreadBytesPerAddress", server.unread.client},
+            {"unreadBytes", server.held.unread},
+            {"heldBytesPerAddress", server.held.client},
             {"jsonDepth", envelope.depth},
             {"batchRequests", envelope.batch},
             {"batchAnswerBytes", envelope.response_bytes},

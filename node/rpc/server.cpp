@@ -12,6 +12,7 @@
 #include <chrono>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "node/rpc/server_parts.hpp"
 
@@ -19,10 +20,23 @@ namespace retrace::node::rpc {
 
 using net::ip::tcp;
 
-std::uint64_t Shared::add(const std::shared_ptr<Connection>& connection) {
+Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
+
+HeldPart::~HeldPart() {
+    shared_.held.remove(id_, client_, bytes_);
+}
+
+void HeldPart::set(std::size_t bytes) {
+    const std::size_t before = std::exchange(bytes_, bytes);
+    if (bytes < before) shared_.held.remove(id_, client_, before - bytes);
+    if (bytes > before) {
+        for (const Held::Connection id : shared_.held.add(id_, client_, bytes - before)) shared_.cut_off(id);
+    }
+}
+
+void Shared::add(const std::shared_ptr<Connection>& connection) {
     const std::lock_guard lock(mutex);
-    connections[next_connection] = connection;
-    return next_connection++;
+    connections[connection->id] = connection;
 }
 
 void Shared::remove(std::uint64_t id) {
@@ -58,13 +72,18 @@ void Shared::make_room() {
     oldest->close();
 }
 
-void Shared::drop_slowest() {
-    std::shared_ptr<Connection> slowest;
-    for (auto& connection : open_connections()) {
-        if (!slowest || connection->unread() > slowest->unread()) slowest = std::move(connection);
+void Shared::cut_off(std::uint64_t id) {
+    std::shared_ptr<Connection> connection;
+    {
+        const std::lock_guard lock(mutex);
+        const auto found = connections.find(id);
+        if (found == connections.end()) return;  // it ends already
+        connection = found->second.lock();
+        ++refused;
     }
-    if (slowest) slowest->close();
-    count_refused();
+    if (!connection) return;
+    spdlog::warn("event=client_holds_too_much websocket={}", connection->is_websocket());
+    connection->close();
 }
 
 void Shared::count_refused() {

@@ -11,8 +11,8 @@
 
 #include "ledger/block/block.hpp"
 #include "node/rpc/dispatch.hpp"
+#include "node/rpc/held.hpp"
 #include "node/rpc/http.hpp"
-#include "node/rpc/unread.hpp"
 #include "node/rpc/work_pool.hpp"
 #include "node/tls/certificate.hpp"
 
@@ -33,7 +33,7 @@ struct ServerOptions {
     double request_burst = 5000;                  ///< That many may come at once.
     bool limit_loopback = false;                  ///< Whether the two limits above hold for this machine too.
     std::size_t subscriptions = 128;              ///< Of one connection.
-    UnreadLimits unread;                      ///< Clients that read slower than this are cut off.
+    HeldLimits held;                              ///< Of what was received and what is not read yet.
     std::size_t pause_bytes = std::size_t{1} << 20;  ///< From a WebSocket that has so much to read nothing is read.
     std::chrono::seconds read_timeout{
         30};  ///< For a TLS handshake, a head, a body after it; also for a write.

@@ -26,17 +26,38 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 namespace net = boost::asio;
 
+struct Shared;
+
+/// What one connection holds, in bytes. The connection alone changes it.
+class HeldPart {
+public:
+    /// `shared` outlives this.
+    HeldPart(Shared& shared, Held::Connection id, std::string client)
+        : shared_(shared), id_(id), client_(std::move(client)) {}
+    ~HeldPart();
+    HeldPart(const HeldPart&) = delete;
+
+    /// Closes whoever holds too much then, soon; it may be this connection.
+    void set(std::size_t bytes);
+    std::size_t bytes() const noexcept { return bytes_; }
+
+private:
+    Shared& shared_;
+    const Held::Connection id_;
+    const std::string client_;
+    std::size_t bytes_ = 0;
+};
+
 /// An open connection as the others see it. All calls may come from any thread.
 class Connection {
 public:
+    explicit Connection(Shared& shared);
     virtual ~Connection() = default;
     virtual void close() = 0;
     virtual bool is_websocket() const noexcept = 0;
     virtual void on_event(const std::shared_ptr<Event>&) {}
 
-    /// Bytes that its client has not read. Any thread.
-    virtual std::size_t unread() const noexcept { return 0; }
-
+    const std::uint64_t id;
     /// Since when it waits for a request; the largest value while one is served.
     std::atomic<std::int64_t> waiting_since_ns{0};
 };
@@ -49,14 +70,14 @@ struct Shared {
 
     mutable std::mutex mutex;  // guards the members below
     std::map<std::uint64_t, std::weak_ptr<Connection>> connections;
-    std::uint64_t next_connection = 1;
     std::uint64_t refused = 0;
     std::map<std::string, std::size_t> connections_of;  // client → how many are open
 
+    std::atomic<std::uint64_t> next_connection{1};
     std::atomic<std::size_t> pending_subscriptions{0};
     std::atomic<bool> stopping{false};
     RateLimiter rate;
-    Unread unread;
+    Held held;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
@@ -71,21 +92,22 @@ struct Shared {
         : options(std::move(o)),
           dispatcher(d),
           rate(options.requests_per_second, options.request_burst),
-          unread(options.unread),
+          held(options.held),
           io(static_cast<int>(options.threads)),
           workers(options.workers),
           handlers(options.handlers),
           deliveries({.threads = 1,
+                      .local_threads = 0,
                       .waiting = std::numeric_limits<std::size_t>::max(),
                       .waiting_per_client = std::numeric_limits<std::size_t>::max()}) {}
 
-    std::uint64_t add(const std::shared_ptr<Connection>& connection);
+    void add(const std::shared_ptr<Connection>& connection);
     void remove(std::uint64_t id);
     std::vector<std::shared_ptr<Connection>> open_connections() const;
     /// Over the limit: closes the connection that has waited longest for a request.
     void make_room();
-    /// Closes the connection that has read least of what is there for it.
-    void drop_slowest();
+    /// Of one that holds too much.
+    void cut_off(std::uint64_t id);
     void count_refused();
     /// Who is at the other end, as the limits see it: an IPv4 address, an IPv6 network of 64 bits, or nothing
     /// for this machine when it is exempt.
@@ -105,7 +127,7 @@ struct Asker {
     std::shared_ptr<void> keeps;  ///< Owns `tcp` and `subscriptions`, for as long as a handler runs.
     beast::tcp_stream& tcp;
     Subscriptions* subscriptions = nullptr;
-    std::string client;  ///< As `client_of` names it.
+    std::string client;  ///< As `client_of` names it; an administrator counts as this machine.
     bool admin = false;
 };
 /// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may

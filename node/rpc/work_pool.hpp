@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
@@ -14,15 +15,21 @@
 namespace retrace::node::rpc {
 
 /// Clients take turns, so what one of them queues keeps only itself waiting. A named client never has all
-/// threads at once (if there are two or more); those without a name are one client that may. Thread-safe.
+/// threads at once (if there are two or more), and when there is no place left, the one that has most gives
+/// one up. Those without a name, who are on this machine, are one client, with places and a thread of its own
+/// besides. Thread-safe.
 class WorkPool {
 public:
     struct Limits {
         unsigned threads = 2;
-        std::size_t waiting = 256;
+        unsigned local_threads = 1;           ///< More, for this machine alone.
+        std::size_t waiting = 256;            ///< Of all named clients, and as many of this machine.
         std::size_t waiting_per_client = 64;  ///< Of a named client.
     };
-    using Job = std::function<void()>;
+    enum class Fate : std::uint8_t { runs, given_up };
+    /// Called once, or never when the pool stops before; what is given up is so on the thread of whoever came
+    /// instead.
+    using Job = std::function<void(Fate)>;
 
     explicit WorkPool(Limits limits) : limits_(limits) {}
     ~WorkPool() { stop(); }
@@ -41,16 +48,18 @@ private:
     };
     using Turn = std::deque<std::string>::iterator;
 
-    void run();
+    void run(bool local);
     /// The first client in line that may run; the end when there is none.
-    Turn next();
+    Turn next(bool local);
+    /// The newest of the named client with most that wait, if it has more than `own`; nullptr otherwise.
+    Job give_up(std::size_t own);
 
     const Limits limits_;
     std::mutex mutex_;  // guards the members below
     std::condition_variable wake_;
     std::map<std::string, Client> clients_;  // those that wait or run
     std::deque<std::string> turns_;          // those that wait, each once
-    std::size_t waiting_ = 0;
+    std::size_t waiting_ = 0;                // of named clients
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -9,9 +9,8 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core/buffers_to_string.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <chrono>
 #include <deque>
 #include <limits>
 #include <map>
@@ -28,11 +27,16 @@ namespace {
 
 namespace websocket = beast::websocket;
 
-/// Events that a connection may be behind by; one that is more is cut off.
+/// Events that a connection may be behind by, and what they keep in memory (once for all that are behind by
+/// them); one that is more is cut off, but nobody for a single event.
 constexpr std::size_t kFeedMax = 16'384;
-/// Events that one turn on the deliveries prepares, and about so many bytes.
+constexpr std::size_t kFeedBytes = std::size_t{128} << 20;
+/// What one turn on the deliveries prepares, about, and how long it takes: then it is the next connection's.
 constexpr std::size_t kTurnEvents = 64;
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kTurnTime{5};
+/// A message comes in pieces of at most so many bytes.
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
 /// Bytes that go out as one message. An event's text belongs to all who are sent it.
 struct Message {
@@ -56,12 +60,14 @@ struct Message {
 class WsConnection final : public Connection, public std::enable_shared_from_this<WsConnection> {
 public:
     WsConnection(Shared& shared, tls::Stream stream, std::string client)
-        : shared_(shared),
+        : Connection(shared),
+          shared_(shared),
           ws_(std::move(stream)),
           client_(std::move(client)),
           wake_(ws_.get_executor()),
           drained_(ws_.get_executor()),
-          unread_(shared.unread, client_) {
+          received_(shared, id, client_),
+          unread_(shared, id, client_) {
         // Never the first to go when there is no room: a subscriber waits by nature.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -74,17 +80,17 @@ public:
     void on_event(const std::shared_ptr<Event>& event) override {
         const std::lock_guard lock(feed_mutex_);
         if (!feed_table_ || (event->is_pending() && !feed_table_->pending)) return;
-        if (feed_.size() >= kFeedMax) {
+        if (feed_.size() >= kFeedMax || (!feed_.empty() && feed_bytes_ + event->bytes() > kFeedBytes)) {
             if (fed_up_) return;
             fed_up_ = true;
-            spdlog::warn("event=slow_client waiting_events={}", feed_.size());
+            spdlog::warn("event=slow_client waiting_events={} their_bytes={}", feed_.size(), feed_bytes_);
             close();
             return;
         }
         feed_.push_back({event, feed_table_});
+        feed_bytes_ += event->bytes();
         if (!feeding_) take_turn();
     }
-    std::size_t unread() const noexcept override { return unread_.bytes(); }
 
     ~WsConnection() override {
         for (const auto& [id, subscription] : subscriptions_) count(*subscription, -1);
@@ -100,16 +106,15 @@ public:
         co_await ws_.async_accept(request, net::use_awaitable);
         ws_.text(true);
         net::co_spawn(ws_.get_executor(), write_all(shared_from_this()), net::detached);
-        beast::flat_buffer buffer;
         while (open_) {
             co_await drained();
             if (!open_) break;
-            co_await ws_.async_read(buffer, net::use_awaitable);
-            std::string message = beast::buffers_to_string(buffer.data());
-            buffer.consume(buffer.size());
+            std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
-            Asker asker{changes, beast::get_lowest_layer(ws_), changes.get(), client_, admin};
-            push(Message(co_await answer_call(shared_, std::move(asker), std::move(message))));
+            Asker asker{changes, beast::get_lowest_layer(ws_), changes.get(), admin ? "" : client_, admin};
+            std::string answer = co_await answer_call(shared_, std::move(asker), std::move(message));
+            received_.set(0);
+            push(Message(std::move(answer)));
             apply(*changes);  // after the answer, which names the subscription that events will name
         }
     }
@@ -118,7 +123,7 @@ public:
     void cut() {
         open_ = false;
         outbox_.clear();
-        unread_.clear();
+        unread_.set(0);
         wake_.cancel();
         drained_.cancel();
         beast::get_lowest_layer(ws_).close();
@@ -187,7 +192,7 @@ private:
     /// With the mutex held. One turn at a time, and the next only after the strand took what it prepared: so
     /// a connection takes no more of the deliveries than it takes off them.
     void take_turn() {
-        feeding_ = shared_.deliveries.add(client_, [self = shared_from_this()]() mutable {
+        feeding_ = shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::Fate) mutable {
             WsConnection& connection = *self;
             connection.prepare(std::move(self));
         });
@@ -200,14 +205,16 @@ private:
         bool failed = false;
         try {
             std::size_t bytes = 0;
+            const auto end = std::chrono::steady_clock::now() + kTurnTime;
             for (std::size_t i = 0; i < kTurnEvents && bytes < kTurnBytes; ++i) {
+                if (i > 0 && std::chrono::steady_clock::now() >= end) break;
                 const std::optional<Fed> next = take_fed();
                 if (!next) break;
                 for (const auto& [id, subscription] : next->table->subscriptions) {
                     next->event->tell(*subscription, [&](const Text& text) {
                         prepared.emplace_back(id, Message(subscription->opening, text));
                         bytes += prepared.back().second.size();
-                        return bytes <= shared_.unread.limits().connection;  // more cuts it off anyway
+                        return bytes <= shared_.options.held.unread;  // more cuts it off anyway
                     });
                 }
             }
@@ -226,6 +233,7 @@ private:
         if (feed_.empty()) return std::nullopt;
         Fed out = std::move(feed_.front());
         feed_.pop_front();
+        feed_bytes_ -= out.event->bytes();
         return out;
     }
 
@@ -235,9 +243,23 @@ private:
             if (subscriptions_.contains(id)) push(std::move(message));
         }
         const std::lock_guard lock(feed_mutex_);
-        if (!open_) feed_.clear();
+        if (!open_) {
+            feed_.clear();
+            feed_bytes_ = 0;
+        }
         feeding_ = false;
         if (!feed_.empty()) take_turn();
+    }
+
+    /// In memory of its own, which goes with it: what one message took is not kept for the next.
+    net::awaitable<std::string> read_message() {
+        std::string message;
+        auto buffer = net::dynamic_buffer(message);
+        do {
+            co_await ws_.async_read_some(buffer, kReadBytes, net::use_awaitable);
+            received_.set(message.capacity());
+        } while (!ws_.is_message_done());
+        co_return message;
     }
 
     static net::awaitable<void> write_all(std::shared_ptr<WsConnection> self) {
@@ -253,7 +275,7 @@ private:
                 self->outbox_.pop_front();
                 co_await self->ws_.async_write(message.buffers(), net::use_awaitable);
                 if (!self->open_) break;  // cut off meanwhile, and with it all that was unread
-                self->unread_.remove(message.size());
+                self->unread_.set(self->unread_.bytes() - message.size());
                 if (self->unread_.bytes() <= self->shared_.options.pause_bytes) self->drained_.cancel();
             }
         } catch (const std::exception&) {
@@ -283,16 +305,15 @@ private:
 
     void push(Message message) {
         if (message.size() == 0 || !open_) return;
-        const Unread::Verdict verdict = unread_.add(message.size());
-        outbox_.push_back(std::move(message));
-        if (verdict == Unread::Verdict::server_full) {
-            shared_.drop_slowest();  // which need not be this one
-        } else if (verdict != Unread::Verdict::fits) {
+        const std::size_t unread = unread_.bytes() + message.size();
+        if (unread > shared_.options.held.unread) {
             shared_.count_refused();
-            spdlog::warn("event=slow_client unread_bytes={}", unread_.bytes());
+            spdlog::warn("event=slow_client unread_bytes={}", unread);
             cut();
             return;
         }
+        outbox_.push_back(std::move(message));
+        unread_.set(unread);
         wake_.cancel();
     }
 
@@ -302,13 +323,15 @@ private:
     net::steady_timer wake_;     // there is something to write
     net::steady_timer drained_;  // there is little left to write
     std::deque<Message> outbox_;
-    UnreadShare unread_;
+    HeldPart received_;  // a message from its first byte to its answer
+    HeldPart unread_;
     bool open_ = true;
     Table subscriptions_;
 
     std::mutex feed_mutex_;                        // guards the members below
     std::shared_ptr<const FeedTable> feed_table_;  // nullptr: nothing was subscribed to yet
     std::deque<Fed> feed_;
+    std::size_t feed_bytes_ = 0;
     bool feeding_ = false;  // it waits for its turn, or something is on its way to the strand
     bool fed_up_ = false;
 };
@@ -323,7 +346,7 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
         co_return;
     }
     auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client));
-    const std::uint64_t id = shared.add(connection);
+    shared.add(connection);
     try {
         co_await connection->run(std::move(request));
     } catch (const boost::system::system_error&) {
@@ -332,7 +355,7 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
     connection->cut();
-    shared.remove(id);
+    shared.remove(connection->id);
 }
 
 }  // namespace retrace::node::rpc

@@ -70,7 +70,7 @@ TEST(RpcReaders, WhoDoesNotReadIsNotReadFrom) {
 TEST(RpcReaders, AnAddressMayLeaveSoMuch) {
     rpc::ServerOptions options;
     options.limit_loopback = true;
-    options.unread.client = 4 * kMiB;
+    options.held.client = 4 * kMiB;
     BigServed big(options);
     std::deque<WsClient> crowd;
     for (int i = 0; i < 12; ++i) {
@@ -88,7 +88,7 @@ TEST(RpcReaders, AnAddressMayLeaveSoMuch) {
 
 TEST(RpcReaders, WhenAllLeaveTooMuchTheOneWithMostGoes) {
     rpc::ServerOptions options;
-    options.unread.total = 4 * kMiB;
+    options.held.local = 4 * kMiB;
     BigServed big(options);
     WsClient honest(big.served.port);
     std::deque<WsClient> crowd;
@@ -100,6 +100,134 @@ TEST(RpcReaders, WhenAllLeaveTooMuchTheOneWithMostGoes) {
     }
     EXPECT_GE(big.served.server->stats().refused, 1U);
     EXPECT_EQ(honest.call("eth_chainId", {}), "0x1c82");
+}
+
+std::string post_of(const std::string& body) {
+    return "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+}
+
+std::string twenty_big() {
+    std::string out = "[" + kBig;
+    for (int i = 1; i < 20; ++i) out += "," + kBig;
+    return out + "]";
+}
+
+// Of HTTP answers that nobody reads, and of what they leave free to everybody else.
+TEST(RpcReaders, AnswersThatAreNotReadCostTheirReadersAlone) {
+    std::size_t bytes = 0;
+    {
+        BigServed measured({});
+        // Twenty, nineteen commas and two brackets.
+        bytes = 20 * Client(measured.served.port).post(kBig).body().size() + 21;
+    }
+    rpc::ServerOptions options;
+    options.limit_loopback = true;
+    options.held.total = 3 * bytes + 10;
+    BigServed big(options);
+    const std::uint16_t port = big.served.port;
+    WsClient subscriber(port, "", "127.0.0.9");
+    subscriber.call("eth_subscribe", {"newHeads"});
+    std::deque<Client> crowd;
+    for (const char* from : {"127.0.0.2", "127.0.0.3", "127.0.0.4"}) {
+        crowd.emplace_back(port, from).write(post_of(twenty_big()));
+        big.settled();
+    }
+    EXPECT_EQ(big.answered, 60);
+    EXPECT_EQ(big.served.server->stats().refused, 0U) << "all is taken but ten bytes";
+    for (int i = 0; i < 10; ++i) {
+        Client honest(port, "127.0.0.8");
+        EXPECT_EQ(json::parse(honest.post(kChainId).body()).at("result"), "0x1c82");
+        big.served.world.mine();
+        EXPECT_EQ(subscriber.read().at("method"), "eth_subscription");
+    }
+    EXPECT_EQ(big.served.server->stats().refused, 1U) << "one of the crowd";
+}
+
+// Bodies and messages whose end does not come, and messages that were answered.
+TEST(RpcReaders, WhatIsReceivedIsCounted) {
+    rpc::ServerOptions options;
+    options.held.local = 8 * kMiB;
+    BigServed big(options);
+    const auto refused = [&] { return big.served.server->stats().refused; };
+    std::deque<WsClient> answered;
+    for (int i = 0; i < 20; ++i) {
+        answered.emplace_back(big.served.port).write(std::string(kMiB, ' '));
+        EXPECT_EQ(answered.back().read().at("error").at("message"), "parse error");
+    }
+    EXPECT_EQ(refused(), 0U) << "nothing is left of them";
+
+    std::deque<Client> bodies;
+    for (int i = 0; i < 12; ++i) {
+        const std::string post = post_of(std::string(kMiB, ' '));
+        bodies.emplace_back(big.served.port).write(post.substr(0, post.size() - 1));
+    }
+    EXPECT_TRUE(big.comes([&] { return refused() >= 4; }));
+    bodies.clear();
+    ASSERT_TRUE(big.comes([&] { return big.served.server->stats().http_connections == 0; }));
+
+    const std::uint64_t before = refused();
+    std::deque<Client> messages;
+    for (int i = 0; i < 12; ++i) {
+        Client& ws = messages.emplace_back(big.served.port);
+        EXPECT_EQ(ws.request("GET /",
+                             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+                             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n")
+                      .result_int(),
+                  101U);
+        ws.write(std::string("\x81\xff\0\0\0\0\0\x10\0\0\0\0\0\0", 14) + std::string(kMiB - 1, ' '));
+    }
+    EXPECT_TRUE(big.comes([&] { return refused() >= before + 4; }));
+    EXPECT_EQ(answered.back().call("eth_chainId", {}), "0x1c82") << "who holds little stays";
+}
+
+/// A server with a subscription that takes as long as the test likes to make what it tells of a block.
+struct SlowEvents {
+    explicit SlowEvents(const rpc::ServerOptions& options) : served(options) {
+        rpc::Method slow{.name = "test_slow", .summary = "", .params = {}, .result = "Any", .handler = {}};
+        slow.handler = [this](const rpc::Params&, rpc::Caller& caller) -> rpc::Answer {
+            rpc::Subscription subscription;
+            subscription.kind = rpc::Subscription::Kind::task_progress;
+            subscription.of_block = [this](const ledger::Block&) -> std::vector<rpc::TaskProgress> {
+                ++made;
+                const auto end = steady_clock::now() + pause.load();
+                while (steady_clock::now() < end && !go_on) std::this_thread::sleep_for(milliseconds(1));
+                return {};
+            };
+            return json::value(caller.subscriptions->add(std::move(subscription)));
+        };
+        served.world.router.add(std::move(slow));
+    }
+    std::atomic<milliseconds> pause{milliseconds(20)};
+    std::atomic<bool> go_on{false};
+    std::atomic<int> made{0};
+    Served served;
+};
+
+TEST(RpcReaders, EventsThatTakeLongKeepOnlyTheirOwnAddressWaiting) {
+    rpc::ServerOptions options;
+    options.limit_loopback = true;
+    SlowEvents slow(options);
+    WsClient greedy(slow.served.port, "", "127.0.0.2"), other(slow.served.port, "", "127.0.0.3");
+    greedy.call("test_slow", {});
+    other.call("eth_subscribe", {"newHeads"});
+    const auto block = slow.served.world.chain->tip();
+    for (int i = 0; i < 50; ++i) slow.served.server->publish(block);
+    EXPECT_EQ(other.read().at("method"), "eth_subscription");
+    EXPECT_LT(slow.made, 10) << "not a whole turn of 64 events";
+    slow.go_on = true;
+}
+
+TEST(RpcReaders, WhoIsBehindByTooManyBytesOfBlocksIsCutOff) {
+    SlowEvents slow({});
+    slow.pause = milliseconds(60'000);
+    WsClient behind(slow.served.port);
+    behind.call("test_slow", {});
+    auto block = std::make_shared<ledger::Block>(*slow.served.world.chain->tip());
+    block->encoded_size = 40 * kMiB;
+    for (int i = 0; i < 10; ++i) slow.served.server->publish(block);
+    EXPECT_ANY_THROW(behind.read());
+    slow.go_on = true;
 }
 
 TEST(RpcReaders, AnEventThatThrowsEndsItsConnectionAlone) {

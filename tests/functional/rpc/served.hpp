@@ -55,13 +55,21 @@ struct Served {
     std::uint16_t port = 0;
 };
 
-/// A blocking client; reads give up after ten seconds.
+/// Every address of 127.0.0.0/8 is this machine's, and another client to a server that limits loopback. Reads
+/// give up after ten seconds.
+inline void connect(tcp::socket& socket, std::uint16_t port, const std::string& from) {
+    socket.open(tcp::v4());
+    socket.bind({net::ip::make_address(from), 0});
+    socket.connect({net::ip::make_address("127.0.0.1"), port});
+    timeval patience{10, 0};
+    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+}
+
+/// A blocking client.
 class Client {
 public:
-    explicit Client(std::uint16_t port) : socket_(io_) {
-        socket_.connect({net::ip::make_address("127.0.0.1"), port});
-        timeval patience{10, 0};
-        ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    explicit Client(std::uint16_t port, const std::string& from = "127.0.0.1") : socket_(io_) {
+        connect(socket_, port, from);
     }
 
     void write(const std::string& bytes) { net::write(socket_, net::buffer(bytes)); }
@@ -97,10 +105,10 @@ private:
 
 class WsClient {
 public:
-    explicit WsClient(std::uint16_t port, const std::string& origin = "") : ws_(io_) {
-        ws_.next_layer().connect({net::ip::make_address("127.0.0.1"), port});
-        timeval patience{10, 0};
-        ::setsockopt(ws_.next_layer().native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    explicit WsClient(std::uint16_t port, const std::string& origin = "",
+                      const std::string& from = "127.0.0.1")
+        : ws_(io_) {
+        connect(ws_.next_layer(), port, from);
         ws_.set_option(
             beast::websocket::stream_base::decorator([origin](beast::websocket::request_type& request) {
                 if (!origin.empty()) request.set(http::field::origin, origin);

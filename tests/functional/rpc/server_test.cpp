@@ -177,7 +177,7 @@ TEST(RpcWebSocket, BoundsSubscriptionsAndNamesUnknownOnes) {
 
 TEST(RpcWebSocket, ASlowReaderIsCutOff) {
     rpc::ServerOptions options;
-    options.unread.connection = 1 << 20;
+    options.held.unread = 1 << 20;
     Served served(options);
     WsClient ws(served.port);
     const std::string discover = R"({"jsonrpc":"2.0","id":1,"method":"rpc.discover"})";
