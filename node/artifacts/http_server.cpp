@@ -155,8 +155,13 @@ private:
     void handle() {
         auto message = parser_->release();
         const bool keep_alive = message.keep_alive();
-        HttpReply reply = server_.handle(
-            {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
+        HttpReply reply;
+        try {
+            reply = server_.handle(
+                {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
+        } catch (const std::exception& failed) {  // Memory that is not to be had ends a request, and no process.
+            reply = refusal({Fault::io, failed.what()});
+        }
         if (auto next = turns_.end(address_))
             asio::post(next->stream_.get_executor(), [next] { next->handle(); });
         write(std::move(reply), keep_alive);

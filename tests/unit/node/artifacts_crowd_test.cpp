@@ -119,6 +119,18 @@ TEST_F(Crowd, WhatCostsMuchForOneAddressKeepsNoOtherWaiting) {
     EXPECT_EQ(answered, 16);
 }
 
+TEST_F(Crowd, ARequestThatMemoryEndsIsOneRequest) {
+    bool fails = true;
+    server.tamper_with_answers([&](const HttpRequest&, HttpReply&) {
+        if (fails) throw std::bad_alloc();
+    });
+    start({});
+    HttpConnection one(*parse_url(http->url()));
+    EXPECT_EQ(ask(one), 500u);
+    fails = false;
+    EXPECT_EQ(ask(one), 404u) << "the next of the same address has its turn";
+}
+
 TEST_F(Crowd, AServerThatEndsForgetsWhoseTurnItWas) {
     std::atomic<bool> over{false};
     server.tamper_with_answers([&](const HttpRequest&, HttpReply&) {
