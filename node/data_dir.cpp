@@ -115,6 +115,14 @@ Status<> make_private_folder(const std::string& path) {
     return close_to_others(path);
 }
 
+std::optional<std::string> warning_if_open(const std::string& path) {
+    struct stat info {};
+    // A pipe has no others.
+    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07) == 0)
+        return std::nullopt;
+    return "everybody may read or change " + path + "; chmod o-rwx it";
+}
+
 Status<> close_to_others(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) return io_error(path, "cannot be looked at");

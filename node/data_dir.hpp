@@ -42,7 +42,9 @@ bool sync_directory_of(const std::string& path);
 /// (0700), also one that an earlier version left open.
 Status<> make_private_folder(const std::string& path);
 /// Takes a file or folder from its group and from everybody else; an Error that names it where that cannot be
-/// done.
+/// done. Of what is this program's own: what it only reads may be shared on purpose.
 Status<> close_to_others(const std::string& path);
+/// Of a secret that is only read: a sentence that names it when everybody may read or change it. A group may.
+std::optional<std::string> warning_if_open(const std::string& path);
 
 }  // namespace retrace::node

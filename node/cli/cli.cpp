@@ -75,9 +75,7 @@ Result<ledger::SecretText> first_line(const std::string& path) {
     auto line = file < 0 ? std::nullopt : read_line(file);
     if (file >= 0) ::close(file);
     if (!line) return error("cannot read a line of at most 1024 bytes from " + path);
-    // A pipe has no others; what cannot be closed is not ours, or came with a read-only volume.
-    std::error_code unknown;
-    if (std::filesystem::is_regular_file(path, unknown)) (void)close_to_others(path);
+    warn_if_open(path);
     return std::move(*line);
 }
 
@@ -85,6 +83,10 @@ Result<ledger::SecretText> first_line(const std::string& path) {
 
 CLI::Option* add_json(CLI::App& command, Program& program) {
     return command.add_flag("--json", program.json, "Print one JSON value on standard output");
+}
+
+void warn_if_open(const std::string& path) {
+    if (const auto warning = warning_if_open(path)) std::cerr << "warning: " << *warning << '\n';
 }
 
 int fail(const Program& program, const std::string& message) {

@@ -34,6 +34,9 @@ CLI::Option* add_json(CLI::App& command, Program& program);
 /// kFailed.
 int fail(const Program& program, const std::string& message);
 
+/// Says on standard error that everybody may read the secret in this file, if it is so.
+void warn_if_open(const std::string& path);
+
 using AddCommand = void (*)(CLI::App& app, Program& program);
 
 // Subcommands of this folder.

@@ -87,6 +87,7 @@ Result<ledger::SecretKey> KeyOptions::load() const {
         return error("no such keystore file: " + path);
     }
     RETRACE_TRY(passphrase, read_passphrase(passphrase_file, "passphrase of " + path));
+    warn_if_open(path);
     return wallet::unlock(path, passphrase.view());
 }
 

@@ -120,6 +120,7 @@ Result<ledger::SecretKey> import_key(const NewOptions& options) {
         return error("name what to import: --keystore FILE, --private-key-file FILE or --mnemonic-file FILE");
     }
     RETRACE_TRY(passphrase, read_passphrase(options.passphrase_file, "passphrase of " + options.keystore));
+    warn_if_open(options.keystore);
     return wallet::unlock(options.keystore, passphrase.view());
 }
 

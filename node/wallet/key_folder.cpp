@@ -64,8 +64,6 @@ std::optional<std::string> KeyFolder::find(const ledger::Address& address) const
 Result<ledger::SecretKey> unlock(const std::string& path, std::string_view passphrase) {
     const auto text = read_text(path);
     if (!text) return error("cannot read the keystore " + path);
-    // Where it cannot be closed it is not ours, or came with a read-only volume: its owner has decided.
-    (void)close_to_others(path);
     auto key = decrypt_keystore(*text, passphrase);
     if (!key) return error(path + ": " + key.error().message);
     return std::move(key).value();

@@ -98,7 +98,10 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
     fs::create_directory(folder_ / "keys");
     ASSERT_TRUE(write_file(keystore, view(std::string_view("{}")), 0644).has_value());
     EXPECT_FALSE(wallet::unlock(keystore, "").has_value());
-    EXPECT_EQ(mode(keystore), 0600U);
+    EXPECT_EQ(mode(keystore), 0644U) << "what is only read stays as its owner has it";
+    EXPECT_THAT(warning_if_open(keystore).value_or(""), HasSubstr(keystore.string() + "; chmod o-rwx it"));
+    fs::permissions(keystore, static_cast<fs::perms>(0640));
+    EXPECT_FALSE(warning_if_open(keystore).has_value()) << "a group may";
 
     const std::string absent = folder_ / "absent";
     EXPECT_THAT(close_to_others(absent).error().message, HasSubstr(absent));
