@@ -22,6 +22,8 @@ namespace {
 using HttpReply = http::response<http::string_body>;
 using RequestParser = http::request_parser<http::string_body>;
 
+constexpr std::size_t kBufferMax = std::size_t{1} << 20;  ///< Of what is not understood yet, as heads of chunks.
+
 std::int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch().count();
 }
@@ -52,7 +54,7 @@ public:
     const tls::Stream::executor_type executor;
     tls::Stream stream;
     const std::string client;
-    beast::flat_buffer buffer;
+    beast::flat_buffer buffer{kBufferMax};
     HeldPart held;          ///< A body from its first byte to its answer, then the answer.
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };

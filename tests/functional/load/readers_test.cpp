@@ -181,6 +181,22 @@ TEST(RpcReaders, WhatIsReceivedIsCounted) {
     EXPECT_EQ(answered.back().call("eth_chainId", {}), "0x1c82") << "who holds little stays";
 }
 
+TEST(RpcReaders, AHeadOfAChunkDoesNotGoOnForEver) {
+    BigServed big({});
+    for (const std::string begin : {"5;", "0\r\nx: "}) {
+        Client client(big.served.port);
+        client.write("POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+                     "Transfer-Encoding: chunked\r\n\r\n" + begin);
+        const std::string piece(64 << 10, 'a');
+        std::size_t sent = 0;
+        try {
+            for (; sent < 64 * kMiB; sent += piece.size()) client.write(piece);
+        } catch (const std::exception&) {  // Nobody reads any more.
+        }
+        EXPECT_LT(sent, 32 * kMiB) << begin;
+    }
+}
+
 /// A server with a subscription that takes as long as the test likes to make what it tells of a block.
 struct SlowEvents {
     explicit SlowEvents(const rpc::ServerOptions& options) : served(options) {
