@@ -28,6 +28,9 @@ protected:
     }
     std::string file(const std::string& name, const std::string& content) const {
         std::ofstream(folder_ / name) << content;
+        // What others may read is warned of.
+        using std::filesystem::perms;
+        std::filesystem::permissions(folder_ / name, perms::owner_read | perms::owner_write);
         return (folder_ / name).string();
     }
     std::vector<std::string> with_keys(std::vector<std::string> arguments) const {

@@ -64,9 +64,15 @@ public:
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         const timeval patience{10, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-        // Ends with a reset, or thousands of runs would use up the ports.
+        // Ends with a reset where it can, and each has an address of its own: thousands in a second would use
+        // up the ports of one, which rest for a minute, and nobody else on this machine could connect.
         const linger at_once{1, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+        static std::uint32_t run = 0;
+        sockaddr_in from{};
+        from.sin_family = AF_INET;
+        from.sin_addr.s_addr = htonl(0x7f010001U + ++run % 60'000);
+        require(::bind(fd_, reinterpret_cast<const sockaddr*>(&from), sizeof from) == 0, "an address of this machine");
         require(::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0,
                 "the server takes connections");
     }
