@@ -11,6 +11,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -89,19 +91,36 @@ void Process::kill() {
     while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-Result<std::uint16_t> free_port() {
+namespace {
+
+/// 0: any that the system has. The port that could be had.
+std::optional<std::uint16_t> try_port(std::uint16_t port) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return error(std::string("no socket: ") + std::strerror(errno));
+    if (fd < 0) return std::nullopt;
     sockaddr_in address{};
     address.sin_family = AF_INET;
+    address.sin_port = htons(port);
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     socklen_t size = sizeof address;
     const bool ok = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
                     ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
     const int code = errno;
     ::close(fd);
-    if (!ok) return error(std::string("no free port on 127.0.0.1: ") + std::strerror(code));
-    return ntohs(address.sin_port);
+    errno = code;
+    return ok ? std::optional(ntohs(address.sin_port)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::uint16_t> free_port() {
+    // Below those that systems lend to clients: one of them could take it while a server is started again.
+    constexpr std::uint16_t kFirst = 15'000, kLast = 32'000;
+    std::random_device random;
+    std::uniform_int_distribution<std::uint16_t> port(kFirst, kLast);
+    for (int i = 0; i < 16; ++i)
+        if (const auto taken = try_port(port(random))) return *taken;
+    if (const auto taken = try_port(0)) return *taken;
+    return error(std::string("no free port on 127.0.0.1: ") + std::strerror(errno));
 }
 
 std::filesystem::path own_executable() {

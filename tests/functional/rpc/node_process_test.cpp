@@ -138,6 +138,7 @@ TEST_F(NodeProcess, TheWalletReportsWhatWentWrong) {
 
 TEST_F(NodeProcess, KeysAreMadeListedAndUsed) {
     std::ofstream(folder_ / "pass") << "secret\n";
+    std::filesystem::permissions(folder_ / "pass", std::filesystem::perms{0600});  // Or there would be warnings.
     const std::string keys = (folder_ / "keys").string();
     const std::string pass = (folder_ / "pass").string();
     ASSERT_EQ(run({"wallet", "new", "--keys", keys, "--passphrase-file", pass, "--light", "--json"}), 0);
