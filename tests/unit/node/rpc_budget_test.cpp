@@ -31,14 +31,15 @@ TEST(RpcBudget, CallsAndEstimatesEndBetweenTwoReads) {
     RpcWorld world;
     const std::atomic<bool> stopping{false};
     for (const char* method : {"eth_call", "eth_estimateGas"}) {
-        rpc::Budget budget(Clock::now() + 100ms, stopping);
+        const auto deadline = Clock::now() + 100ms;
+        rpc::Budget budget(deadline, stopping);
         rpc::Caller caller;
         caller.budget = &budget;
         const Asked asked = ask(world, method, toy({ToyExecutor::read_much, 0}), caller);
+        EXPECT_GE(Clock::now(), deadline) << method;
         ASSERT_FALSE(asked.answer) << method;
         EXPECT_EQ(asked.answer.error().code, -32002);
         EXPECT_EQ(asked.answer.error().message, "request timed out");
-        EXPECT_GE(asked.took.count(), 0.1);
         EXPECT_LT(asked.took.count(), 1) << method;
     }
 }
