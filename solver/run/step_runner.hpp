@@ -51,7 +51,8 @@ public:
                                     kernels::ThreadPool& pool) override;
 
     std::uint64_t planned_bytes() const override {
-        return std::max(executor_.dispute_bytes(), on_host_ ? executor_.planned_bytes() : 0);
+        const kernels::Executor& used = instead_ ? *instead_ : executor_;
+        return std::max(used.dispute_bytes(), on_host_ ? used.planned_bytes() : 0);
     }
 
     const kernels::Program& program() const noexcept { return program_; }
