@@ -210,9 +210,9 @@ private:
                 if (i > 0 && std::chrono::steady_clock::now() >= end) break;
                 const std::optional<Fed> next = take_fed();
                 if (!next) break;
-                for (const auto& [id, subscription] : next->table->subscriptions) {
-                    next->event->tell(*subscription, [&](const Text& text) {
-                        prepared.emplace_back(id, Message(subscription->opening, text));
+                for (const auto& entry : next->table->subscriptions) {  // clang 14 captures no binding
+                    next->event->tell(*entry.second, [&](const Text& text) {
+                        prepared.emplace_back(entry.first, Message(entry.second->opening, text));
                         bytes += prepared.back().second.size();
                         return bytes <= shared_.options.held.unread;  // more cuts it off anyway
                     });
@@ -338,7 +338,8 @@ private:
 
 }  // namespace
 
-net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request, std::string client) {
+net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
+                                     std::string client) {
     const auto origin = request[http::field::origin];
     // Browsers ask no permission before they open a WebSocket, so the list of origins is checked here.
     if (!origin.empty() && !shared.origin_allowed({origin.data(), origin.size()})) {
