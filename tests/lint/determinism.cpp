@@ -59,7 +59,8 @@ std::string without_comments(std::string_view text) {
 
 Findings check_determinism(const Tree& tree) {
     Findings out;
-    for (const auto& [path, text] : tree) {
+    for (const auto& file : tree) {
+        const std::string &path = file.first, &text = file.second;  // clang 14 captures no binding
         if (!is_cpp(path)) continue;
         const std::string folder = path.substr(0, std::min(path.find('/'), path.size()));
         for (const BannedWords& banned : banned_words()) {
