@@ -34,7 +34,10 @@ cp /etc/resolv.conf "$tree/etc/resolv.conf"
 rm -rf --one-file-system "$tree/src"  # a kept tree must not lend today's commit yesterday's files
 mkdir -p "$tree/src"
 git -C "$source" archive HEAD | tar -x -C "$tree/src"
-dev() { chroot "$tree" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 /src/dev "$@"; }
+# German, so that whoever reads what apt prints is seen to ask for the untranslated text.
+dev() {
+    chroot "$tree" /usr/bin/env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 LANGUAGE=de /src/dev "$@"
+}
 if [ $# != 0 ]; then
     dev "$@"
 else
