@@ -29,11 +29,11 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
 Verdict admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
     if (report.kind != ReportKind::kept) {
         const auto run = must_load<market::Run>(view, keys::run(report.task, report.run));
-        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;
+        return run.solver == context.sender ? Verdict::ok : Verdict::not_solver;                // 16.2.4
     }
     const auto kept = must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index));
     const bool keeps = std::find(kept.keepers.begin(), kept.keepers.end(), context.sender) != kept.keepers.end();
-    return keeps ? Verdict::ok : Verdict::not_keeper;
+    return keeps ? Verdict::ok : Verdict::not_keeper;                                           // 16.2.4
 }
 
 }  // namespace

@@ -14,10 +14,10 @@ using market::AuditPhase;
 Verdict admit_phase(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                     AuditPhase phase) {
     const auto segment = views::segment(view, task, run, index);
-    if (!segment || segment->audit == 0) return Verdict::unknown_audit;
+    if (!segment || segment->audit == 0) return Verdict::unknown_audit;                             // 14.5.5
     const auto audit = must_load<market::Audit>(view, keys::audit(segment->audit));
-    if (audit.phase == AuditPhase::waiting) return Verdict::would_leak;
-    return audit.phase == phase ? Verdict::ok : Verdict::wrong_phase;
+    if (audit.phase == AuditPhase::waiting) return Verdict::would_leak;                             // 14.5.6
+    return audit.phase == phase ? Verdict::ok : Verdict::wrong_phase;                               // 14.5.7
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
         for (const market::Seat& seat : audit->seats)
             if (seat.auditor == context.sender && seat.reports >= context.params.reports)
                 return Verdict::too_many_open;                                                      // 16.1.12
-        return open < kReportsMax ? Verdict::ok : Verdict::too_many_open;
+        return open < kReportsMax ? Verdict::ok : Verdict::too_many_open;                           // 16.1.12
     }
     const auto dispute = own_dispute(view, call, context.sender);
     if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
@@ -132,7 +132,7 @@ Verdict admit(const ReportUnavailable& call, const TxContext& context, const Sta
     const auto run = views::run(view, call.task, call.run);
     if (!run) return Verdict::unknown_run;                                                          // 16.1.3
     if (context.value != context.params.report_fee) return Verdict::wrong_value;                    // 16.1.4
-    const std::size_t open = views::open_reports(view, call.task).size();
+    const std::size_t open = views::open_reports(view, call.task).size();                           // 16.1.12
     if (kind_of(call) == ReportKind::kept)
         return open < kOtherReportsMax ? admit_kept(call, context, view) : Verdict::too_many_open;
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));

@@ -31,17 +31,17 @@ bool challenges(const StateView& view, const Address& party, market::DisputeKind
 
 Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,
                         std::uint64_t task, std::uint32_t index, std::uint64_t segment_index) {
-    if (!views::task(view, task)) return Verdict::unknown_task;
+    if (!views::task(view, task)) return Verdict::unknown_task;                                     // 15.1.5
     const auto run = views::run(view, task, index);
-    if (!run) return Verdict::unknown_run;
-    if (run->state != market::RunState::running) return Verdict::wrong_run_state;
-    if (run->solver == context.sender) return Verdict::own_run;
-    if (context.value != context.params.challenge_bond) return Verdict::wrong_value;
-    // Bonded, so that one accuser has something to lose beyond one case.
+    if (!run) return Verdict::unknown_run;                                                          // 15.1.6
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;                   // 15.1.7
+    if (run->solver == context.sender) return Verdict::own_run;                                     // 15.1.8
+    if (context.value != context.params.challenge_bond) return Verdict::wrong_value;                // 15.1.9
+    // 15.1.10: bonded, so that one accuser has something to lose beyond one case.
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
-    if (!segment) return Verdict::not_opened;
-    if (segment->window_end != 0 && context.height >= segment->window_end) return Verdict::window_closed;
+    if (!segment) return Verdict::not_opened;                                                       // 15.1.11
+    if (segment->window_end != 0 && context.height >= segment->window_end) return Verdict::window_closed;  // 15.1.12
     // 15.2.5: whoever can fill what is open to all shuts out strangers only, one place an account.
     if (challenges(view, context.sender, kind, task, index, segment_index) ||
         views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax)
@@ -50,7 +50,7 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, market:
     const std::size_t of_solver = views::open_disputes(view, run->solver).size();
     if (seated ? of_solver >= kSolverDisputesMax
                : of_solver >= market::kOpenItemsMax || segment->open_disputes >= kSegmentDisputesMax)
-        return Verdict::too_many_open;
+        return Verdict::too_many_open;                                                              // 15.2.5
     return Verdict::ok;
 }
 

@@ -8,11 +8,11 @@
 namespace retrace::contracts {
 
 Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t index, const Address& sender) {
-    if (!views::task(view, task)) return Verdict::unknown_task;
+    if (!views::task(view, task)) return Verdict::unknown_task;                                 // 13.8.7
     const auto run = views::run(view, task, index);
-    if (!run) return Verdict::unknown_run;
-    if (run->solver != sender) return Verdict::not_solver;
-    if (run->state != market::RunState::running) return Verdict::wrong_run_state;
+    if (!run) return Verdict::unknown_run;                                                      // 13.8.8
+    if (run->solver != sender) return Verdict::not_solver;                                      // 13.8.9
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;               // 13.8.10
     return Verdict::ok;
 }
 

@@ -15,13 +15,13 @@ constexpr std::size_t kOpeningsMax = 256;
 Verdict admit_opening(const StateView& view, std::uint64_t id, std::uint32_t run_index, std::uint64_t index,
                       const Hash32& salt, const Hash32& root) {
     const auto checkpoint = views::checkpoint(view, id, run_index, index);
-    if (!checkpoint) return Verdict::not_committed;
-    if (checkpoint->opened) return Verdict::already_opened;
+    if (!checkpoint) return Verdict::not_committed;                                             // 13.9.5
+    if (checkpoint->opened) return Verdict::already_opened;                                     // 13.9.6
     if (solver::checkpoint_commitment(id, run_index, index, salt, root) != checkpoint->commitment)
-        return Verdict::wrong_opening;
+        return Verdict::wrong_opening;                                                          // 13.9.7
     const auto task = must_load<market::Task>(view, keys::task(id));
     const auto run = must_load<market::Run>(view, keys::run(id, run_index));
-    if (!may_open(view, task, run, index)) return Verdict::would_leak;
+    if (!may_open(view, task, run, index)) return Verdict::would_leak;                          // 13.9.8
     return Verdict::ok;
 }
 

@@ -19,7 +19,7 @@ Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView
     const auto info = views::verifier(view, context.sender);
     const bool member = info && info->member;
     if (!member && stake.available() < context.params.beacon_penalty)
-        return Verdict::stake_too_low;                            // 11.7
+        return Verdict::stake_too_low;                            // 10.5.9
     if (!member && views::verifiers(view).size() >= market::kVerifiersMax)
         return Verdict::verifiers_full;                           // 10.5.4
     // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.
