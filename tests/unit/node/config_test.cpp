@@ -4,7 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json/parse.hpp>
+
+#include "node/data_dir.hpp"
 #include "node/genesis_file.hpp"
+#include "node/node.hpp"
+#include "node/params_json.hpp"
+#include "node/rules.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {
 namespace {
@@ -114,6 +121,55 @@ TEST(GenesisFile, IsReadStrictly) {
     EXPECT_THAT(genesis(R"({"chainId":-1,"alloc":{}})").error().message, HasSubstr("chainId must be"));
     EXPECT_THAT(genesis(R"({"chainId":1,"alloc":{"0x1":{"balance":"1"}}})").error().message,
                 HasSubstr("no address"));
+}
+
+/// The pages that an operator is given.
+std::string page(const std::string& name) {
+    const auto bytes = read_file(RETRACE_VECTORS "/../../docs/" + name, std::size_t{1} << 20);
+    return bytes ? std::string(bytes->begin(), bytes->end()) : "";
+}
+
+TEST(OperatorPage, SaysWhatEachParameterAndEachKeyIs) {
+    const std::string text = page("operator.md");
+    for (const auto& [name, value] : params_to_json(default_params()))
+        EXPECT_THAT(text, HasSubstr("`" + std::string(name) + "`"));
+    for (const std::string name : {"chainId", "timestamp", "gasLimit", "baseFeePerGas", "alloc", "contracts"})
+        EXPECT_THAT(text, HasSubstr("| `" + name + "`"));
+    const std::string words = "known are ", unknown = failure("x = 1\n");
+    std::size_t keys = 0;
+    for (std::size_t at = unknown.find(words) + words.size(); at < unknown.size(); ++keys) {
+        const std::size_t end = std::min(unknown.find(", ", at), unknown.size());
+        EXPECT_THAT(text, HasSubstr("`" + unknown.substr(at, end - at) + "`"));
+        at = end + 2;
+    }
+    EXPECT_GE(keys, 19U);
+}
+
+TEST(OperatorPage, ItsGenesisNamesEverythingWithTheDefaults) {
+    const std::string text = page("examples/genesis.json");
+    const auto read = parse_genesis(text, native_rules().encode_genesis);
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(read->contracts, market::encode(default_params()));
+    EXPECT_EQ(read->gas_limit, ledger::Genesis{}.gas_limit);
+    EXPECT_EQ(read->base_fee, ledger::Genesis{}.base_fee);
+    const auto named = boost::json::parse(text).as_object().at("contracts").as_object();
+    for (const auto& [name, value] : params_to_json(default_params()))
+        EXPECT_TRUE(named.contains(name)) << name;
+}
+
+TEST(OperatorPage, ANodeStartsOnItsGenesis) {
+    test::TemporaryFolder folder;
+    Config config;
+    config.data_dir = (folder.path() / "chain").string();
+    config.genesis = RETRACE_VECTORS "/../../docs/examples/genesis.json";
+    config.rpc.port = 0;
+    const auto node = Node::open(config, native_rules());
+    ASSERT_TRUE(node.has_value()) << node.error().message;
+    const auto port = (*node)->start();
+    ASSERT_TRUE(port.has_value()) << port.error().message;
+    EXPECT_EQ((*node)->genesis().chain_id, 729801U);
+    EXPECT_FALSE((*node)->status().halted);
+    (*node)->stop();
 }
 
 }  // namespace
