@@ -104,8 +104,14 @@ Result<Params> params_from_json(const json::object& object) {
     if (known != object.size()) {
         for (const auto& member : object) {
             bool found = false;
-            each_field(params, [&](const char* name, auto&) { found = found || member.key() == name; });
-            if (!found) return error("genesis: contracts: " + std::string(member.key()) + " is not a parameter");
+            std::string names;
+            each_field(params, [&](const char* name, auto&) {
+                found = found || member.key() == name;
+                names += (names.empty() ? "" : ", ") + std::string(name);
+            });
+            if (!found)
+                return error("genesis: contracts: " + std::string(member.key()) +
+                             " is not a parameter; there are " + names);
         }
     }
     RETRACE_CHECK(market::check(params));

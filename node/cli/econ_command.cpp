@@ -251,7 +251,9 @@ void add_econ(CLI::App& app, Program& program) {
         "econ", "What cheating, auditing and honest work are worth; fails where cheating pays");
     auto flags = std::make_shared<Flags>();
     command->add_option("--genesis", flags->genesis, "Genesis file; else the built-in parameters");
-    command->add_option("--set", flags->set, "NAME=VALUE: another value of a genesis parameter (repeatable)");
+    command->add_option(
+        "--set", flags->set,
+        "NAME=VALUE: another value of a genesis parameter; an unknown name lists them (repeatable)");
     command->add_option("--segments", flags->segments, "Segments of the task [100]");
     command->add_option("--price", flags->price, "Coins for a segment [the audit fee]");
     command->add_option("--stake", flags->stake, "Coins that the solver locks [the floor]");

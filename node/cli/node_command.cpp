@@ -231,7 +231,8 @@ void add_node(CLI::App& app, Program& program) {
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
                       "Make blocks only when there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the tips");
-    command->add_option("--cors", flags->cors, "Origins that browsers may call from");
+    command->add_option("--cors", flags->cors,
+                        "Origins that browsers may call from, or * (none; with --dev all)");
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
     command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");

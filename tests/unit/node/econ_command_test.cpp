@@ -95,7 +95,7 @@ TEST(EconCommand, PlaysAnEconomyThatItsSeedRepeats) {
 
 TEST(EconCommand, RefusesBadInputByName) {
     for (const auto& [arguments, words] : std::vector<std::pair<std::vector<std::string>, std::string>>{
-             {{"--set", "nope=1"}, "nope is not a parameter"},
+             {{"--set", "nope=1"}, "nope is not a parameter; there are developer_chain, epoch_blocks"},
              {{"--set", "epoch_blocks"}, "NAME=VALUE"},
              {{"--set", "epoch_blocks=x"}, "x is no value"},
              {{"--set", "epoch_blocks=0"}, "a duration is out of range"},
