@@ -40,8 +40,6 @@ constexpr Library kLibraries[] = {
     {"toml++", "toml++/ toml.hpp", "node/"},
     {"prometheus-cpp", "prometheus/", "node/"},
     {"GoogleTest", "gtest/ gmock/", "tests/"},
-    {"Google Benchmark", "benchmark/", "tests/bench/"},
-    {"RapidCheck", "rapidcheck", "tests/"},
     {"MPFR", "mpfr.h gmp.h", "tests/"},
     {"oneDNN", "dnnl oneapi/", "tests/bench/peers/"},
     {"OpenBLAS", "cblas openblas lapacke", "tests/bench/peers/"},
