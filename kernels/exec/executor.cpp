@@ -10,6 +10,7 @@
 #include "kernels/cpu/dispatch.hpp"
 #include "kernels/exec/band_group.hpp"
 #include "kernels/exec/bands.hpp"
+#include "kernels/exec/dispute_memory.hpp"
 #include "kernels/exec/op_call.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
@@ -106,18 +107,6 @@ struct Executor::Impl {
     std::uint64_t bytes_of(std::uint32_t tensor) const {
         const TensorRecord& record = program.tensors[tensor];
         return geometry(record.dims).elements() * size_of(record.dtype);
-    }
-
-    /// Of the op whose output and inputs together are the largest: what `outputs` hands out.
-    std::uint64_t evidence_bytes() const {
-        std::uint64_t most = 0;
-        for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-            std::uint64_t sum = bytes_of(program.output_of(i));
-            for (const std::uint32_t input : program.ops[i].inputs)
-                if (program.is_op_output(input)) sum += bytes_of(input);
-            most = std::max(most, sum);
-        }
-        return most;
     }
 
     void check_tensor(std::uint32_t index, const Tensor& tensor) const {
@@ -219,7 +208,7 @@ std::uint64_t Executor::planned_bytes() const noexcept {
 }
 
 std::uint64_t Executor::dispute_bytes() const noexcept {
-    return impl_->isolated.bytes + std::max(impl_->isolated.scratch, impl_->evidence_bytes());
+    return impl_->isolated.bytes + std::max(impl_->isolated.scratch, evidence_bytes(impl_->program));
 }
 
 ExternalBackend* Executor::external() const noexcept {
