@@ -15,7 +15,8 @@ constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Blocks of B packed ahea
 constexpr std::uint64_t kSlabBytes = 32 << 20;      ///< Columns of B that are packed at once, in one block.
 constexpr std::uint64_t kChunkBytes = 384 << 10;    ///< Packed columns that stay in the second-level cache.
 constexpr std::uint64_t kChunkRows = 192;           ///< Packed rows that stay there with them.
-constexpr std::uint64_t kSerialWork = 1 << 18;      ///< Multiply-adds below which waking threads costs more.
+constexpr std::uint64_t kSetsWords = 1024;      ///< So far apart, words share a set of the first-level cache.
+constexpr std::uint64_t kSerialWork = 1 << 18;  ///< Multiply-adds below which waking threads costs more.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
     return (n + unit - 1) / unit * unit;
@@ -77,7 +78,7 @@ public:
           pool_(pool),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)),
-          plain_(kernel.plain_rows && a.col_stride == 1 && blocks_ == 1) {}
+          plain_(kernel.plain_rows && a.col_stride == 1 && (blocks_ == 1 || spread(a.row_stride))) {}
 
     void run(Workspace& workspace) {
         const std::uint64_t each = panels_ * (kernel_.panel_words() + kernel_.cols) * 4;
@@ -94,6 +95,13 @@ public:
     }
 
 private:
+    /// Whether blocks of rows so far apart lie in different sets of the first-level cache. Those of a tile
+    /// that would fight for the same sets are packed, though they are dense.
+    static bool spread(std::uint64_t row_stride) {
+        const std::uint64_t apart = row_stride % kSetsWords;
+        return apart >= kBlockK && apart <= kSetsWords - kBlockK;
+    }
+
     std::uint32_t* panel_of(std::uint64_t block, std::uint64_t panel) const {
         return packed_b_ + (block * panels_ + panel) * kernel_.panel_words();
     }
@@ -282,9 +290,7 @@ private:
     const std::uint64_t c_stride_;
     ThreadPool& pool_;
     const std::uint64_t panels_, blocks_;
-    /// A is read where it is. Longer rows are packed all the same: a tile's rows, far apart, would fight for
-    /// the same sets of the cache.
-    const bool plain_;
+    const bool plain_;                    ///< A is read where it is.
     std::uint64_t begin_ = 0, here_ = 0;  ///< Blocks of B packed now.
     std::uint32_t* packed_b_ = nullptr;
     float* scale_b_ = nullptr;

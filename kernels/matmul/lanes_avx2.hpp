@@ -66,6 +66,7 @@ struct LanesAvx2 {
     }
     /// All bits set where a < b, signed.
     static I less(I a, I b) { return _mm256_cmpgt_epi32(b, a); }
+    static bool any_less(I a, I b) { return _mm256_movemask_epi8(less(a, b)) != 0; }
     static std::uint32_t reduce_max(I x) {
         __m128i m = _mm_max_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));

@@ -71,6 +71,7 @@ struct LanesAvx512 {
     }
     /// All bits set where a < b, signed.
     static I less(I a, I b) { return _mm512_movm_epi32(_mm512_cmplt_epi32_mask(a, b)); }
+    static bool any_less(I a, I b) { return _mm512_cmplt_epi32_mask(a, b) != 0; }
     static std::uint32_t reduce_max(I x) {
         const __m256i half =
             _mm256_max_epi32(_mm512_castsi512_si256(x), _mm512_maskz_extracti64x4_epi64(0xff, x, 1));

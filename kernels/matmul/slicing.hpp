@@ -141,6 +141,23 @@ void carry(const Tile& t, int row, int part, typename L::F value) {
     }
 }
 
+/// Whether the epilogue may change one of these values: they are below 2^-126, zeros with them, or NaN.
+/// Few tiles have such values, and the epilogue itself is six instructions a value.
+template <class L, int R, int P>
+[[gnu::always_inline]] inline bool wants_finish(typename L::F (&value)[R][P]) {
+    // Without their sign, the bits of such values are one range modulo 2^32; it is moved to the top.
+    const typename L::I move = L::broadcast(0x7f000000);
+    typename L::I most = L::broadcast(INT32_MIN);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 16
+        for (int p = 0; p < P; ++p) {
+            most = L::max(most, L::add(L::template shift_left<1>(L::bits(value[r][p])), move));
+        }
+    }
+    return L::any_less(L::broadcast(0x7e000000), most);
+}
+
 /// `carry` for R rows and P registers of columns, all of them there, without leaving the registers: one step
 /// for all values after the other, so that what is asked once is not asked again for every value.
 template <class L, int S, int R, int P>
@@ -168,7 +185,7 @@ template <class L, int S, int R, int P>
             for (int p = 0; p < P; ++p) value[r][p] = L::add(L::load(c + p * L::width), value[r][p]);
         }
     }
-    if (t.last) {
+    if (t.last && wants_finish<L, R, P>(value)) {
 #pragma GCC unroll 16
         for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16
