@@ -2,12 +2,12 @@
 #include "kernels/exec/executor.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/pages.hpp"
 #include "kernels/exec/band_group.hpp"
 #include "kernels/exec/bands.hpp"
 #include "kernels/exec/dispute_memory.hpp"
@@ -17,10 +17,6 @@
 
 namespace retrace::kernels {
 namespace {
-
-struct Free {
-    void operator()(std::uint8_t* p) const noexcept { std::free(p); }
-};
 
 std::uint64_t bytes_of(const OpFacts::Operand& operand) {
     return geometry(operand.dims).elements() * size_of(operand.dtype);
@@ -43,7 +39,7 @@ struct Workspace {
     std::vector<BandGroup> bands;      ///< Of the plan's bands, in order.
     std::uint64_t bytes = 0;           ///< Of the arena and every thread's memory for bands.
     std::uint64_t scratch = 0;         ///< What an op's kernel takes for itself at most.
-    std::unique_ptr<std::uint8_t, Free> arena;
+    Pages arena;
     BandMemory band_memory;
 
     Workspace(const Program& p, Backend backend, const PlanOptions& options, unsigned threads)
@@ -73,8 +69,7 @@ struct Workspace {
     }
     void reserve() {
         if (arena || bytes == 0) return;
-        arena.reset(static_cast<std::uint8_t*>(std::aligned_alloc(64, bytes)));
-        if (arena == nullptr) throw std::bad_alloc();  // As much as a program asks for may not be there.
+        arena = take_pages(bytes);  // As much as a program asks for may not be there.
         for (std::uint64_t at = plan.bytes; at < bytes; at += plan.band_bytes) band_memory.add(arena.get() + at);
     }
 };
