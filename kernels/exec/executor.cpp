@@ -216,6 +216,10 @@ void Executor::set_tamper(Tamper tamper) {
 }
 
 std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
+    return *attempt(state, inputs, {});
+}
+
+std::optional<std::vector<Metric>> Executor::attempt(State& state, const Inputs& inputs, const GoOn& go_on) {
     if (ExternalBackend* const there = impl_->external.get(); there != nullptr) {
         there->load(state, inputs);
         std::vector<Metric> metrics = there->advance();
@@ -225,11 +229,17 @@ std::vector<Metric> Executor::step(State& state, const Inputs& inputs) {
     Workspace& space = impl_->tamper ? impl_->isolated : impl_->fast;
     const Program& program = space.program;
     std::vector<Metric> metrics;
+    bool left = false;
     const auto at = impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         const TensorRecord& record = program.tensors[program.output_of(op)];
         if (is_metric(record)) metrics.push_back({record.name, from_bits(load_u32(output))});
-        return true;
+        left = go_on && !go_on();
+        return !left;
     });
+    if (left) {
+        state.tensors.clear();
+        return std::nullopt;
+    }
     for (std::uint32_t i = 0; i < program.states; ++i) {
         const std::uint32_t writer = program.tensors[i].writer;
         if (writer == kNoWriter) continue;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -24,6 +25,9 @@ struct Inputs {
     std::vector<const Tensor*>
         datasets;  ///< In program order; outlive the call; dtype and dims as recorded (asserted).
 };
+
+/// Asked between two ops; false: the step is left.
+using GoOn = std::function<bool()>;
 
 struct Metric {
     std::string name;
@@ -73,6 +77,9 @@ public:
     /// One step: `state` (step t) becomes step t+1. Returns the program's metrics. An external back end gets the state
     /// and gives it back here; a training of many steps asks `external()` itself.
     std::vector<Metric> step(State& state, const Inputs& inputs);
+    /// The same, but asks between ops whether to go on. If not: nothing, and `state` has no tensors any more, for some
+    /// were those of the next step. An external back end does not ask.
+    std::optional<std::vector<Metric>> attempt(State& state, const Inputs& inputs, const GoOn& go_on);
     /// Null on the CPU.
     ExternalBackend* external() const noexcept;
     /// One step without its effect, keeping every op's output root: the leaves of the trace. This and `outputs` are
