@@ -9,12 +9,12 @@ namespace retrace::solver {
 using kernels::State;
 using kernels::Tensor;
 
-std::vector<kernels::Metric> ForgingRunner::step(State& state) {
+std::optional<std::vector<kernels::Metric>> ForgingRunner::attempt(State& state, const kernels::GoOn& go_on) {
     std::optional<std::vector<Tensor>> tensors = forged(state);
-    if (!tensors) return ProgramRunner::step(state);
+    if (!tensors) return ProgramRunner::attempt(state, go_on);
     state.tensors = std::move(*tensors);
     ++state.step;
-    return {};
+    return std::vector<kernels::Metric>();
 }
 
 std::vector<Hash32> ForgingRunner::trace(const State& state) {

@@ -41,9 +41,9 @@ public:
                 ThreadPool& pool)
         : ForgingRunner(program, std::move(inputs), pool), start_(start), last_(last) {}
 
-    std::vector<kernels::Metric> step(State& state) override {
+    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
         if (state.step == start_) stale_ = state.tensors;
-        return ForgingRunner::step(state);
+        return ForgingRunner::attempt(state, go_on);
     }
 
 protected:
@@ -60,7 +60,9 @@ private:
 /// Honest but for some steps, which another runner computes.
 class SteppedRunner : public StepRunner {
 public:
-    std::vector<kernels::Metric> step(State& state) override { return at(state).step(state); }
+    std::optional<std::vector<kernels::Metric>> attempt(State& state, const kernels::GoOn& go_on) override {
+        return at(state).attempt(state, go_on);
+    }
     std::vector<Hash32> trace(const State& state) override { return at(state).trace(state); }
     std::vector<Tensor> outputs(const State& state, const std::vector<std::uint32_t>& ops) override {
         return at(state).outputs(state, ops);

@@ -76,7 +76,7 @@ void UlpRunner::arm(const State& state) {
 
 std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
     State honest = before;
-    ProgramRunner::step(honest);
+    ProgramRunner::attempt(honest, {});
     std::optional<Target> best;
     std::size_t most = 0, targets = 0;
     for (const std::uint32_t op : candidates(program())) {
@@ -89,7 +89,7 @@ std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
             ++targets;
             tamper_with({op, element});
             State nudged = before;
-            ProgramRunner::step(nudged);
+            ProgramRunner::attempt(nudged, {});
             const std::size_t bytes = difference(nudged, honest);
             if (bytes > most) {
                 most = bytes;
@@ -102,9 +102,9 @@ std::optional<UlpRunner::Target> UlpRunner::aim(const State& before) {
     return best;
 }
 
-std::vector<kernels::Metric> UlpRunner::step(State& state) {
+std::optional<std::vector<kernels::Metric>> UlpRunner::attempt(State& state, const kernels::GoOn& go_on) {
     arm(state);
-    return ProgramRunner::step(state);
+    return ProgramRunner::attempt(state, go_on);
 }
 
 std::vector<Hash32> UlpRunner::trace(const State& state) {

@@ -62,6 +62,8 @@ struct SolverConfig {
     bool pay_for_retention = false;    ///< Offers a fee for keeping states, to be paid between audits.
     /// After a run ends its newest state is served for so long; then everything of it is deleted.
     std::uint64_t afterlife_blocks = 5'000;
+    /// Something urgent lets a step of training go on for so long; then it is left, and made again later.
+    std::chrono::milliseconds step_patience{10'000};
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
     Benchmarker* bench = nullptr;  ///< Outlives the agent. Null: challenges are not answered.
@@ -81,8 +83,9 @@ public:
         std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
-    /// A dispute's move waits for the worker: training that is under way is put off after its step. Reports of a view
-    /// do the same. They have deadlines that are shorter than a checkpoint may take.
+    /// A dispute's move waits for the worker: training that is under way is put off after its step, or
+    /// between two ops of a step that takes long. Reports of a view do the same. They have deadlines that are
+    /// shorter than a checkpoint may take.
     void give_way() { give_way_ = true; }
     /// What the work order came to; the next view brings what follows from it.
     void on_done(const SolverResult& result);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
 #include <algorithm>
+#include <chrono>
 
 #include "kernels/program/limits.hpp"
 #include "kernels/program/program.hpp"
@@ -115,12 +116,19 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
             save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
+    auto began = std::chrono::steady_clock::now();
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
+        began = std::chrono::steady_clock::now();
         return !may_wait || !give_way_;
     };
-    RETRACE_TRY(finished, trainer.run(*state, index, progress, save));
-    if (!finished && state->step < last) put_off_.insert_or_assign({task, run}, std::move(*state));
+    const auto go_on = [&] {
+        return !may_wait || !give_way_ || std::chrono::steady_clock::now() - began < config_.step_patience;
+    };
+    RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
+    // A step that was left has no state: the next time begins at the newest checkpoint.
+    if (!finished && !state->tensors.empty() && state->step < last)
+        put_off_.insert_or_assign({task, run}, std::move(*state));
     return finished;
 }
 

@@ -12,27 +12,26 @@ std::unique_ptr<Training> StepRunner::train(const kernels::CommittedProgram& pro
 
 ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
                              kernels::ThreadPool& pool, kernels::Backend backend)
-    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend), on_host_(true) {}
+    : program_(program), pool_(pool), inputs_(std::move(inputs)), executor_(program, pool, backend) {}
 
 ProgramRunner::ProgramRunner(const kernels::Program& program, kernels::Inputs inputs,
                              kernels::ThreadPool& pool, std::unique_ptr<kernels::ExternalBackend> device)
     : program_(program),
       pool_(pool),
       inputs_(std::move(inputs)),
-      executor_(program, pool, std::move(device)),
-      on_host_(false) {}
+      executor_(program, pool),
+      device_(std::move(device)) {}
 
-void ProgramRunner::leave_failed_device() {
-    if (!use_.failed || on_host_) return;
-    instead_.emplace(program_, pool_);
-    on_host_ = true;
-}
-
-std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
+std::optional<std::vector<kernels::Metric>> ProgramRunner::attempt(kernels::State& state,
+                                                                   const kernels::GoOn& go_on) {
     ensure(!use_.busy, "a device trains one state at a time");
-    leave_failed_device();
+    kernels::ExternalBackend* const device = device_in_use();
+    if (device == nullptr) return executor_.attempt(state, inputs_, go_on);
     try {
-        return executor().step(state, inputs_);
+        device->load(state, inputs_);
+        std::vector<kernels::Metric> metrics = device->advance();
+        device->store(state);
+        return metrics;
     } catch (const std::exception&) {
         use_.failed = true;
         throw;
@@ -40,19 +39,18 @@ std::vector<kernels::Metric> ProgramRunner::step(kernels::State& state) {
 }
 
 std::vector<Hash32> ProgramRunner::trace(const kernels::State& state) {
-    return executor().trace(state, inputs_);
+    return executor_.trace(state, inputs_);
 }
 
 std::vector<kernels::Tensor> ProgramRunner::outputs(const kernels::State& state,
                                                     const std::vector<std::uint32_t>& ops) {
-    return executor().outputs(state, inputs_, ops);
+    return executor_.outputs(state, inputs_, ops);
 }
 
 std::unique_ptr<Training> ProgramRunner::train(const kernels::CommittedProgram& program, kernels::State& state,
                                                kernels::ThreadPool& pool) {
     ensure(!use_.busy, "a device trains one state at a time");
-    leave_failed_device();
-    kernels::ExternalBackend* const device = executor().external();
+    kernels::ExternalBackend* const device = device_in_use();
     if (device == nullptr) return StepRunner::train(program, state, pool);
     return std::make_unique<DeviceTraining>(*device, inputs_, program.root(), state, use_);
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 
 #include "kernels/exec/executor.hpp"
@@ -16,7 +17,11 @@ class StepRunner {
 public:
     virtual ~StepRunner() = default;
     /// State of step t becomes that of step t + 1; returns the program's metrics.
-    virtual std::vector<kernels::Metric> step(kernels::State& state) = 0;
+    std::vector<kernels::Metric> step(kernels::State& state) { return *attempt(state, {}); }
+    /// The same, but where `go_on` is given it may be asked between ops. If it says no: nothing, and the
+    /// state has no tensors any more.
+    virtual std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                                const kernels::GoOn& go_on) = 0;
     /// Output roots of all ops of the step that starts from `state`.
     virtual std::vector<Hash32> trace(const kernels::State& state) = 0;
     /// Outputs of `ops` (ascending) in the step that starts from `state`.
@@ -42,7 +47,8 @@ public:
     ProgramRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                   std::unique_ptr<kernels::ExternalBackend> device);
 
-    std::vector<kernels::Metric> step(kernels::State& state) override;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::GoOn& go_on) override;
     std::vector<Hash32> trace(const kernels::State& state) override;
     std::vector<kernels::Tensor> outputs(const kernels::State& state,
                                          const std::vector<std::uint32_t>& ops) override;
@@ -50,27 +56,27 @@ public:
     std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,
                                     kernels::ThreadPool& pool) override;
 
+    /// With a device too what the host's step takes: it may fail.
     std::uint64_t planned_bytes() const override {
-        const kernels::Executor& used = instead_ ? *instead_ : executor_;
-        return std::max(used.dispute_bytes(), on_host_ ? used.planned_bytes() : 0);
+        return std::max(executor_.dispute_bytes(), executor_.planned_bytes());
     }
 
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 protected:
-    kernels::Executor& executor() noexcept { return instead_ ? *instead_ : executor_; }
+    kernels::Executor& executor() noexcept { return executor_; }
 
 private:
-    void leave_failed_device();
+    /// Null: the host computes the steps.
+    kernels::ExternalBackend* device_in_use() const noexcept { return use_.failed ? nullptr : device_.get(); }
 
     const kernels::Program& program_;
     kernels::ThreadPool& pool_;
     kernels::Inputs inputs_;
-    kernels::Executor executor_;
-    bool on_host_;
+    kernels::Executor executor_;  ///< The host's: traces, outputs, and the steps where no device takes them.
+    std::unique_ptr<kernels::ExternalBackend> device_;
     DeviceUse use_;
-    std::optional<kernels::Executor> instead_;  ///< The host's, once the device failed.
 };
 
 /// The state that an initialiser's step starts from: zeros of the recorded shapes, which no op reads.

@@ -19,6 +19,10 @@ std::vector<kernels::Metric> HostTraining::advance() {
     return runner_.step(state_);
 }
 
+std::optional<std::vector<kernels::Metric>> HostTraining::attempt(const kernels::GoOn& go_on) {
+    return runner_.attempt(state_, go_on);
+}
+
 kernels::StateCommitment HostTraining::commit() {
     before_ = before_ ? kernels::commit_next(program_.program(), *before_, state_, pool_)
                       : kernels::commit_state(program_.root(), state_, pool_);

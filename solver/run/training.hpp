@@ -19,6 +19,12 @@ public:
     virtual std::uint64_t step() const noexcept = 0;
     /// One step; returns the program's metrics.
     virtual std::vector<kernels::Metric> advance() = 0;
+    /// The same, but asks between ops whether to go on, where the steps are the host's. If not: nothing, and
+    /// the state has no tensors any more.
+    virtual std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) {
+        (void)go_on;
+        return advance();
+    }
     /// Brings the state that the training began with up to date and returns it.
     virtual const kernels::State& state() = 0;
 
@@ -45,6 +51,7 @@ public:
 
     std::uint64_t step() const noexcept override { return state_.step; }
     std::vector<kernels::Metric> advance() override;
+    std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) override;
     const kernels::State& state() override { return state_; }
     kernels::StateCommitment commit() override;
     void begin_commitment() override { committer_.begin(state_, pool_); }

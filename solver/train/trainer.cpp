@@ -8,7 +8,7 @@ Trainer::Trainer(const kernels::CommittedProgram& program, StepRunner& runner, S
     : program_(program), runner_(runner), schedule_(schedule), pool_(pool) {}
 
 Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
-                          const OnCheckpoint& on_checkpoint) {
+                          const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on) {
     // The next checkpoint above the present step: states that were reached before are not reported again.
     std::uint64_t next = state.step / schedule_.interval + 1;
     // One checkpoint is hashed beside the step after it, on a copy of what changed.
@@ -20,10 +20,11 @@ Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnPr
     };
     bool stopped = false;
     for (const std::uint64_t last = schedule_.step_of(index); training->step() < last && !stopped;) {
-        const std::vector<kernels::Metric> metrics = training->advance();
+        const auto metrics = training->attempt(go_on);
         RETRACE_CHECK(report());
+        if (!metrics) return false;
         if (training->step() == schedule_.step_of(next)) training->begin_commitment();
-        stopped = on_progress && !on_progress({training->step(), metrics});
+        stopped = on_progress && !on_progress({training->step(), *metrics});
     }
     RETRACE_CHECK(report());
     training->state();

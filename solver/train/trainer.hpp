@@ -30,9 +30,10 @@ public:
     Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
             kernels::ThreadPool& pool);
 
-    /// Trains `state` (at any step) up to checkpoint `index`. Returns false when on_progress stopped it.
+    /// Trains `state` (at any step) up to checkpoint `index`. Returns false when on_progress stopped it, or
+    /// when `go_on`, asked between ops, left a step: `state` has no tensors then.
     Result<bool> run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
-                     const OnCheckpoint& on_checkpoint);
+                     const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on = {});
 
 private:
     const kernels::CommittedProgram& program_;

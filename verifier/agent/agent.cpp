@@ -2,6 +2,7 @@
 #include "verifier/agent/agent.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "verifier/agent/keys.hpp"
 
@@ -272,9 +273,15 @@ Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::T
     return Begun{segment, again, std::nullopt, std::move(state)};
 }
 
-/// False: something more urgent waits, and it is kept for later. Of each task one is: memory is counted for no more.
+/// False: something more urgent waits, and it is kept for later, unless its step was left half done. Of each
+/// task one is: memory is counted for no more.
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
-    while (begun.state.step < last_step && !put_off_) material.runner->step(begun.state);
+    using Clock = std::chrono::steady_clock;
+    while (begun.state.step < last_step && !put_off_) {
+        const Clock::time_point began = Clock::now();
+        const auto go_on = [&] { return !put_off_ || Clock::now() - began < config_.step_patience; };
+        if (!material.runner->attempt(begun.state, go_on)) return false;
+    }
     if (begun.state.step == last_step) return true;
     begun_.insert_or_assign(begun.segment.task, std::move(begun));
     return false;

@@ -74,6 +74,9 @@ struct VerifierConfig {
     /// What has no deadline of an audit waits for peers no longer than this at a time: it goes on where it stopped, and
     /// an audit that is drawn meanwhile must not miss its own.
     std::uint64_t side_fetch_blocks = 15;
+    /// Something urgent lets a step of a replay go on for so long; then it is left, and the segment begun
+    /// again later.
+    std::chrono::milliseconds step_patience{10'000};
 };
 
 /// What node/service drives; adversaries stand in front of an honest one.
@@ -160,7 +163,8 @@ private:
     bool busy_ = false;
     std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.
     std::uint64_t running_deadline_ = 0;  // Of the order that is out; 0: it is not put off.
-    std::atomic<bool> put_off_ = false;   // Tells that order to stop between two steps.
+    std::atomic<bool> put_off_ =
+        false;  // Tells that order to stop between two steps, or two ops of a long one.
     std::map<std::uint64_t, Begun> begun_;  // Task → what was put off. The worker's while an order is out.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.

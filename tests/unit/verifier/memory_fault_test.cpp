@@ -20,8 +20,9 @@ public:
     FaultyMemory(Fails fails, std::uint64_t& count, const kernels::Program& program, kernels::Inputs inputs,
                  kernels::ThreadPool& pool)
         : ProgramRunner(program, std::move(inputs), pool), fails_(std::move(fails)), count_(count) {}
-    std::vector<kernels::Metric> step(kernels::State& state) override {
-        auto metrics = ProgramRunner::step(state);
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::GoOn& go_on) override {
+        auto metrics = ProgramRunner::attempt(state, go_on);
         if (fails_(count_++)) state.tensors[0].data[2] ^= 0x10;
         return metrics;
     }
@@ -79,12 +80,13 @@ TEST(MemoryFault, of_none_reveals_everything) {
 class RunsOutOnce final : public solver::ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;
-    std::vector<kernels::Metric> step(kernels::State& state) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::GoOn& go_on) override {
         if (state.step == 1 && !std::exchange(ran_out_, true)) {
             state.tensors[0].data[2] ^= 0x10;
             throw std::bad_alloc();
         }
-        return ProgramRunner::step(state);
+        return ProgramRunner::attempt(state, go_on);
     }
 
 private:

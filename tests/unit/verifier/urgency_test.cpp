@@ -18,9 +18,10 @@ public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
                 std::function<void()>& before)
         : ProgramRunner(program, std::move(inputs), pool), before_(before) {}
-    std::vector<kernels::Metric> step(kernels::State& state) override {
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::GoOn& go_on) override {
         before_();
-        return ProgramRunner::step(state);
+        return ProgramRunner::attempt(state, go_on);
     }
 
 private:
@@ -38,6 +39,7 @@ struct Urgency : ::testing::Test {
     VerifierView view;
     std::size_t steps = 0;
     std::function<void()> before_step = [this] { ++steps; };
+    std::chrono::milliseconds patience{10'000};
 
     void begin(solver::RunnerFactory runners = solver::honest_runners()) {
         solver = std::make_unique<SolverParty>(task, std::move(runners));
@@ -55,6 +57,7 @@ struct Urgency : ::testing::Test {
         config.address = party->address;
         config.beacon_length = 4;
         config.watch_bp = 10'000;
+        config.step_patience = patience;
         agent = std::make_unique<VerifierAgent>(config, *workshop, *party->store);
         view.height = 100;
     }
@@ -137,6 +140,24 @@ TEST_F(Urgency, a_long_replay_is_put_off_for_a_seat_that_is_due_earlier_and_goes
     EXPECT_EQ(committed(next()), Audits{10});
     for (const auto& [id, index] : {std::pair{5, 2}, std::pair{6, 3}})
         EXPECT_EQ(party->store->commitment({std::uint64_t(id), 0, std::uint64_t(index)})->root, root(index));
+}
+
+TEST_F(Urgency, a_step_that_takes_too_long_is_left_between_two_ops_and_its_segment_begun_again) {
+    patience = std::chrono::milliseconds(0);
+    begin();
+    sit(10, 5, 1, 5'000);
+    run(*next().work, 3, [&] { sit(11, 6, 2, 140); });
+    EXPECT_EQ(steps, 3u);
+    EXPECT_TRUE(agent->take_problems().empty());
+    run(*next().work);
+    auto out = next();
+    EXPECT_EQ(committed(out), Audits{11});
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 5 segment 1");
+    run(*out.work);
+    EXPECT_EQ(steps, 3 + 2 * kSegment) << "three steps were for nothing";
+    EXPECT_EQ(committed(next()), Audits{10});
+    EXPECT_EQ(party->store->commitment({5, 0, 2})->root, root(2));
 }
 
 TEST_F(Urgency, a_seat_that_is_due_later_waits) {
