@@ -39,10 +39,12 @@ void run_batch_index(const OpCall& call) {
     const PhiloxKey key = stream_key(call.seed, "order");
     const std::uint64_t samples = call.facts.op.attributes[0], batch = call.facts.output.dims[0];
     const std::uint64_t steps = samples / batch;
-    for (std::uint64_t i = 0; i < batch; ++i) {
-        call.out<std::int32_t>()[i] = static_cast<std::int32_t>(
-            sample_at(key, samples, call.step / steps, call.step % steps * batch + i));
-    }
+    call.pool.parallel_for(batch, 256, [&](std::uint64_t begin, std::uint64_t end) {
+        for (std::uint64_t i = begin; i < end; ++i) {
+            call.out<std::int32_t>()[i] = static_cast<std::int32_t>(
+                sample_at(key, samples, call.step / steps, call.step % steps * batch + i));
+        }
+    });
 }
 
 }  // namespace retrace::kernels

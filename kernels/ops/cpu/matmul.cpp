@@ -10,6 +10,9 @@ namespace {
 /// Multiply-adds below which a product does not keep several threads busy.
 constexpr std::uint64_t kSmallProduct = 1 << 24;
 
+/// Multiply-adds for which it is worth to ask for more work; a product counts for a sixteenth of them at least.
+constexpr std::uint64_t kGrainWork = 1 << 14;
+
 /// Windows of an image as the rows of a factor.
 struct Windows {
     const OpFacts* gather = nullptr;
@@ -25,6 +28,9 @@ struct Windows {
     }
 };
 
+/// Multiply-adds below which the definition itself is faster than to pack for the fast kernels.
+constexpr std::uint64_t kTinyProduct = 8;
+
 void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadPool& pool) {
     MatrixView a{call.in<float>(0) + i * s.m * s.k, s.m, s.k, s.k, 1};
     MatrixView b{call.in<float>(1) + i * s.k * s.n, s.k, s.n, s.n, 1};
@@ -34,7 +40,10 @@ void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadP
         windows_b{call.gather_of(1), call.in<float>(1)};
     windows_a.stand_in(a);
     windows_b.stand_in(b);
-    matmul(s.precision, a, b, call.out<float>() + i * s.m * s.n, s.n, pool);
+    float* const c = call.out<float>() + i * s.m * s.n;
+    if (s.m * s.n * s.k <= kTinyProduct && a.source == nullptr && b.source == nullptr)
+        return matmul_reference(s.precision, a, b, c, s.n);
+    matmul(s.precision, a, b, c, s.n, pool);
 }
 
 }  // namespace
@@ -43,7 +52,8 @@ void run_matmul(const OpCall& call) {
     const MatmulShape s = matmul_shape(call.facts);
     // The small products of attention heads: each thread takes whole ones.
     if (s.batch >= 2 * std::uint64_t{call.pool.threads()} && s.m * s.n * s.k < kSmallProduct) {
-        call.pool.parallel_for(s.batch, 1, [&](std::uint64_t begin, std::uint64_t end) {
+        const std::uint64_t grain = 1 + kGrainWork / (s.m * s.n * s.k + kGrainWork / 16);
+        call.pool.parallel_for(s.batch, grain, [&](std::uint64_t begin, std::uint64_t end) {
             ThreadPool alone(1);
             for (std::uint64_t i = begin; i < end; ++i) multiply(call, s, i, alone);
         });

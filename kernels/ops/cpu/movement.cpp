@@ -25,6 +25,36 @@ Index strides_of(const Dims& dims) {
     return strides;
 }
 
+/// Walks the lines of a box along its last axis, in order: a division for each of its axes at the beginning, none
+/// after it.
+class Lines {
+public:
+    Lines(const Box& box, std::uint64_t first) : box_(box), from(box.from), to(box.to) {
+        for (std::size_t i = box.rank - 1; i-- > 0; first /= box.extent[i]) {
+            at[i] = first % box.extent[i];
+            from += at[i] * box.from_stride[i];
+            to += at[i] * box.to_stride[i];
+        }
+    }
+    void next() {
+        for (std::size_t i = box_.rank - 1; i-- > 0;) {
+            from += box_.from_stride[i];
+            to += box_.to_stride[i];
+            if (++at[i] < box_.extent[i]) return;
+            from -= box_.extent[i] * box_.from_stride[i];
+            to -= box_.extent[i] * box_.to_stride[i];
+            at[i] = 0;
+        }
+    }
+
+private:
+    const Box& box_;
+
+public:
+    std::uint64_t from, to;  ///< Where the line begins, in elements.
+    Index at{};              ///< Which it is.
+};
+
 template <class T>
 void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
     const std::size_t inner = box.rank - 1;
@@ -33,14 +63,10 @@ void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
     const std::uint64_t n = box.extent[inner];
     if (n == 0) return;
     pool.parallel_for(lines, 1 + 16384 / n, [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t line = begin; line < end; ++line) {
-            const T* source = from + box.from;
-            T* target = to + box.to;
-            std::uint64_t rest = line;
-            for (std::size_t i = inner; i-- > 0; rest /= box.extent[i]) {
-                source += rest % box.extent[i] * box.from_stride[i];
-                target += rest % box.extent[i] * box.to_stride[i];
-            }
+        Lines line(box, begin);
+        for (std::uint64_t left = end - begin; left != 0; --left, line.next()) {
+            const T* source = from + line.from;
+            T* target = to + line.to;
             if (box.from_stride[inner] == 1 && box.to_stride[inner] == 1) {
                 std::memcpy(target, source, n * sizeof(T));
             } else {
@@ -84,20 +110,17 @@ void turn_box(const Box& box, std::size_t dense, const T* from, T* to, ThreadPoo
     Box outer = box;
     outer.extent[inner] = 1;
     outer.extent[dense] = (box.extent[dense] + kTurned - 1) / kTurned;
+    outer.from_stride[dense] = kTurned * box.from_stride[dense];
+    outer.to_stride[dense] = kTurned * box.to_stride[dense];
     std::uint64_t pieces = 1;
     for (std::size_t i = 0; i < inner; ++i) pieces *= outer.extent[i];
     const std::uint64_t n = box.extent[inner], step = box.from_stride[inner], line = box.to_stride[dense];
     pool.parallel_for(pieces, 1 + 16384 / (n * kTurned), [&](std::uint64_t begin, std::uint64_t end) {
-        for (std::uint64_t piece = begin; piece < end; ++piece) {
-            const T* source = from + box.from;
-            T* target = to + box.to;
-            std::uint64_t rest = piece, count = kTurned;
-            for (std::size_t i = inner; i-- > 0; rest /= outer.extent[i]) {
-                const std::uint64_t at = rest % outer.extent[i] * (i == dense ? kTurned : 1);
-                if (i == dense) count = std::min(kTurned, box.extent[i] - at);
-                source += at * box.from_stride[i];
-                target += at * box.to_stride[i];
-            }
+        Lines piece(outer, begin);
+        for (std::uint64_t left = end - begin; left != 0; --left, piece.next()) {
+            const T* source = from + piece.from;
+            T* target = to + piece.to;
+            const std::uint64_t count = std::min(kTurned, box.extent[dense] - piece.at[dense] * kTurned);
             for (std::uint64_t i = 0; i < n; ++i) {
                 for (std::uint64_t j = 0; j < count; ++j) target[j * line + i] = source[i * step + j];
             }
