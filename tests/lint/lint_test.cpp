@@ -237,5 +237,39 @@ TEST(Lint, PagesAndCommentsNameFilesThatExist) {
                                                     "merkle/a.hpp:3 named_file"));
 }
 
+TEST(Lint, RuleNumbersAreThoseOfTheSpec) {
+    Tree tree = good_tree();
+    tree["contracts/SPEC.md"] = "## 12. Tasks\n12.1 Bids. 12.2 More, after 12.1.1.\n- 12.1.1 One: `x`. 12.1.2 Two.\n";
+    tree["market/SPEC.md"] = "## 5. Odds\n5.2 Least.\n5.2.1 And.\n";
+    tree["contracts/a.cpp"] =
+        cpp("int x = 1;  // 12.1.1\n// SPEC 12 and 12.1.2, market 5.2.1, SPEC 12.1, `market/SPEC.md` 5.2.\n"
+            "auto s = \"12.9.9\";  // Not 127.0.0.1, contracts 0x12 or PROTOCOL 5.1.\n");
+    tree["merkle/b.cpp"] = cpp("// FIPS 180-4, 4.2.2; contracts 12.2\n");
+    tree["tests/unit/contracts/a_test.cpp"] = cpp("// SPEC 12.1.1.\n");
+    EXPECT_THAT(brief(check_all(tree)), IsEmpty());
+    const std::pair<const char*, const char*> dangling[] = {
+        {"contracts/a.cpp", "int x = 1;  // 12.1.3"},
+        {"contracts/b/a.cpp", "// SPEC 12.1 and 12.1.1 to 12.3."},
+        {"contracts/a.cpp", "// SPEC 7."},
+        {"contracts/decisions/001-x.md", "(a) as 12.1.14 says"},
+        {"contracts/SPEC.md", "12.1 Bids.\n12.2 Not after 12.1.1."},
+        {"docs/page.md", "contracts 12.1.1, 12.1.14"},
+        {"node/a.cpp", "// Refused (contracts SPEC 12.1.4)."},
+        {"node/a.cpp", "// Refused (contracts/SPEC 12.1.4)."},
+        {"market/SPEC.md", "5.1 As `../contracts/SPEC.md` 12.4 says."},
+        {"merkle/b.cpp", "// Market 5.2.2: no."},
+        {"tests/unit/contracts/a_test.cpp", "// SPEC 12.1.4."},
+    };
+    for (const auto& row : dangling) {
+        Tree bad = tree;
+        bad.erase("contracts/a.cpp");
+        bad[row.first] = is_cpp(row.first) ? cpp(row.second) : std::string(row.second);
+        const Findings found = check_rule_numbers(bad);
+        ASSERT_FALSE(found.empty()) << row.second;
+        EXPECT_EQ(found[0].path, row.first) << row.second;
+        EXPECT_EQ(found[0].rule, "rule_number");
+    }
+}
+
 }  // namespace
 }  // namespace retrace::lint

@@ -57,20 +57,6 @@ std::vector<std::string_view> linked(std::string_view line) {
     return out;
 }
 
-std::size_t comment_start(std::string_view line) {
-    bool literal = false;
-    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
-        if (literal && line[i] == '\\') {
-            ++i;
-        } else if (line[i] == '"') {
-            literal = !literal;
-        } else if (!literal && line.substr(i, 2) == "//") {
-            return i;
-        }
-    }
-    return line.size();
-}
-
 /// The words of a line's comment that could be paths.
 std::vector<std::string_view> commented(std::string_view line) {
     std::vector<std::string_view> out;

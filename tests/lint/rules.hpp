@@ -30,6 +30,8 @@ bool is_cpp(std::string_view path);
 /// Whether the file is code of any language, scripts and build files included.
 bool is_code(std::string_view path);
 std::vector<std::string_view> lines_of(std::string_view text);
+/// Where the line's `//` is, or its length.
+std::size_t comment_start(std::string_view line);
 
 bool is_word_character(char c);
 /// Whether `word` stands in `line` with no letter, digit or underscore beside it.
@@ -53,6 +55,7 @@ Findings check_text(const Tree& tree);
 Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing, folder_unknown
 Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
 Findings check_named_files(const Tree& tree);  ///< named_file: in pages and in comments
+Findings check_rule_numbers(const Tree& tree); ///< rule_number: cited, and in no SPEC.md
 
 /// All of them, in the order above.
 Findings check_all(const Tree& tree);

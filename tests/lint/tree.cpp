@@ -62,6 +62,20 @@ std::vector<std::string_view> lines_of(std::string_view text) {
     return lines;
 }
 
+std::size_t comment_start(std::string_view line) {
+    bool literal = false;
+    for (std::size_t i = 0; i + 1 < line.size(); ++i) {
+        if (literal && line[i] == '\\') {
+            ++i;
+        } else if (line[i] == '"') {
+            literal = !literal;
+        } else if (!literal && line.substr(i, 2) == "//") {
+            return i;
+        }
+    }
+    return line.size();
+}
+
 std::vector<Include> includes_of(std::string_view text) {
     const auto skip_spaces = [](std::string_view& s) {
         s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));
@@ -90,7 +104,7 @@ Findings check_all(const Tree& tree) {
     Findings all;
     for (const auto check :
          {check_arrows, check_cycles, check_third_party, check_determinism, check_text, check_folders,
-          check_named_tests, check_named_files}) {
+          check_named_tests, check_named_files, check_rule_numbers}) {
         const Findings found = check(tree);
         all.insert(all.end(), found.begin(), found.end());
     }
