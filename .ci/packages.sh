@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
+# shellcheck shell=bash
 # What ./dev needs of Debian's archive: sourced by it, with its say, fail and root.
 #
 # An entry is a package or a choice. Alternatives are separated by `|`; an installed one counts, else the first that the
