@@ -102,16 +102,22 @@ Status<> TensorStore::open() {
 
 fs::path TensorStore::path_of(const Hash32& root) const {
     const auto found = files_.find(root);
-    const std::string name = to_hex(view(root));
-    if (found == files_.end() || !found->second) return directory_ / (name + std::string(kWhole));
-    return directory_ / (name + "." + to_hex(view(*found->second)) + std::string(kDelta));
+    return path_of(root, found == files_.end() ? std::nullopt : found->second);
 }
 
-std::uint32_t TensorStore::deltas_below(const Hash32& root) const {
-    std::uint32_t count = 0;
-    for (auto at = files_.find(root); at != files_.end() && at->second && count < kDeltasMax; ++count)
+fs::path TensorStore::path_of(const Hash32& root, const std::optional<Hash32>& base) const {
+    const std::string name = to_hex(view(root));
+    if (!base) return directory_ / (name + std::string(kWhole));
+    return directory_ / (name + "." + to_hex(view(*base)) + std::string(kDelta));
+}
+
+bool TensorStore::bears(const Hash32& base, const Hash32& root) const {
+    auto at = files_.find(base);
+    for (std::uint32_t count = 0; at != files_.end() && at->first != root && count < kDeltasMax; ++count) {
+        if (!at->second) return true;
         at = files_.find(*at->second);
-    return count;
+    }
+    return false;
 }
 
 void TensorStore::recall(TensorVersion& last) {
@@ -131,20 +137,17 @@ Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, T
     TensorVersion now{root, tensor.dtype, tensor.dims,
                       kernels::tile_leaves(tensor.data.data(), tensor.dtype, tensor.dims, pool_)};
     recall(last);
-    const bool based = files_.count(last.root) != 0 && deltas_below(last.root) < kDeltasMax;
-    const auto changed = based ? changes(last, now) : std::nullopt;
+    const auto changed = bears(last.root, root) ? changes(last, now) : std::nullopt;
     const Bytes header = encode_header(tensor);
     if (changed) {
         Writer out;
         out.u64(changed->size());
         for (const std::uint64_t tile : *changed) out.u64(tile).raw(kernels::tile_bytes(tensor, tile));
+        RETRACE_CHECK(write_sealed(path_of(root, last.root), {header, out.data()}, seal_));
         files_[root] = last.root;
-        const auto done = write_sealed(path_of(root), {header, out.data()}, seal_);
-        if (!done) files_.erase(root);
-        RETRACE_CHECK(done);
         written_ += header.size() + out.data().size();
     } else {
-        RETRACE_CHECK(write_sealed(path_of(root), {header, tensor.data}, seal_));
+        RETRACE_CHECK(write_sealed(path_of(root, std::nullopt), {header, tensor.data}, seal_));
         files_[root] = std::nullopt;
         written_ += header.size() + tensor.data.size();
     }
@@ -155,9 +158,10 @@ Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, T
 Result<kernels::Tensor, StoreProblem> TensorStore::assemble(const Hash32& root, std::uint32_t depth) const {
     const auto found = files_.find(root);
     const fs::path path = path_of(root);
-    std::error_code ignored;
-    if (found == files_.end() || !fs::exists(path, ignored))
-        return fault(path, StoreFault::missing, "this tensor is not here");
+    std::error_code failure;
+    const bool there = found != files_.end() && fs::exists(path, failure);
+    if (failure) return Unexpected{StoreProblem{std::nullopt, path.string() + ": " + failure.message()}};
+    if (!there) return fault(path, StoreFault::missing, "this tensor is not here");
     if (depth > kDeltasMax) return fault(path, StoreFault::damaged, "it rests on too many versions");
     RETRACE_TRY(bytes, read_sealed(path, kTensorBytesMax, seal_));
     Reader in(bytes);

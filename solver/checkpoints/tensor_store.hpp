@@ -48,7 +48,10 @@ public:
 
 private:
     std::filesystem::path path_of(const Hash32& root) const;
-    std::uint32_t deltas_below(const Hash32& root) const;
+    std::filesystem::path path_of(const Hash32& root, const std::optional<Hash32>& base) const;
+    /// Whether `base` rests on a whole file, not too far below it and not on `root`: a version that was
+    /// damaged and is written again may have later ones that are changes of it.
+    bool bears(const Hash32& base, const Hash32& root) const;
     /// Fills in what only the file knows; leaves `last` as it is where there is none, or a damaged one.
     void recall(TensorVersion& last);
     Result<kernels::Tensor, StoreProblem> assemble(const Hash32& root, std::uint32_t depth = 0) const;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <new>
+#include <utility>
 
 #include "solver/checkpoints/durable_file.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
@@ -223,6 +225,52 @@ TEST_F(Changes, a_flipped_bit_in_any_version_is_found_and_mended) {
         EXPECT_EQ(*mended->load({1, 0, 1}, pool), large(1));
         ASSERT_TRUE(mended->forget(1, 0).has_value());
     }
+}
+
+TEST_F(Changes, what_is_written_again_does_not_rest_on_what_rests_on_it) {
+    const auto store = open();
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        save_large(*store, i);
+        ASSERT_TRUE(store->retain({1, 0, i}, true).has_value());
+    }
+    const std::string second = to_hex(view(commit(large(2)).tensor_roots[0]));
+    for (const auto& path : deltas())
+        if (path.filename().string().starts_with(second)) flip_a_bit(path, 100);
+    ASSERT_FALSE(store->load({1, 0, 2}, pool).has_value());
+    ASSERT_TRUE(store->discard({1, 0, 2}).has_value());
+    save_large(*store, 2);
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        const auto loaded = store->load({1, 0, i}, pool);
+        ASSERT_TRUE(loaded.has_value()) << loaded.error().message;
+        EXPECT_EQ(*loaded, large(i));
+    }
+}
+
+/// Has no memory left, once.
+struct SealWithoutMemory : solver::Seal {
+    explicit SealWithoutMemory(bool& fails) : fails_(fails) {}
+    Result<Bytes> close(View plain, std::string_view) const override {
+        if (std::exchange(fails_, false)) throw std::bad_alloc();
+        Bytes out(solver::kSealMagic.begin(), solver::kSealMagic.end());
+        out.insert(out.end(), plain.begin(), plain.end());
+        return out;
+    }
+    Result<Bytes> open(View sealed, std::string_view) const override {
+        return Bytes(sealed.begin() + solver::kSealMagic.size(), sealed.end());
+    }
+    bool& fails_;
+};
+
+TEST_F(Changes, what_was_not_written_for_want_of_memory_is_not_there) {
+    bool fails = false;
+    const auto store =
+        CheckpointStore::open(directory.path, std::make_unique<SealWithoutMemory>(fails)).value();
+    save_large(*store, 0);
+    fails = true;
+    const kernels::State s = large(1);
+    EXPECT_THROW((void)store->save({1, 0, 1}, commit(s), s), std::bad_alloc);
+    save_large(*store, 1);
+    EXPECT_EQ(*store->load({1, 0, 1}, pool), large(1));
 }
 
 TEST_F(Changes, a_torn_write_at_any_length_loses_that_version_only) {
