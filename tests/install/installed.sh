@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# installed.sh BUILD SOURCE: installs the build into an empty prefix. Programs, interfaces and documents are there, the
-# installed node runs, and it serves the interfaces that were installed.
+# installed.sh BUILD SOURCE: installs the build into an empty prefix. Programs, interfaces and documents are there, with
+# all that the documents link to, the installed node runs, and it serves the interfaces that were installed.
 set -euo pipefail
 
 build=$1 source=$2
@@ -17,12 +17,19 @@ fail() { echo "installed.sh: $*"; exit 1; }
 log=$work/install.log
 cmake --install "$build" --prefix "$work/usr" >"$log" 2>&1 || { cat "$log"; fail "cmake --install fails"; }
 cd "$work/usr"
-for program in retrace retrace-verify-proof; do
+for program in retrace retrace-verify-proof retrace-op; do
     [ -x "bin/$program" ] || fail "no program $program"
+    "bin/$program" --help 2>"$work/errors" | grep -qi usage && [ ! -s "$work/errors" ] || fail "$program has no --help"
 done
+bin/retrace-op check --help >/dev/null 2>&1 || fail "retrace-op check has no --help"
 for name in README.md LICENSE docs/threat-model.md; do
     cmp "$source/$name" "share/doc/retrace/$name"
 done
+grep -roE --include='*.md' '\]\([^)#]+' share/doc/retrace >"$work/links"
+while IFS= read -r link; do
+    page=${link%%:*} target=${link#*](}
+    [[ $target == *://* || -e ${page%/*}/$target ]] || fail "$page links to $target, which was not installed"
+done <"$work/links"
 for contract in IStaking IMarket IAudits IDisputes; do
     for kind in sol json; do cmp "$source/contracts/abi/$contract.$kind" "share/retrace/abi/$contract.$kind"; done
 done
