@@ -121,21 +121,23 @@ int list_levels() {
     return 0;
 }
 
-int usage() {
+int usage(std::FILE* to) {
     std::fputs(
         "usage: retrace-op check FILE.json...   run known answers on every back end of this machine\n"
         "       retrace-op cpu                  list the instruction sets (RETRACE_CPU=NAME forces one), the device\n",
-        stderr);
-    return 2;
+        to);
+    return to == stdout ? 0 : 2;
 }
 
 }  // namespace
 
 int run(const std::vector<std::string>& arguments) {
+    for (const std::string& argument : arguments)
+        if (argument == "--help" || argument == "-h") return usage(stdout);
     if (arguments.size() >= 2 && arguments[0] == "check")
         return check({arguments.begin() + 1, arguments.end()});
     if (arguments.size() == 1 && arguments[0] == "cpu") return list_levels();
-    return usage();
+    return usage(stderr);
 }
 
 }  // namespace retrace::kernels::tools
