@@ -161,9 +161,15 @@ std::string verify(const Proof& proof, const Word& root, const Word& key) {
     return node == root ? "" : "the hashes lead to another root: " + to_hex(node);
 }
 
+constexpr std::string_view kUsage =
+    "usage: retrace-verify-proof STATE_ROOT account ADDRESS PROOF\n"
+    "       retrace-verify-proof STATE_ROOT slot CONTRACT KEY PROOF\n"
+    "All in hex with 0x. STATE_ROOT is of a block that you trust, PROOF the member `encoded` of what\n"
+    "retrace_getProof answered, or - to read it from standard input. Exit code 0: it holds, and what it\n"
+    "shows is printed; 1: it does not; 2: wrong usage.\n";
+
 int usage() {
-    std::cerr << "retrace-verify-proof STATE_ROOT account ADDRESS PROOF\n"
-                 "retrace-verify-proof STATE_ROOT slot CONTRACT KEY PROOF\n";
+    std::cerr << kUsage;
     return 2;
 }
 
@@ -171,6 +177,10 @@ int usage() {
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) {
+        std::cout << kUsage;
+        return 0;
+    }
     const bool account = arguments.size() == 4 && arguments[1] == "account";
     if (!account && !(arguments.size() == 5 && arguments[1] == "slot")) return usage();
     std::string encoded = arguments.back();
