@@ -3,14 +3,15 @@
 
 #include <openssl/ssl.h>
 
+#include <algorithm>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "node/tls/stream.hpp"
@@ -46,17 +47,30 @@ struct Lookup {
 
     static std::shared_ptr<Lookup> start(const Url& url) {
         auto lookup = std::make_shared<Lookup>();
-        std::thread([lookup, host = url.host, port = url.port] {
-            asio::io_context context;
-            beast::error_code code;
-            auto found = tcp::resolver(context).resolve(host, port, code);
-            const std::lock_guard lock(lookup->mutex);
-            lookup->found = std::move(found);
-            lookup->code = code;
+        try {
+            std::thread([lookup, host = url.host, port = url.port] { lookup->ask(host, port); }).detach();
+        } catch (const std::system_error& no_thread) {
+            lookup->code = no_thread.code();
             lookup->done = true;
-            lookup->ended.notify_all();
-        }).detach();
+        }
         return lookup;
+    }
+
+    /// Nothing is thrown out of it: that would end the process.
+    void ask(const std::string& host, const std::string& port) noexcept {
+        Endpoints endpoints;
+        beast::error_code failed;
+        try {
+            asio::io_context context;
+            endpoints = tcp::resolver(context).resolve(host, port, failed);
+        } catch (const std::exception&) {  // No memory, no file descriptor.
+            failed = asio::error::make_error_code(asio::error::no_memory);
+        }
+        const std::lock_guard lock(mutex);
+        found = std::move(endpoints);
+        code = failed;
+        done = true;
+        ended.notify_all();
     }
 };
 

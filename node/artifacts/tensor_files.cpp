@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "node/artifacts/tensor_files.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "node/artifacts/tensor_layout.hpp"
@@ -24,6 +26,13 @@ void trim(Map& open, std::size_t limit) {
 
 std::string name_of(const Hash32& root) {
     return "tensor " + to_hex(view(root));
+}
+
+/// Of a file with holes: what it takes on the disk.
+std::uint64_t allocated_bytes(const fs::path& path) {
+    constexpr std::uint64_t kBlock = 512;  // of stat, whatever the file system's are
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * kBlock : 0;
 }
 
 }  // namespace
@@ -222,8 +231,13 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     const std::uint64_t last = range.first + range.count() - 1;
     const std::uint64_t end_row = std::min(shape.rows, (last / shape.tile_cols() + 1) * 32);
     const std::uint64_t room = (end_row - begin_row) * line;
-    // Tensors that are begun beside each other were each compared with all of the free disk.
-    if (const std::uint64_t free = free_bytes(folder_); free < limits_.free_bytes || free - limits_.free_bytes < room)
+    // Tensors that are begun beside each other were each compared with all of the free disk. Of this one's
+    // rows an earlier range may have reserved some or, in a tensor of one row of tiles, all: they are not
+    // asked for again.
+    const std::uint64_t size_whole = part->file.size(), there = allocated_bytes(path(root, ".part"));
+    const std::uint64_t wanted = std::min(room, size_whole > there ? size_whole - there : 0);
+    const std::uint64_t free = free_bytes(folder_);
+    if (wanted != 0 && (free < limits_.free_bytes || free - limits_.free_bytes < wanted))
         return failure(Fault::no_space, name_of(root) + ": the disk is full");
     RETRACE_CHECK(reserve(path(root, ".part"), kTensorFileHead + begin_row * line, room));
     const std::uint64_t size = wire::tile_bytes(part->header.dtype);

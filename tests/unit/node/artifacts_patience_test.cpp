@@ -4,6 +4,7 @@
 #include <netdb.h>
 
 #include <chrono>
+#include <new>
 
 #include "node/artifacts/client.hpp"
 #include "node/artifacts/http_server.hpp"
@@ -14,17 +15,19 @@
 namespace {
 
 constexpr const char* kHangs = "hangs.invalid";
+constexpr const char* kThrows = "throws.invalid";
 std::atomic<int> asked_for_hangs{0};
 
 }  // namespace
 
-/// The system's, but for one name.
+/// The system's, but for two names.
 extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints, addrinfo** out) {
     if (host != nullptr && std::string_view(host) == kHangs) {
         ++asked_for_hangs;
         std::this_thread::sleep_for(std::chrono::seconds(5));
         return EAI_AGAIN;
     }
+    if (host != nullptr && std::string_view(host) == kThrows) throw std::bad_alloc();
     static const auto real = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
     return real(host, port, hints, out);
 }
@@ -167,6 +170,13 @@ TEST_F(Patience, NamesAreResolved) {
     url.replace(url.find("127.0.0.1"), 9, "localhost");
     ArtifactClient client(*here, hasty());
     const auto fetched = client.fetch_tensor({url}, root);
+    EXPECT_TRUE(fetched) << fetched.error().message;
+}
+
+TEST_F(Patience, ANameThatNoMemoryIsLeftForEndsNoProcess) {
+    ArtifactClient client(*here, hasty());
+    EXPECT_FALSE(client.fetch_tensor({"http://throws.invalid:80"}, root));
+    const auto fetched = client.fetch_tensor({"http://throws.invalid:80", http->url()}, root);
     EXPECT_TRUE(fetched) << fetched.error().message;
 }
 

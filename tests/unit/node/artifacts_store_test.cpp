@@ -241,6 +241,30 @@ TEST_F(RangeTest, TensorsThatWereBegunBesideEachOtherLeaveTheDiskItsRest) {
     EXPECT_EQ(store->info(root)->missing, (std::vector<wire::Range>{{0, 28}}));
 }
 
+/// The first range of a tensor of one row of tiles reserves all of it: what follows needs no more of the
+/// disk.
+TEST_F(StoreTest, WhatIsReservedIsNotAskedForAgain) {
+    Store::Options full;
+    full.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
+    for (const kernels::Dims& dims :
+         {kernels::Dims{640'000}, kernels::Dims{2, 320'000}, kernels::Dims{1024, 320}}) {
+        const auto source = open_store(folder.path() / ("from" + std::to_string(dims[0])));
+        const Hash32 root = *source->put_tensor(random_tensor(DType::u8, dims, 1));
+        const auto part = [&](std::uint64_t first) { return *source->tiles(root, first, 10); };
+        const auto add = [&](const Store::Options& options, std::uint64_t first) {
+            return open_store(folder.path() / ("to" + std::to_string(dims[0])), options)
+                ->add_tiles(root, part(first));
+        };
+        ASSERT_TRUE(add({}, 0));
+        const auto second = add(full, 10);
+        if (dims[0] == 1024) {
+            EXPECT_EQ(fault_of(second), Fault::no_space) << "other rows";
+        } else {
+            EXPECT_TRUE(second) << second.error().message;
+        }
+    }
+}
+
 TEST_F(StoreTest, ALinkThatLiesInTheWayIsNotWrittenThrough) {
     const fs::path precious = folder.path() / "precious", out = folder.path() / "receipt.json";
     std::ofstream(precious) << "mine";
