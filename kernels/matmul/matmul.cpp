@@ -8,10 +8,7 @@
 
 namespace retrace::kernels {
 
-namespace {
-
-/// The kernel of a level: where a level brings nothing new for a precision, that of the level below.
-const MatmulKernel* kernel_of(CpuLevel level, Precision precision) {
+const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision) {
     const bool sliced = precision != Precision::f32;
     switch (level) {
         case CpuLevel::scalar:
@@ -28,6 +25,8 @@ const MatmulKernel* kernel_of(CpuLevel level, Precision precision) {
     return nullptr;
 }
 
+namespace {
+
 MatrixView in_memory(const MatrixView& matrix, std::vector<float>& copy) {
     if (matrix.source == nullptr) return matrix;
     copy.resize(matrix.rows * matrix.cols);
@@ -39,7 +38,7 @@ MatrixView in_memory(const MatrixView& matrix, std::vector<float>& copy) {
 
 void matmul_at(CpuLevel level, Precision precision, const MatrixView& a, const MatrixView& b, float* c,
                std::uint64_t c_stride, ThreadPool& pool) {
-    const MatmulKernel* kernel = kernel_of(level, precision);
+    const MatmulKernel* kernel = matmul_kernel(level, precision);
     if (kernel == nullptr) {
         std::vector<float> copy_a, copy_b;
         return matmul_reference(precision, in_memory(a, copy_a), in_memory(b, copy_b), c, c_stride);
