@@ -58,7 +58,7 @@ ProveElement prove_element_of(const Game& game, Replayer& truth) {
     ProveElement move;
     kernels::ElementQuery query{game.found.element, game.found.link, 0, game.facts.seed, t};
     if (query.link > 0) {
-        move.partial = truth.partials_of(t, game.found.op, game.found.tile)[query.link - 1];
+        move.partial = truth.partial_of(t, game.found.op, game.found.tile, query.link);
         const std::uint32_t size = kernels::size_of(game.op.output.dtype);
         query.before =
             size == 4 ? load_u32(move.partial.data() + std::size_t{4} * place) : move.partial[place];

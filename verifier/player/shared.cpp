@@ -18,10 +18,10 @@ std::uint32_t output_tensor(const Game& game, const Replayer& truth) {
 }
 
 std::vector<Hash32> own_links(const Game& game, Replayer& truth) {
-    const std::vector<Bytes>& partials = truth.partials_of(game.found.step, game.found.op, game.found.tile);
     std::vector<Hash32> hashes;
-    for (const std::uint64_t position : search_positions(game.search)) {
-        hashes.push_back(merkle::tile_leaf(partials[position - 1]));
+    for (const std::uint64_t links : search_positions(game.search)) {
+        hashes.push_back(
+            merkle::tile_leaf(truth.partial_of(game.found.step, game.found.op, game.found.tile, links)));
     }
     return hashes;
 }
@@ -31,12 +31,8 @@ std::vector<Hash32> own_links(const Game& game, Replayer& truth) {
 std::vector<Hash32> own_hashes(const Game& game, Replayer& truth) {
     const std::uint64_t t = game.found.step;
     switch (game.phase) {
-        case Phase::search_steps: {
-            std::vector<Hash32> hashes;
-            for (const std::uint64_t step : search_positions(game.search))
-                hashes.push_back(truth.root_at(step));
-            return hashes;
-        }
+        case Phase::search_steps:
+            return truth.roots_at(game.search.low, search_positions(game.search));
         case Phase::descend_state:
             return own_children(game.descent, truth.output_of(t).tree());
         case Phase::descend_trace:
@@ -52,7 +48,7 @@ std::vector<Hash32> own_hashes(const Game& game, Replayer& truth) {
 Bytes own_tile(const Game& game, Replayer& truth) {
     const std::uint64_t t = game.found.step;
     if (game.found.link + 1 < kernels::link_count(game.op)) {
-        return truth.partials_of(t, game.found.op, game.found.tile)[game.found.link];
+        return truth.partial_of(t, game.found.op, game.found.tile, game.found.link + 1);
     }
     return kernels::tile_bytes(truth.tensor_of(t, output_tensor(game, truth)), game.found.tile);
 }

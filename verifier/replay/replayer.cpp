@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "kernels/exec/partial_tile.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::verifier {
@@ -21,7 +22,7 @@ struct Replayer::StepCache {
     std::map<std::uint32_t, merkle::TileTree> tiles;  // By tensor.
     std::uint32_t partial_op = 0;
     std::uint64_t partial_tile = 0;
-    std::vector<Bytes> partials;
+    std::map<std::uint64_t, Bytes> partials;  // By the number of links.
 };
 
 Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
@@ -49,7 +50,8 @@ const State& Replayer::end_state() {
 }
 
 Hash32 Replayer::end_root() {
-    if (!roots_.empty()) return roots_.back();
+    const auto found = roots_.find(last_step_);
+    if (found != roots_.end()) return found->second;
     if (initialiser_ || end_) return kernels::commit_state(setup_.program->root(), end_state(), *setup_.pool).root;
     // Hashed where the state is, before it comes here.
     const std::unique_ptr<solver::Training> training = train_to(last_step_);
@@ -58,22 +60,25 @@ Hash32 Replayer::end_root() {
     return root;
 }
 
-Hash32 Replayer::root_at(std::uint64_t step) {
-    ensure(!initialiser_ && step >= start_.step && step <= last_step_, "a step of the segment");
-    if (roots_.empty()) {
-        State state = start_;
-        std::vector<Hash32> roots;
+std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::uint64_t> steps) {
+    ensure(!initialiser_ && low >= start_.step, "a step of the segment");
+    ensure(steps.empty() || (low <= steps.front() && steps.back() <= last_step_), "steps of the segment");
+    const auto known = [&](std::uint64_t step) { return roots_.count(step) != 0; };
+    if (!std::all_of(steps.begin(), steps.end(), known)) {
+        end_.reset();
+        if (low == start_.step) cursor_.reset();
+        State state = low == start_.step ? start_ : state_at(low);
         const auto training = setup_.runner->train(*setup_.program, state, *setup_.pool);
-        roots.push_back(training->commit().root);
-        while (training->step() < last_step_) {
-            training->advance();
-            roots.push_back(training->commit().root);  // at once: kernels/decisions/005
+        for (const std::uint64_t step : steps) {
+            if (known(step)) continue;
+            ensure(training->step() <= step, "ascending steps");
+            while (training->step() < step) training->advance();
+            roots_[step] = training->commit().root;
         }
-        training->state();
-        roots_ = std::move(roots);
-        end_ = std::move(state);
     }
-    return roots_[step - start_.step];
+    std::vector<Hash32> roots;
+    for (const std::uint64_t step : steps) roots.push_back(roots_.at(step));
+    return roots;
 }
 
 void Replayer::forget() {
@@ -181,43 +186,39 @@ const merkle::TileTree& Replayer::tiles_of(std::uint64_t t, std::uint32_t tensor
     return cache.tiles.emplace(tensor, std::move(tree)).first->second;
 }
 
-const std::vector<Bytes>& Replayer::partials_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile) {
+const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile, std::uint64_t links) {
     StepCache& cache = cache_of(t);
-    if (!cache.partials.empty() && cache.partial_op == op && cache.partial_tile == tile)
-        return cache.partials;
-    prepare_op(t, op);
-    const kernels::OpFacts facts = kernels::facts_of(setup_.played->program(), op);
-    const kernels::Geometry shape = kernels::geometry(facts.output.dims);
-    const std::uint32_t size = kernels::size_of(facts.output.dtype);
-    const std::uint64_t links = kernels::link_count(facts);
-    const std::uint64_t first_row = tile / shape.tile_cols() * 32, first_col = tile % shape.tile_cols() * 32;
-    const WholeInputs inputs = whole_inputs(*this, t, op);
-
-    std::vector<Bytes> partials(links > 0 ? links - 1 : 0, Bytes(std::size_t{1024} * size));
-    setup_.pool->parallel_for(1024, 32, [&](std::uint64_t begin, std::uint64_t end) {
-        WholeInputs source = inputs;
-        for (std::uint64_t place = begin; place < end; ++place) {
-            const std::uint64_t row = first_row + place / 32, col = first_col + place % 32;
-            if (row >= shape.rows || col >= shape.cols) continue;
-            kernels::ElementQuery query{row * shape.cols + col, 0, 0, setup_.seed, t};
-            for (query.link = 0; query.link < partials.size(); ++query.link) {
-                query.before = kernels::evaluate(facts, query, source).value();
-                std::uint8_t bits[4];
-                store_u32(bits, query.before);
-                std::copy_n(bits, size,
-                            partials[query.link].begin() + static_cast<std::ptrdiff_t>(place * size));
-            }
-        }
-    });
+    if (cache.partial_op != op || cache.partial_tile != tile) cache.partials.clear();
     cache.partial_op = op;
     cache.partial_tile = tile;
-    cache.partials = std::move(partials);
-    return cache.partials;
+    const auto next = cache.partials.lower_bound(links);
+    if (next != cache.partials.end() && next->first == links) return next->second;
+    const kernels::OpFacts facts = kernels::facts_of(setup_.played->program(), op);
+    ensure(kernels::size_of(facts.output.dtype) == 4, "chains carry words");
+    kernels::PartialTile carried{};
+    std::uint64_t first = 0;
+    if (next != cache.partials.begin()) {
+        const auto& [kept, bytes] = *std::prev(next);
+        first = kept;
+        for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = load_u32(bytes.data() + 4 * i);
+    }
+    const WholeInputs inputs = whole_inputs(*this, t, op);
+    const std::vector<const std::uint8_t*> data = inputs.data();
+    kernels::advance_partial({facts, data, nullptr, setup_.seed, t, *setup_.pool}, tile, first, links, carried);
+    Bytes bytes(4 * carried.size());
+    for (std::size_t i = 0; i < carried.size(); ++i) store_u32(bytes.data() + 4 * i, carried[i]);
+    return cache.partials[links] = std::move(bytes);
 }
 
 std::optional<std::uint32_t> WholeInputs::read(std::uint32_t slot, std::uint64_t element) {
     if (slot >= inputs_.size() || element >= inputs_[slot]->elements()) return std::nullopt;
     return inputs_[slot]->bits(element);
+}
+
+std::vector<const std::uint8_t*> WholeInputs::data() const {
+    std::vector<const std::uint8_t*> data;
+    for (const Tensor* input : inputs_) data.push_back(input->data.data());
+    return data;
 }
 
 WholeInputs whole_inputs(Replayer& truth, std::uint64_t t, std::uint32_t op) {

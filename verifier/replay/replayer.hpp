@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "kernels/commit/commitment.hpp"
 #include "kernels/ops/element.hpp"
@@ -24,8 +25,9 @@ struct ReplaySetup {
     std::vector<const kernels::Tensor*> datasets;
 };
 
-/// Not thread-safe. What is asked for in the order of the dispute's levels costs at most one re-execution of
-/// the segment for each level A to D; what was computed for the present step, op and tile is kept.
+/// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about two
+/// executions of the segment and a commitment for each root that is asked for (roots_at). Beside the start
+/// there are two states at once: the one that is kept and the one that goes on.
 class Replayer {
 public:
     /// A segment: `start` (checked against its root by the caller) to step `last_step` > start.step.
@@ -42,8 +44,11 @@ public:
     /// Root after the last step; the state roots between are not computed.
     Hash32 end_root();
     const kernels::State& end_state();
-    /// Root of the state at `step` of the segment; the first call computes them all.
-    Hash32 root_at(std::uint64_t step);
+    /// Roots of the states at `steps` (ascending, none before `low`), as a search above `low` asks for them. The
+    /// state at `low` is kept: the first call executes the segment, the second goes to its own `low` and a
+    /// sixteenth further, and later ones start from what is kept. Only these states are committed to.
+    std::vector<Hash32> roots_at(std::uint64_t low, std::span<const std::uint64_t> steps);
+    Hash32 root_at(std::uint64_t step) { return roots_at(start_.step, {&step, 1}).front(); }
     /// Drops everything computed, so that the next question computes anew (a mismatch may be a memory fault).
     void forget();
 
@@ -58,9 +63,9 @@ public:
     /// Computes the output of `op` and its inputs in one run, for tensor_of.
     void prepare_op(std::uint64_t t, std::uint32_t op);
     const merkle::TileTree& tiles_of(std::uint64_t t, std::uint32_t tensor);
-    /// Carried values of tile `tile` of a chain op's output after link 0, 1, … links - 2, each as the bytes
-    /// of a tile.
-    const std::vector<Bytes>& partials_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile);
+    /// Carried values of tile `tile` of a chain op's output after `links` links (over 0, below their number), as
+    /// the bytes of a tile. Those that were asked for are kept, and the next ones go on from them.
+    const Bytes& partial_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile, std::uint64_t links);
 
 private:
     struct StepCache;  // What is known about one step.
@@ -76,7 +81,7 @@ private:
     std::uint64_t last_step_ = 0;
     std::optional<kernels::State> cursor_;  // Somewhere in the segment; moved forward, or started anew.
     std::optional<kernels::State> end_;
-    std::vector<Hash32> roots_;  // Of start.step, start.step + 1, … once asked for.
+    std::map<std::uint64_t, Hash32> roots_;  // By step, once asked for.
     std::map<std::uint32_t, kernels::Tensor> constants_;
     std::unique_ptr<StepCache> step_;
 };
@@ -86,6 +91,8 @@ class WholeInputs final : public kernels::ElementSource {
 public:
     explicit WholeInputs(std::vector<const kernels::Tensor*> inputs) : inputs_(std::move(inputs)) {}
     std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override;
+    /// By slot.
+    std::vector<const std::uint8_t*> data() const;
 
 private:
     std::vector<const kernels::Tensor*> inputs_;
