@@ -2,7 +2,6 @@
 #include "kernels/commit/commitment.hpp"
 
 #include <array>
-#include <numeric>
 
 #include "kernels/commit/tile_hash.hpp"
 #include "kernels/contract.hpp"
@@ -86,31 +85,40 @@ StateHeader StateHeader::decode_from(Reader& in) {
     return header;
 }
 
-void hash_tiles(const std::uint8_t* data, DType dtype, const Dims& dims, std::span<const std::uint64_t> which,
-                std::vector<Hash32>& leaves, ThreadPool& pool) {
+namespace {
+
+/// The leaves of `count` tiles, the n-th of them tile at(n), into their places among all.
+template <class At>
+void hash_each(const std::uint8_t* data, DType dtype, const Dims& dims, std::uint64_t count, At at,
+               std::vector<Hash32>& leaves, ThreadPool& pool) {
     const Geometry shape = geometry(dims);
     const std::uint32_t size = size_of(dtype);
     const HashPair pair = hash_pair();
-    pool.parallel_for(which.size(), kTilesPerRun, [&](std::uint64_t begin, std::uint64_t end) {
+    pool.parallel_for(count, kTilesPerRun, [&](std::uint64_t begin, std::uint64_t end) {
         TileMessage first(size), second(size);
         for (; pair != nullptr && begin + 2 <= end; begin += 2) {
-            gather_tile(data, size, shape, which[begin], first.tile());
-            gather_tile(data, size, shape, which[begin + 1], second.tile());
-            pair(first.begin(), second.begin(), first.blocks(), leaves[which[begin]].data(),
-                 leaves[which[begin + 1]].data());
+            gather_tile(data, size, shape, at(begin), first.tile());
+            gather_tile(data, size, shape, at(begin + 1), second.tile());
+            pair(first.begin(), second.begin(), first.blocks(), leaves[at(begin)].data(),
+                 leaves[at(begin + 1)].data());
         }
         for (; begin < end; ++begin) {
-            gather_tile(data, size, shape, which[begin], first.tile());
-            leaves[which[begin]] = merkle::sha256(first.message());
+            gather_tile(data, size, shape, at(begin), first.tile());
+            leaves[at(begin)] = merkle::sha256(first.message());
         }
     });
 }
 
+}  // namespace
+
+void hash_tiles(const std::uint8_t* data, DType dtype, const Dims& dims, std::span<const std::uint64_t> which,
+                std::vector<Hash32>& leaves, ThreadPool& pool) {
+    hash_each(data, dtype, dims, which.size(), [&](std::uint64_t n) { return which[n]; }, leaves, pool);
+}
+
 std::vector<Hash32> tile_leaves(const std::uint8_t* data, DType dtype, const Dims& dims, ThreadPool& pool) {
     std::vector<Hash32> leaves(geometry(dims).tiles());
-    std::vector<std::uint64_t> all(leaves.size());
-    std::iota(all.begin(), all.end(), std::uint64_t{0});
-    hash_tiles(data, dtype, dims, all, leaves, pool);
+    hash_each(data, dtype, dims, leaves.size(), [](std::uint64_t n) { return n; }, leaves, pool);
     return leaves;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 #include "merkle/base/ensure.hpp"
 
@@ -52,25 +53,41 @@ StateCommitter::~StateCommitter() {
 void StateCommitter::begin(const State& state, ThreadPool& pool) {
     ensure(!worker_.joinable(), "one commitment at a time");
     ensure(state.tensors.size() == program_.states, "a state of the program");
-    kept_.tensors.resize(program_.states);
-    kept_.step = state.step;
-    for (std::uint32_t i = 0; i < program_.states; ++i) {
-        const TensorRecord& record = program_.tensors[i];
-        ensure(state.tensors[i].dtype == record.dtype && state.tensors[i].dims == record.dims,
-               "a state of the program");
-        const bool is_new = kept_.tensors[i].data.empty();
-        tensors_[i].changed.clear();
-        if (is_new) {
-            kept_.tensors[i] = state.tensors[i];
-            tensors_[i].leaves.resize(geometry(record.dims).tiles());
-            tensors_[i].changed.resize(tensors_[i].leaves.size());
-            std::iota(tensors_[i].changed.begin(), tensors_[i].changed.end(), std::uint64_t{0});
-            tensors_[i].root = {};
-        } else if (record.writer != kNoWriter) {
-            take(state.tensors[i], kept_.tensors[i], tensors_[i], pool);
+    try {
+        kept_.tensors.resize(program_.states);
+        kept_.step = state.step;
+        for (std::uint32_t i = 0; i < program_.states; ++i) {
+            const TensorRecord& record = program_.tensors[i];
+            ensure(state.tensors[i].dtype == record.dtype && state.tensors[i].dims == record.dims,
+                   "a state of the program");
+            const bool is_new = kept_.tensors[i].data.empty();
+            tensors_[i].changed.clear();
+            if (is_new) {
+                kept_.tensors[i] = state.tensors[i];
+                tensors_[i].leaves.resize(geometry(record.dims).tiles());
+                tensors_[i].changed.resize(tensors_[i].leaves.size());
+                std::iota(tensors_[i].changed.begin(), tensors_[i].changed.end(), std::uint64_t{0});
+                tensors_[i].root = {};
+            } else if (record.writer != kNoWriter) {
+                take(state.tensors[i], kept_.tensors[i], tensors_[i], pool);
+            }
         }
+        worker_ = std::thread([this] {
+            try {
+                hash();
+            } catch (...) {
+                failed_ = std::current_exception();
+            }
+        });
+    } catch (...) {
+        forget();
+        throw;
     }
-    worker_ = std::thread([this] { hash(); });
+}
+
+/// Half of what is kept may be of another state.
+void StateCommitter::forget() {
+    kept_.tensors.clear();
 }
 
 void StateCommitter::take(const Tensor& from, Tensor& to, Kept& kept, ThreadPool& pool) const {
@@ -104,6 +121,10 @@ void StateCommitter::hash() {
 StateCommitment StateCommitter::finish() {
     ensure(worker_.joinable(), "a commitment under way");
     worker_.join();
+    if (failed_) {
+        forget();
+        std::rethrow_exception(std::exchange(failed_, nullptr));
+    }
     std::vector<Hash32> roots;
     for (const Kept& kept : tensors_) roots.push_back(kept.root);
     return commit_roots(program_root_, kept_.step, std::move(roots));

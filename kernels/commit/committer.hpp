@@ -3,6 +3,7 @@
 // on beside the next steps, on a copy.
 #pragma once
 
+#include <exception>
 #include <thread>
 
 #include "kernels/commit/commitment.hpp"
@@ -26,7 +27,8 @@ public:
     /// this returns, and starts hashing it. `pool` compares and copies. None may be under way.
     void begin(const State& state, ThreadPool& pool);
     bool under_way() const noexcept { return worker_.joinable(); }
-    /// Waits for what `begin` started: commit_state's result of that state.
+    /// Waits for what `begin` started: commit_state's result of that state. What was thrown meanwhile is thrown here;
+    /// the next `begin` hashes everything then, as that after a `begin` that threw.
     StateCommitment finish();
     /// The state of the last `begin`.
     const State& state() const noexcept { return kept_; }
@@ -41,6 +43,7 @@ private:
     };
     void take(const Tensor& from, Tensor& to, Kept& kept, ThreadPool& pool) const;
     void hash();
+    void forget();
 
     const Program& program_;
     const Hash32 program_root_;
@@ -49,6 +52,7 @@ private:
     std::vector<Kept> tensors_;
     std::uint64_t hashed_ = 0;
     std::thread worker_;
+    std::exception_ptr failed_;  ///< What the worker threw.
 };
 
 }  // namespace retrace::kernels

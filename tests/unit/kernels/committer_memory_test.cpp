@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Memory that runs out while a commitment is hashed beside the training ends that commitment, not the
+// process.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "kernels/commit/committer.hpp"
+#include "merkle/hash/sha256.hpp"
+
+namespace {
+
+std::atomic<bool> run_out{false};     ///< No thread gets memory but
+thread_local bool is_tester = false;  ///< this one.
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+    if (run_out.load(std::memory_order_relaxed) && !is_tester) throw std::bad_alloc();
+    void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    return memory;
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace retrace::kernels {
+namespace {
+
+TEST(StateCommitter, throws_in_finish_what_was_thrown_beside_the_training_and_starts_anew) {
+    is_tester = true;
+    Program program;
+    program.states = 2;
+    for (int i = 0; i < 2; ++i) program.tensors.push_back({TensorKind::state, DType::f32, {70, 100}, 0, ""});
+    const Hash32 root = merkle::sha256(view("p"));
+    ThreadPool pool(1);
+    State state{3, {zeros(DType::f32, {70, 100}), zeros(DType::f32, {70, 100})}};
+    StateCommitter committer(program, root);
+    committer.begin(state, pool);
+    EXPECT_EQ(committer.finish().root, commit_state(root, state, pool).root);
+    for (Tensor& tensor : state.tensors) tensor.data[5] = 1;
+    run_out = true;
+    committer.begin(state, pool);
+    EXPECT_THROW(committer.finish(), std::bad_alloc);
+    run_out = false;
+    EXPECT_FALSE(committer.under_way());
+    // Nothing changed since, but the hashes are not those of what was taken.
+    committer.begin(state, pool);
+    EXPECT_EQ(committer.finish().root, commit_state(root, state, pool).root);
+    is_tester = false;
+}
+
+}  // namespace
+}  // namespace retrace::kernels
