@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "merkle/base/bytes.hpp"
+
 namespace retrace::kernels {
 namespace {
 
@@ -10,14 +12,38 @@ std::uint64_t bytes_of(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
 
+/// Of a tree with all its levels: about two hashes for each tile.
+std::uint64_t tree_bytes(const TensorRecord& record) {
+    const std::uint64_t tiles = geometry(record.dims).tiles();
+    return (2 * tiles + 64) * sizeof(Hash32);
+}
+
+/// Whether the op's inputs name the tensor of slot `slot` before that.
+bool is_repeated(const OpRecord& op, std::size_t slot) {
+    return std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(slot),
+                     op.inputs[slot]) != op.inputs.begin() + static_cast<std::ptrdiff_t>(slot);
+}
+
 }  // namespace
+
+std::uint64_t state_bytes(const Program& program) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) bytes += bytes_of(program.tensors[i]);
+    return bytes;
+}
 
 std::uint64_t evidence_bytes(const Program& program) {
     std::uint64_t most = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) most = std::max(most, tree_bytes(program.tensors[i]));
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-        std::uint64_t sum = bytes_of(program.tensors[program.output_of(i)]);
-        for (const std::uint32_t input : program.ops[i].inputs)
-            if (program.is_op_output(input)) sum += bytes_of(program.tensors[input]);
+        const TensorRecord& output = program.tensors[program.output_of(i)];
+        std::uint64_t sum = bytes_of(output) + tree_bytes(output);
+        const OpRecord& op = program.ops[i];
+        for (std::size_t slot = 0; slot < op.inputs.size(); ++slot) {
+            if (is_repeated(op, slot)) continue;
+            const TensorRecord& input = program.tensors[op.inputs[slot]];
+            sum += tree_bytes(input) + (program.is_op_output(op.inputs[slot]) ? bytes_of(input) : 0);
+        }
         most = std::max(most, sum);
     }
     return most;

@@ -6,8 +6,10 @@
 
 namespace retrace::kernels {
 
-/// Of the op whose output and inputs together are the largest: copies of what ops made, as Executor::outputs hands
-/// them out.
+std::uint64_t state_bytes(const Program& program);
+/// Of the op that needs most: copies of its output and of its inputs that ops made, as Executor::outputs
+/// hands them out, and the tile trees of all of them (a tile of 1024 elements may hold one row of one
+/// element). Partial tiles of its chains, 60 to 90 at most, are not counted.
 std::uint64_t evidence_bytes(const Program& program);
 
 }  // namespace retrace::kernels

@@ -203,7 +203,8 @@ std::uint64_t Executor::planned_bytes() const noexcept {
 }
 
 std::uint64_t Executor::dispute_bytes() const noexcept {
-    return impl_->isolated.bytes + std::max(impl_->isolated.scratch, evidence_bytes(impl_->program));
+    return impl_->isolated.bytes + impl_->isolated.scratch + evidence_bytes(impl_->program) +
+           2 * state_bytes(impl_->program);
 }
 
 ExternalBackend* Executor::external() const noexcept {

@@ -72,7 +72,9 @@ public:
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).
     std::uint64_t planned_bytes() const noexcept;
-    /// Bytes of this machine's memory that `trace` and `outputs` of one op and its inputs take instead.
+    /// Bytes of this machine's memory that a dispute takes instead: those of `trace`, those of `outputs` of one
+    /// op and its inputs with their tile trees, and two states more than a party holds anyway (its account has
+    /// the segment's start, a state that it keeps and one that goes on; a training that was put off has one).
     std::uint64_t dispute_bytes() const noexcept;
     /// One step: `state` (step t) becomes step t+1. Returns the program's metrics. An external back end gets the state
     /// and gives it back here; a training of many steps asks `external()` itself.

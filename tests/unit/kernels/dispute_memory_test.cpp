@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// What a dispute takes is counted before a task is taken: trees over tiles of one column, and the states.
+#include "kernels/exec/dispute_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include "kernels/commit/commitment.hpp"
+#include "kernels/exec/executor.hpp"
+#include "kernels/ops/opcode.hpp"
+#include "kernels/program/codec.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::uint64_t kRows = 1 << 16;
+
+/// A bool column: of the 1024 bytes of a tile it fills 32.
+Program columns() {
+    Program program;
+    program.states = 1;
+    program.tensors.push_back({TensorKind::state, DType::boolean, {kRows, 1}, 2, "s"});
+    for (int i = 0; i < 3; ++i)
+        program.tensors.push_back({TensorKind::op_output, DType::boolean, {kRows, 1}, kNoWriter, ""});
+    program.ops = {{OpCode::fill, {}, {1}, ""},
+                   {OpCode::logical_not, {0}, {}, ""},
+                   {OpCode::logical_and, {1, 2}, {}, ""}};
+    return program;
+}
+
+TEST(DisputeMemory, counts_the_trees_over_an_ops_output_and_inputs) {
+    const Program program = columns();
+    ASSERT_TRUE(check(program));
+    ThreadPool pool(1);
+    const merkle::TileTree tree = tile_tree(zeros(DType::boolean, {kRows, 1}), pool);
+    std::uint64_t hashes = 0;
+    for (std::uint32_t level = 0; level < tree.levels(); ++level)
+        hashes += merkle::level_width(tree.leaf_count(), level);
+    EXPECT_GT(hashes * sizeof(Hash32), kRows) << "more than the elements themselves";
+    const std::uint64_t needed = 3 * (kRows + hashes * sizeof(Hash32));
+    EXPECT_GE(evidence_bytes(program), needed);
+    EXPECT_LT(evidence_bytes(program), needed + needed / 10);
+}
+
+TEST(DisputeMemory, counts_an_input_once_however_often_it_is_read) {
+    Program program = columns();
+    program.ops[2].inputs = {2, 2};
+    EXPECT_LT(evidence_bytes(program), evidence_bytes(columns()));
+}
+
+TEST(DisputeMemory, counts_the_states_that_a_dispute_keeps) {
+    const Program program = columns();
+    ThreadPool pool(1);
+    EXPECT_EQ(state_bytes(program), kRows);
+    const Executor executor(program, pool);
+    const std::uint64_t apart = 2 * kRows;  // Two outputs have to be there for the third at least.
+    EXPECT_GE(executor.dispute_bytes(), apart + evidence_bytes(program) + 2 * state_bytes(program));
+}
+
+}  // namespace
+}  // namespace retrace::kernels
