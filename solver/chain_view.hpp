@@ -65,8 +65,8 @@ struct RunView {
     /// The run that made the first state, while its keepers may be told that they do not serve it.
     std::optional<std::uint32_t> may_report_kept;
     std::uint64_t accept_by = 0;  ///< Last height at which acceptData is taken; 0: not known.
-    /// Multiply-adds that a machine like this one can at most replay while auditors have time for a segment; 0: it was
-    /// not measured.
+    /// Multiply-adds that a machine like this one can at most replay while auditors have time for a segment;
+    /// 0: it was not measured. The processors are measured: it is no bound for who computes on a device.
     std::uint64_t replay_cost_max = 0;
     /// An opened state that nobody keeps, and whose keeping would let the chain pay for much work.
     std::optional<std::uint64_t> unkept;

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
 #include <algorithm>
-#include <chrono>
 
 #include "kernels/program/limits.hpp"
 #include "kernels/program/program.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
+#include "solver/run/patience.hpp"
 
 namespace retrace::solver {
 
 namespace {
 
 /// A run that nobody can replay in time is never verified, and so never paid: it is left while that is free.
+/// Whoever computes on a device is not measured on it, and bids for work whose auditors have one too.
 Status<> check_replayable(const RunView& run, const kernels::Program& program) {
     const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
     const std::uint64_t cost = kernels::saturating_mul(kernels::step_cost(program), steps);
@@ -34,7 +35,8 @@ Prepared SolverAgent::prepare(const RunView& run) {
         out.unserved = material.error().kind.has_value();
         return out;
     }
-    if (const auto fits = check_replayable(run, (*material)->program->program()); run.may_accept && !fits) {
+    const auto fits = check_replayable(run, (*material)->program->program());
+    if (run.may_accept && !(*material)->runner->on_device() && !fits) {
         out.problem = fits.error().message;
         return out;
     }
@@ -116,15 +118,13 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
             save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
-    auto began = std::chrono::steady_clock::now();
+    Patience patience(config_.step_patience);
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
-        began = std::chrono::steady_clock::now();
+        patience.begin();
         return !may_wait || !give_way_;
     };
-    const auto go_on = [&] {
-        return !may_wait || !give_way_ || std::chrono::steady_clock::now() - began < config_.step_patience;
-    };
+    const auto go_on = [&] { return !may_wait || !give_way_ || !patience.is_over(); };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
     // A step that was left has no state: the next time begins at the newest checkpoint.
     if (!finished && !state->tensors.empty() && state->step < last)

@@ -34,6 +34,9 @@ public:
     /// Memory of this machine that a step or a move in a dispute takes beside the state, whichever takes more; what is
     /// taken of a device's is not counted.
     virtual std::uint64_t planned_bytes() const { return 0; }
+    /// Whether a device computes the steps, which is faster than what a benchmark of this machine's
+    /// processors says.
+    virtual bool on_device() const { return false; }
 };
 
 /// The program as it is, on the inputs that it is given.
@@ -60,6 +63,8 @@ public:
     std::uint64_t planned_bytes() const override {
         return std::max(executor_.dispute_bytes(), executor_.planned_bytes());
     }
+
+    bool on_device() const override { return device_in_use() != nullptr; }
 
     const kernels::Program& program() const noexcept { return program_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }

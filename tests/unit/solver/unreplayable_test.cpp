@@ -3,6 +3,7 @@
 // free.
 #include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
+#include "tests/unit/solver/broken_device.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::solver {
@@ -12,7 +13,10 @@ class Unreplayable : public ::testing::Test {
 protected:
     /// What the agent sends once it has prepared an assignment of which auditors can replay so much.
     std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
-        SolverAgent agent(SolverConfig{}, workshop, *store);
+        return moves_for(replay_cost_max, workshop);
+    }
+    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max, Workshop& shop) {
+        SolverAgent agent(SolverConfig{}, shop, *store);
         RunView run;
         run.terms = task.terms;
         run.may_accept = true;
@@ -52,6 +56,26 @@ TEST_F(Unreplayable, ARunThatDoesNotIsDeclinedWithBothNumbers) {
     ASSERT_NE(decline, nullptr);
     EXPECT_NE(decline->reason.find(std::to_string(segment_cost())), std::string::npos) << decline->reason;
     EXPECT_NE(decline->reason.find(std::to_string(segment_cost() - 1)), std::string::npos) << decline->reason;
+}
+
+/// What the processors were measured at says nothing of a device, until it fails.
+TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
+    Workshop with_device(task.source, task.pool,
+                         [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+                             return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
+                                                                    std::make_unique<test::BrokenDevice>());
+                         });
+    auto moves = moves_for(segment_cost() - 1, with_device);
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<AcceptData>(moves[0]));
+    StepRunner& runner = *(*with_device.material(task.terms))->runner;
+    kernels::State state = task.initial();
+    EXPECT_THROW(runner.step(state), std::runtime_error);
+    EXPECT_FALSE(runner.on_device());
+    moves = moves_for(segment_cost() - 1, with_device);
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<Decline>(moves[0]));
 }
 
 }  // namespace
