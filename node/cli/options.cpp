@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -79,9 +80,18 @@ Result<ledger::SecretKey> KeyOptions::load() const {
     std::string path = key;
     if (ledger::parse_address(key)) {
         RETRACE_TRY(address, typed_address(key));
-        const auto found = wallet::KeyFolder(keys).find(address);
+        const wallet::KeyFolder folder(keys);
+        const auto found = folder.find(address);
+        const auto files = found ? std::vector<wallet::KeyFile>() : folder.list();
+        const auto silent =
+            std::count_if(files.begin(), files.end(), [](const auto& file) { return !file.address; });
         if (!found)
-            return error("the folder " + keys + " has no key of " + key + "; see retrace wallet list");
+            return error("the folder " + keys + " has no key of " + key +
+                         (silent != 0
+                              ? ", unless it is in one of " + std::to_string(silent) +
+                                    " keystores there that do not say their address (name it: --key FILE)"
+                              : "") +
+                         "; see retrace wallet list");
         path = *found;
     } else if (!std::filesystem::exists(path)) {
         return error("no such keystore file: " + path);

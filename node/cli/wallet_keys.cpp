@@ -33,12 +33,28 @@ struct NewOptions {
     // import only
     std::string keystore, private_key_file, mnemonic_file;
     std::uint32_t index = 0;
+    // with words
+    std::string mnemonic_passphrase_file;
 };
 
 void add_new_options(CLI::App& command, NewOptions& options) {
     add_keys_option(command, options.keys);
     command.add_option("--passphrase-file", options.passphrase_file, "File whose first line locks the key");
     command.add_flag("--light", options.light, "Cheap key derivation: for test keys only");
+}
+
+void add_mnemonic_passphrase(CLI::App& command, NewOptions& options, CLI::Option* words) {
+    command
+        .add_option("--mnemonic-passphrase-file", options.mnemonic_passphrase_file,
+                    "File whose first line is the words' own passphrase (BIP-39); without it they have none")
+        ->needs(words);
+}
+
+/// The account of these words under their own passphrase.
+Result<ledger::SecretKey> account_of(std::string_view words, const NewOptions& options) {
+    if (options.mnemonic_passphrase_file.empty()) return wallet::account_key(words, "", options.index);
+    RETRACE_TRY(passphrase, read_passphrase(options.mnemonic_passphrase_file, {}));
+    return wallet::account_key(words, passphrase.view(), options.index);
 }
 
 /// Past the buffers of the standard streams, which nobody wipes.
@@ -98,7 +114,7 @@ int run_new(const Program& program, const NewOptions& options) {
     ledger::random_bytes(entropy);
     const ledger::SecretText words = wallet::mnemonic_of(entropy);
     ledger::wipe(entropy);
-    const auto key = wallet::account_key(words.view(), "", 0);
+    const auto key = account_of(words.view(), options);
     if (!key) return fail(program, key.error().message);
     return store(program, options, *key, words.view());
 }
@@ -114,7 +130,7 @@ Result<ledger::SecretKey> import_key(const NewOptions& options) {
     }
     if (!options.mnemonic_file.empty()) {
         RETRACE_TRY(text, read_secret(options.mnemonic_file));
-        return wallet::account_key(text.view(), "", options.index);
+        return account_of(text.view(), options);
     }
     if (options.keystore.empty()) {
         return error("name what to import: --keystore FILE, --private-key-file FILE or --mnemonic-file FILE");
@@ -152,11 +168,15 @@ int run_export(const Program& program, const KeyOptions& options, bool private_k
 int run_list(const Program& program, const std::string& keys) {
     json::array out;
     for (const wallet::KeyFile& file : wallet::KeyFolder(keys).list()) {
-        const std::string address = ledger::to_checksum(file.address);
+        warn_if_open(file.path);
+        const std::string address = file.address ? ledger::to_checksum(*file.address) : std::string();
         if (program.json) {
-            out.push_back(json::object{{"address", address}, {"file", file.path}});
+            const json::value known =
+                file.address ? json::value(json::string(address)) : json::value(nullptr);
+            out.push_back(json::object{{"address", known}, {"file", file.path}});
         } else {
-            std::cout << address << "  " << file.path << '\n';
+            std::cout << (file.address ? address : "address unknown until it is opened") << "  " << file.path
+                      << '\n';
         }
     }
     if (program.json) std::cout << json::serialize(out) << '\n';
@@ -169,8 +189,9 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     CLI::App* fresh = wallet.add_subcommand("new", "Make a key");
     auto new_options = std::make_shared<NewOptions>();
     add_new_options(*fresh, *new_options);
-    fresh->add_flag("--mnemonic", new_options->mnemonic,
-                    "From twelve new words (BIP-39), which are printed once");
+    CLI::Option* words = fresh->add_flag("--mnemonic", new_options->mnemonic,
+                                         "From twelve new words (BIP-39), which are printed once");
+    add_mnemonic_passphrase(*fresh, *new_options, words);
     add_json(*fresh, program);
     fresh->callback([&program, new_options] {
         program.run = [&, new_options] { return run_new(program, *new_options); };
@@ -181,7 +202,9 @@ void add_wallet_keys(CLI::App& wallet, Program& program) {
     add_new_options(*taken, *import_options);
     taken->add_option("--keystore", import_options->keystore, "Keystore V3 file");
     taken->add_option("--private-key-file", import_options->private_key_file, "File with 64 hex digits");
-    taken->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
+    CLI::Option* file =
+        taken->add_option("--mnemonic-file", import_options->mnemonic_file, "File with BIP-39 words");
+    add_mnemonic_passphrase(*taken, *import_options, file);
     taken->add_option("--index", import_options->index, "Account of the mnemonic: m/44'/60'/0'/0/INDEX");
     add_json(*taken, program);
     taken->callback([&program, import_options] {

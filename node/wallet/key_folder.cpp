@@ -33,11 +33,12 @@ std::vector<KeyFile> KeyFolder::list() const {
     for (const auto& entry : std::filesystem::directory_iterator(path_, failed)) {
         if (!entry.is_regular_file(failed)) continue;
         const auto text = read_text(entry.path().string());
-        const auto address = text ? keystore_address(*text) : std::nullopt;
-        if (address) out.push_back({entry.path().string(), *address});
+        if (text && is_keystore(*text)) out.push_back({entry.path().string(), keystore_address(*text)});
     }
-    std::sort(out.begin(), out.end(),
-              [](const KeyFile& a, const KeyFile& b) { return a.address < b.address; });
+    std::sort(out.begin(), out.end(), [](const KeyFile& a, const KeyFile& b) {
+        if (!a.address || !b.address) return a.address ? true : !b.address && a.path < b.path;
+        return *a.address < *b.address;
+    });
     return out;
 }
 

@@ -11,7 +11,7 @@ namespace retrace::node::wallet {
 
 struct KeyFile {
     std::string path;
-    ledger::Address address;
+    std::optional<ledger::Address> address;  ///< None where the file does not say: known once it is opened.
 };
 
 class KeyFolder {
@@ -20,12 +20,13 @@ public:
     /// ~/.retrace/keys; the current folder's .retrace/keys when there is no home.
     static std::string default_path();
 
-    /// Files that are keystores with an address, sorted by address. A folder that is not there holds none.
+    /// Files that are keystores, sorted by address, those without one last. A folder that is not there holds
+    /// none.
     std::vector<KeyFile> list() const;
     /// Encrypts and writes; an account that is there already is an Error. Returns the file's path.
     Result<std::string> add(const ledger::SecretKey& key, std::string_view passphrase,
                             const ledger::ScryptParams& params) const;
-    /// By address ("0x…"); nullopt when the folder has none such.
+    /// The file that says this address; nullopt when none does.
     std::optional<std::string> find(const ledger::Address& address) const;
 
 private:

@@ -10,6 +10,8 @@
 #include "ledger/crypto/kdf.hpp"
 #include "ledger/crypto/keccak.hpp"
 #include "ledger/crypto/secret.hpp"
+#include "node/wallet/unicode.hpp"
+#include "node/wallet/wipe_stack.hpp"
 
 namespace retrace::node::wallet {
 namespace {
@@ -19,6 +21,7 @@ namespace json = boost::json;
 constexpr std::size_t kFileMax = 64 * 1024;
 constexpr std::size_t kDepthMax = 8;
 constexpr std::size_t kDerivedSize = 32;
+constexpr std::uint64_t kScryptWorkMax = std::uint64_t{1} << 26;
 
 Unexpected<KeystoreFailure> fail(KeystoreError code, std::string message) {
     return {KeystoreFailure{code, std::move(message)}};
@@ -86,6 +89,10 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
         RETRACE_TRY(p, number_of(*params, "p"));
         if (r > UINT32_MAX || p > UINT32_MAX)
             return fail(KeystoreError::unsupported, "scrypt: r or p over the limit");
+        if (r != 0 && p != 0 && n > kScryptWorkMax / r / p)
+            return fail(KeystoreError::unsupported, "scrypt: n * r * p is over the limit of " +
+                                                        std::to_string(kScryptWorkMax) +
+                                                        " (2^26), which takes up to a minute");
         derived =
             ledger::scrypt(view(passphrase), salt,
                            {n, static_cast<std::uint32_t>(r), static_cast<std::uint32_t>(p)}, kDerivedSize);
@@ -93,8 +100,12 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
         RETRACE_TRY(prf, text_of(*params, "prf"));
         RETRACE_TRY(rounds, number_of(*params, "c"));
         if (prf != "hmac-sha256") return fail(KeystoreError::unsupported, "pbkdf2 with " + prf);
-        const auto clipped = static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, UINT32_MAX));
-        derived = ledger::pbkdf2_hmac_sha256(view(passphrase), salt, clipped, kDerivedSize);
+        if (rounds > ledger::kPbkdf2RoundsMax)
+            return fail(KeystoreError::unsupported, "pbkdf2: " + std::to_string(rounds) +
+                                                        " rounds are over the limit of " +
+                                                        std::to_string(ledger::kPbkdf2RoundsMax));
+        derived = ledger::pbkdf2_hmac_sha256(view(passphrase), salt, static_cast<std::uint32_t>(rounds),
+                                             kDerivedSize);
     } else {
         return fail(KeystoreError::unsupported, "key derivation " + kdf.substr(0, 32));
     }
@@ -104,6 +115,14 @@ Read<Bytes> derive_key(const json::object& crypto, std::string_view passphrase) 
 
 Hash32 mac_of(View derived, View ciphertext) {
     return ledger::keccak256({derived.subspan(16, 16), ciphertext});
+}
+
+void wipe_text(std::string& text) {
+    ledger::wipe({reinterpret_cast<std::uint8_t*>(text.data()), text.size()});
+}
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
 std::string random_uuid() {
@@ -116,24 +135,9 @@ std::string random_uuid() {
            '-' + hex.substr(20);
 }
 
-}  // namespace
-
-std::string_view slug(KeystoreError error) noexcept {
-    switch (error) {
-        case KeystoreError::malformed:
-            return "keystore_malformed";
-        case KeystoreError::unsupported:
-            return "keystore_unsupported";
-        case KeystoreError::wrong_passphrase:
-            return "wrong_passphrase";
-        case KeystoreError::bad_key:
-            return "keystore_bad_key";
-    }
-    return "unknown";
-}
-
-Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text,
-                                                            std::string_view passphrase) {
+/// Not inlined: its frame is wiped once it has returned.
+[[gnu::noinline]] Result<ledger::SecretKey, KeystoreFailure> unlocked(std::string_view text,
+                                                                      std::string_view passphrase) {
     RETRACE_TRY(crypto, parse_crypto(text));
     RETRACE_TRY(cipher, text_of(crypto, "cipher"));
     if (cipher != "aes-128-ctr") return fail(KeystoreError::unsupported, "cipher " + cipher.substr(0, 32));
@@ -161,6 +165,41 @@ Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view tex
     return *std::move(key);
 }
 
+}  // namespace
+
+std::string_view slug(KeystoreError error) noexcept {
+    switch (error) {
+        case KeystoreError::malformed:
+            return "keystore_malformed";
+        case KeystoreError::unsupported:
+            return "keystore_unsupported";
+        case KeystoreError::wrong_passphrase:
+            return "wrong_passphrase";
+        case KeystoreError::bad_key:
+            return "keystore_bad_key";
+    }
+    return "unknown";
+}
+
+Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view text,
+                                                            std::string_view passphrase) {
+    auto key = unlocked(text, passphrase);
+    if (!key && key.error().code == KeystoreError::wrong_passphrase && !is_ascii(passphrase)) {
+        auto form = nfkc(passphrase);
+        if (form && *form != passphrase) key = unlocked(text, *form);
+        if (form) wipe_text(*form);
+        if (!key && key.error().code == KeystoreError::wrong_passphrase) {
+            key = fail(
+                KeystoreError::wrong_passphrase,
+                key.error().message +
+                    (form ? "; the passphrase is not ASCII: it was tried as typed and in Unicode's form NFKC"
+                          : "; the passphrase is no UTF-8, as other wallets take it"));
+        }
+    }
+    wipe_stack();
+    return key;
+}
+
 std::optional<ledger::Address> keystore_address(std::string_view text) {
     if (text.size() > kFileMax) return std::nullopt;
     json::error_code failed;
@@ -173,17 +212,25 @@ std::optional<ledger::Address> keystore_address(std::string_view text) {
     return ledger::parse_address(address);
 }
 
+bool is_keystore(std::string_view text) {
+    return parse_crypto(text).has_value();
+}
+
 std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view passphrase,
                              const ledger::ScryptParams& params) {
     std::array<std::uint8_t, 32> salt{};
     std::array<std::uint8_t, 16> iv{};
     ledger::random_bytes(salt);
     ledger::random_bytes(iv);
-    auto derived = ledger::scrypt(view(passphrase), salt, params, kDerivedSize);
+    auto form = nfkc(passphrase);
+    auto derived =
+        ledger::scrypt(view(form ? std::string_view(*form) : passphrase), salt, params, kDerivedSize);
+    if (form) wipe_text(*form);
     ensure(derived.has_value(), "our own scrypt parameters are within the limits");
     const Bytes ciphertext = ledger::aes_128_ctr(View(*derived).first(16), iv, key.bytes());
     const Hash32 mac = mac_of(*derived, ciphertext);
     ledger::wipe(*derived);
+    wipe_stack();
     const json::object crypto{{"cipher", "aes-128-ctr"},
                               {"cipherparams", {{"iv", to_hex(iv)}}},
                               {"ciphertext", to_hex(ciphertext)},

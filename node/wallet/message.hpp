@@ -15,7 +15,9 @@ namespace retrace::node::wallet {
 Hash32 personal_digest(View message);
 
 /// eth_signTypedData_v4: {types, primaryType, domain, message} as JSON, at most 1 MiB and 16 structs deep.
-/// Integers may be JSON numbers or texts, decimal or 0x. Errors name the member that does not fit its type.
+/// Integers may be JSON numbers or texts, decimal or 0x. Errors name the member that does not fit its type
+/// (an address whose EIP-55 checksum fails, too). As in ethers no type contains itself, and the primary one
+/// uses all of them.
 Result<Hash32> typed_data_digest(std::string_view json);
 
 /// r ‖ s ‖ v with v = 27 or 28.

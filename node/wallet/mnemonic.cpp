@@ -7,7 +7,8 @@
 #include "ledger/crypto/kdf.hpp"
 #include "ledger/crypto/secret.hpp"
 #include "merkle/hash/sha256.hpp"
-#include "node/wallet/nfkd.hpp"
+#include "node/wallet/unicode.hpp"
+#include "node/wallet/wipe_stack.hpp"
 #include "node/wallet/wordlist.hpp"
 
 namespace retrace::node::wallet {
@@ -120,7 +121,7 @@ Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase) {
     for (std::string* used : {&secret, &salt}) wipe_text(*used);
     RETRACE_TRY(bytes, std::move(derived));
     Seed seed;
-    std::copy(bytes.begin(), bytes.end(), seed.begin());
+    std::copy(bytes.begin(), bytes.end(), seed.bytes.begin());
     ledger::wipe(bytes);
     return seed;
 }
@@ -185,13 +186,25 @@ Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path) {
     return key;
 }
 
-Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
-                                      std::uint32_t index) {
+namespace {
+
+/// Not inlined: its frame is wiped once it has returned.
+[[gnu::noinline]] Result<ledger::SecretKey> derive_account(std::string_view mnemonic,
+                                                           std::string_view passphrase, std::uint32_t index) {
     RETRACE_TRY(seed, seed_of(mnemonic, passphrase));
     auto key = derive(seed, {44 | kHardened, 60 | kHardened, kHardened, 0, index});
-    ledger::wipe(seed);
     if (!key) return error(key.error().message);
     return std::move(key->key);
+}
+
+}  // namespace
+
+Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
+                                      std::uint32_t index) {
+    if (index >= kHardened) return error("the index of an account is below 2^31: " + std::to_string(index));
+    auto key = derive_account(mnemonic, passphrase, index);
+    wipe_stack();
+    return key;
 }
 
 }  // namespace retrace::node::wallet

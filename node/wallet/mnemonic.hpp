@@ -18,9 +18,19 @@ ledger::SecretText mnemonic_of(View entropy);
 /// The entropy, for the caller to wipe; an Error for a wrong number of words, an unknown word, or a wrong checksum.
 Result<Bytes> entropy_of(std::string_view mnemonic);
 
-using Seed = std::array<std::uint8_t, 64>;
-/// PBKDF2-HMAC-SHA512 with 2048 rounds. BIP-39 asks for NFKD: ASCII is in that form already, and other
-/// characters are refused rather than hashed in a form that another wallet would not reproduce.
+/// Wiped on destruction, as is every copy that a Result makes on its way.
+struct Seed {
+    Seed() = default;
+    Seed(const Seed&) = default;
+    Seed& operator=(const Seed&) = default;
+    ~Seed() { ledger::wipe(bytes); }
+    operator View() const noexcept { return bytes; }
+    bool operator==(const Seed&) const = default;
+
+    std::array<std::uint8_t, 64> bytes{};
+};
+/// PBKDF2-HMAC-SHA512 with 2048 rounds. The passphrase is normalised to NFKD, as BIP-39 asks; one that is no
+/// UTF-8 is an Error.
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase);
 
 /// A node of the BIP-32 tree, wiped on destruction.
@@ -42,7 +52,8 @@ Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index);
 Result<std::vector<std::uint32_t>> parse_path(std::string_view path);
 Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path);
 
-/// m/44'/60'/0'/0/index, which is what Ethereum's wallets call account `index`.
+/// m/44'/60'/0'/0/index, which is what Ethereum's wallets call account `index`; an Error from 2^31 on, where
+/// hardened keys begin.
 Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
                                       std::uint32_t index);
 

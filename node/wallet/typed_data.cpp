@@ -6,6 +6,7 @@
 #include <set>
 #include <vector>
 
+#include "ledger/crypto/eip55.hpp"
 #include "ledger/crypto/keccak.hpp"
 #include "ledger/types/u256.hpp"
 #include "node/wallet/message.hpp"
@@ -189,6 +190,8 @@ private:
         if (type == "address") {
             RETRACE_TRY(bytes, parse_bytes(name, v));
             if (bytes.size() != 20) return misfit(name, "not an address");
+            if (!ledger::checksum_holds(text_of(v.get_string())))
+                return misfit(name, "the address is mistyped, its EIP-55 checksum fails");
             std::copy(bytes.begin(), bytes.end(), out.begin() + 12);
             return out;
         }
@@ -232,6 +235,37 @@ Result<Types> parse_types(const json::value* v) {
     return out;
 }
 
+/// Marks what `type` is made of: false while it is looked at, true afterwards.
+Status<> visit(const Types& types, const std::string& type, int depth, std::map<std::string, bool>& done) {
+    const std::string base = type.substr(0, type.find('['));
+    const auto members = types.find(base);
+    if (members == types.end()) return Unit{};
+    const auto [at, is_new] = done.try_emplace(base, false);
+    if (!is_new && !at->second) return misfit(base, "it contains itself");
+    if (!is_new) return Unit{};
+    if (depth > kDepthMax) return misfit(base, "nested too deep");
+    std::set<std::string> names;
+    for (const Member& member : members->second) {
+        if (!names.insert(member.name).second) return misfit(base, "two members named " + member.name);
+        RETRACE_CHECK(visit(types, member.type, depth + 1, done));
+    }
+    at->second = true;
+    return Unit{};
+}
+
+/// What ethers refuses to sign as well: a struct that contains itself, two members of one name, and types
+/// that the primary one does not use, which may be another document's.
+Status<> check_types(const Types& types, const std::string& primary) {
+    std::map<std::string, bool> done;
+    RETRACE_CHECK(visit(types, kDomain, 0, done));
+    if (primary == kDomain) return Unit{};
+    RETRACE_CHECK(visit(types, primary, 0, done));
+    for (const auto& [type, members] : types) {
+        if (!done.contains(type)) return misfit(type, primary + " does not use it");
+    }
+    return Unit{};
+}
+
 /// The domain's type follows from the members that are there, when the document does not spell it out.
 std::vector<Member> domain_members(const json::object& domain) {
     std::vector<Member> out;
@@ -261,10 +295,11 @@ Result<Hash32> typed_data_digest(std::string_view text) {
     if (domain == nullptr || !domain->is_object()) return misfit("domain", "missing");
     if (message == nullptr) return misfit("message", "missing");
     if (!types.contains(kDomain)) types[kDomain] = domain_members(domain->get_object());
+    const std::string primary_type(text_of(primary->get_string()));
+    RETRACE_CHECK(check_types(types, primary_type));
     const TypedData data(std::move(types));
     RETRACE_TRY(separator, data.hash_struct(kDomain, *domain, 0));
     const std::array<std::uint8_t, 2> prefix{0x19, 0x01};
-    const std::string primary_type(text_of(primary->get_string()));
     if (primary_type == kDomain) return ledger::keccak256({View(prefix), view(separator)});
     RETRACE_TRY(hash, data.hash_struct(primary_type, *message, 0));
     return ledger::keccak256({View(prefix), view(separator), view(hash)});

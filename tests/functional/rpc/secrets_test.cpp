@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Secrets do not stay in freed memory. Every block that this process gives back is searched for the words, the key and
-// the passphrase that the wallet worked with: what was not wiped before it was freed is found.
+// Secrets stay neither in freed memory nor on the stack. Every block that this process gives back is searched
+// for the words, the key and the passphrase that the wallet worked with: what was not wiped before it was
+// freed is found. So is what functions that returned left on the stack, where seeds and keys lie.
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <ucontext.h>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <optional>
 
 #include "node/wallet/keystore.hpp"
 #include "node/wallet/mnemonic.hpp"
@@ -34,6 +38,31 @@ void look_for(const void* bytes, std::size_t size) {
     std::memcpy(needle.bytes.data(), bytes, size);
     needle.size = size;
     ++needle_count;
+}
+
+/// A stack of its own, which is there to look at when the function has returned.
+alignas(64) std::array<unsigned char, 1 << 20> own_stack;
+ucontext_t caller, callee;
+const std::function<void()>* on_own_stack = nullptr;
+
+void run_on_own_stack(const std::function<void()>& work) {
+    own_stack.fill(0);
+    on_own_stack = &work;
+    ::getcontext(&callee);
+    callee.uc_stack.ss_sp = own_stack.data();
+    callee.uc_stack.ss_size = own_stack.size();
+    callee.uc_link = &caller;
+    ::makecontext(
+        &callee, [] { (*on_own_stack)(); }, 0);
+    ::swapcontext(&caller, &callee);
+}
+
+/// Whether any eight bytes of the secret that follow each other are there: a register that was put aside
+/// holds no more.
+bool left_on_stack(const unsigned char* secret, std::size_t size) {
+    for (std::size_t at = 0; at + 8 <= size; at += 8)
+        if (::memmem(own_stack.data(), own_stack.size(), secret + at, 8) != nullptr) return true;
+    return false;
 }
 
 }  // namespace
@@ -92,6 +121,55 @@ TEST_F(Secrets, WordsAndWhatFollowsFromThemAreWiped) {
         EXPECT_TRUE(again.has_value() && !mistyped.has_value());
     }
     EXPECT_EQ(found, 0U);
+}
+
+/// The seed of kWords under `passphrase`, and its master key.
+struct Derived {
+    std::array<unsigned char, 64> seed{};
+    std::array<unsigned char, 32> master{};
+    explicit Derived(const char* passphrase) {
+        const auto made = seed_of(kWords, passphrase);
+        std::memcpy(seed.data(), View(*made).data(), seed.size());
+        const auto key = master_key(*made);
+        std::memcpy(master.data(), key->key.bytes().data(), master.size());
+    }
+};
+
+TEST_F(Secrets, TheStackIsSearched) {
+    const Derived derived("");
+    run_on_own_stack([] {
+        const auto seed = seed_of(kWords, "");
+        volatile unsigned char copy[8];
+        for (std::size_t i = 0; i < sizeof copy; ++i) copy[i] = View(*seed)[i];
+    });
+    EXPECT_TRUE(left_on_stack(derived.seed.data(), derived.seed.size()));
+}
+
+TEST_F(Secrets, SeedsAndMasterKeysDoNotStayOnTheStack) {
+    for (const char* passphrase : {"", "TREZOR", kPassphrase}) {
+        const Derived derived(passphrase);
+        std::optional<ledger::SecretKey> key;
+        run_on_own_stack([&] { key.emplace(std::move(account_key(kWords, passphrase, 0)).value()); });
+        ASSERT_TRUE(key.has_value());
+        EXPECT_FALSE(left_on_stack(derived.seed.data(), derived.seed.size())) << passphrase;
+        EXPECT_FALSE(left_on_stack(derived.master.data(), derived.master.size())) << passphrase;
+    }
+}
+
+TEST_F(Secrets, KeystoresLeaveNoKeyOnTheStack) {
+    const std::array<unsigned char, 32> bytes = [] {
+        std::array<unsigned char, 32> out{};
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<unsigned char>(0x91 + 5 * i);
+        return out;
+    }();
+    const auto key = ledger::SecretKey::from_bytes(bytes);
+    ASSERT_TRUE(key.has_value());
+    std::string file;
+    std::optional<ledger::SecretKey> opened;
+    run_on_own_stack([&] { file = encrypt_keystore(*key, kPassphrase, kLightScrypt); });
+    EXPECT_FALSE(left_on_stack(bytes.data(), bytes.size()));
+    run_on_own_stack([&] { opened.emplace(std::move(decrypt_keystore(file, kPassphrase)).value()); });
+    EXPECT_FALSE(left_on_stack(bytes.data(), bytes.size()));
 }
 
 TEST_F(Secrets, KeystoresLeaveNothing) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Keystores, mnemonics and signed messages against known answers (tests/vectors/ethereum).
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <boost/json.hpp>
+#include <chrono>
 #include <fstream>
 #include <sstream>
 
@@ -77,6 +79,67 @@ TEST(Keystore, NamesWhatIsWrongWithAFile) {
     EXPECT_FALSE(wallet::decrypt_keystore(std::string(100'000, ' '), "p").has_value());
 }
 
+/// A stranger's file may ask for a minute's work and no more: the refusal comes at once and names the limit.
+TEST(Keystore, NamesTheLimitOfItsWork) {
+    const json::value good = json::parse(wallet::encrypt_keystore(dev_key(3), "p", wallet::kLightScrypt));
+    const auto refusal = [&good](const json::object& kdf_params, const char* kdf) {
+        json::value copy = good;
+        copy.at("crypto").as_object()["kdf"] = kdf;
+        for (const auto& [name, value] : kdf_params)
+            copy.at("crypto").at("kdfparams").as_object()[name] = value;
+        const auto key = wallet::decrypt_keystore(json::serialize(copy), "p");
+        return key ? std::string("opened") : std::string(slug(key.error().code)) + ": " + key.error().message;
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    for (const auto& [n, r, p] : {std::tuple{1'048'576, 8, 9}, {1'048'576, 1, 65}, {2, 1, 1'048'576 * 64}})
+        EXPECT_THAT(refusal({{"n", n}, {"r", r}, {"p", p}}, "scrypt"),
+                    AllOf(testing::HasSubstr("keystore_unsupported"), testing::HasSubstr("67108864")))
+            << n << ' ' << r << ' ' << p;
+    for (const std::int64_t rounds : {std::int64_t{10'000'001}, std::int64_t{1} << 40})
+        EXPECT_THAT(refusal({{"c", rounds}, {"prf", "hmac-sha256"}}, "pbkdf2"),
+                    AllOf(testing::HasSubstr("keystore_unsupported"), testing::HasSubstr("10000000")));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_EQ(refusal({{"n", 4096}, {"r", 8}, {"p", 2}}, "scrypt").substr(0, 16), "wrong_passphrase");
+}
+
+/// ethers normalises to NFKC; keyboards and systems write the same letters in several ways.
+TEST(Keystore, SpellingsOfOnePassphraseOpenIt) {
+    const json::value all = vectors("keystore_v3.json");
+    const json::value& made_by_ethers = all.at("decrypt").at(3);
+    ASSERT_EQ(text(made_by_ethers.at("password")), "пароль é");
+    const auto key = wallet::decrypt_keystore(json::serialize(made_by_ethers.at("json")), "пароль e\u0301");
+    ASSERT_TRUE(key.has_value()) << key.error().message;
+    EXPECT_EQ(to_0x(key->bytes()), text(made_by_ethers.at("privateKey")));
+
+    const std::string file = wallet::encrypt_keystore(dev_key(3), "cafe\u0301 \ufb01", wallet::kLightScrypt);
+    for (const char* spelling : {"caf\u00e9 fi", "cafe\u0301 fi", "caf\u00e9 \ufb01"})
+        EXPECT_TRUE(wallet::decrypt_keystore(file, spelling).has_value()) << spelling;
+    const auto other = wallet::decrypt_keystore(file, "caf\u00e8 fi");
+    ASSERT_FALSE(other.has_value());
+    EXPECT_EQ(other.error().code, wallet::KeystoreError::wrong_passphrase);
+    EXPECT_THAT(other.error().message, testing::HasSubstr("NFKC"));
+    EXPECT_THAT(wallet::decrypt_keystore(file, "caf\xe9").error().message, testing::HasSubstr("no UTF-8"));
+    const std::string latin = wallet::encrypt_keystore(dev_key(3), "caf\xe9", wallet::kLightScrypt);
+    EXPECT_TRUE(wallet::decrypt_keystore(latin, "caf\xe9").has_value()) << "the bytes as they are";
+}
+
+/// The address is optional in the format, and left out where it is to stay private.
+TEST(KeyFolder, ListsKeystoresThatDoNotSayTheirAddress) {
+    TempFolder folder;
+    const wallet::KeyFolder keys(folder.file("keys"));
+    ASSERT_TRUE(keys.add(dev_key(1), "p", wallet::kLightScrypt).has_value());
+    json::value silent = json::parse(wallet::encrypt_keystore(dev_key(2), "p", wallet::kLightScrypt));
+    silent.as_object().erase("address");
+    std::ofstream(folder.file("keys") + "/0-silent.json") << json::serialize(silent);
+    std::ofstream(folder.file("keys") + "/note.json") << R"({"version":3})";
+    const auto files = keys.list();
+    ASSERT_EQ(files.size(), 2U);
+    EXPECT_EQ(files[0].address, dev_key(1).address());
+    EXPECT_FALSE(files[1].address.has_value());
+    EXPECT_EQ(wallet::unlock(files[1].path, "p")->address(), dev_key(2).address());
+    EXPECT_FALSE(keys.find(dev_key(2).address()).has_value());
+}
+
 TEST(KeyFolder, WritesFilesThatOnlyTheOwnerReads) {
     TempFolder folder;
     const wallet::KeyFolder keys(folder.file("keys"));
@@ -123,6 +186,27 @@ TEST(Mnemonic, SpellingsOfOnePassphraseAreOne) {
     EXPECT_NE(*composed, *wallet::seed_of(words, "cafe"));
     EXPECT_FALSE(wallet::seed_of(words, "caf\xe9").has_value()) << "Latin-1 is no UTF-8";
     EXPECT_FALSE(wallet::seed_of(words, "\xc0\x80").has_value());
+}
+
+TEST(Mnemonic, AccountsOfWordsWithAPassphraseAreThoseOfEthers) {
+    const json::value all = vectors("bip39_44.json");
+    for (const json::value& v : all.at("mnemonics").as_array()) {
+        const json::value& account = v.at("accounts").at(1);
+        ASSERT_EQ(text(account.at("path")), "m/44'/60'/0'/0/1");
+        const auto key = wallet::account_key(text(v.at("mnemonic")), text(v.at("passphrase")), 1);
+        ASSERT_TRUE(key.has_value());
+        EXPECT_EQ(to_0x(key->bytes()), text(account.at("privateKey")));
+    }
+}
+
+TEST(Mnemonic, AnAccountIsNoHardenedKey) {
+    const std::string words(wallet::mnemonic_of(Bytes(16, 7)).view());
+    EXPECT_TRUE(wallet::account_key(words, "", 0x7FFF'FFFFU).has_value());
+    for (const std::uint32_t index : {0x8000'0000U, 0xFFFF'FFFFU}) {
+        const auto key = wallet::account_key(words, "", index);
+        ASSERT_FALSE(key.has_value()) << index;
+        EXPECT_THAT(key.error().message, testing::HasSubstr("below 2^31"));
+    }
 }
 
 TEST(Mnemonic, RefusesTheInvalidOnes) {
@@ -203,6 +287,35 @@ TEST(Message, RefusesTypedDataThatDoesNotFitItsTypes) {
     EXPECT_FALSE(digest("T", "{\"x\":{\"x\":1}}"));
     EXPECT_FALSE(digest("]", "1"));
     EXPECT_FALSE(wallet::typed_data_digest("{").has_value());
+}
+
+/// What ethers refuses is refused here too: an address that was mistyped, types that are ambiguous.
+TEST(Message, RefusesTypedDataThatEthersRefuses) {
+    const auto digest = [](const std::string& types, const std::string& message) {
+        const auto out = wallet::typed_data_digest(R"({"types":{)" + types +
+                                                   R"(},"primaryType":"T","domain":{"name":"d"},"message":)" +
+                                                   message + "}");
+        return out ? std::string("signed") : out.error().message;
+    };
+    const auto to = [&digest](const std::string& address) {
+        return digest(R"("T":[{"name":"to","type":"address"}])", R"({"to":")" + address + "\"}");
+    };
+    EXPECT_EQ(to("0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), "signed");
+    EXPECT_EQ(to("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"), "signed");
+    EXPECT_EQ(to("0xF39FD6E51AAD88F6F4CE6AB8827279CFFFB92266"), "signed");
+    EXPECT_THAT(to("0xF39Fd6e51aad88F6F4ce6aB8827279cffFb92266"), testing::HasSubstr("EIP-55"));
+    const std::string number = R"([{"name":"x","type":"uint8"}])";
+    EXPECT_EQ(digest("\"T\":" + number, R"({"x":1})"), "signed");
+    EXPECT_EQ(digest(R"("T":[{"name":"a","type":"A[]"}],"A":)" + number, R"({"a":[{"x":1}]})"), "signed");
+    EXPECT_THAT(digest("\"T\":" + number + ",\"Other\":" + number, R"({"x":1})"),
+                testing::HasSubstr("Other"));
+    EXPECT_THAT(digest(R"("T":[{"name":"t","type":"T[]"}])", R"({"t":[]})"),
+                testing::HasSubstr("contains itself"));
+    EXPECT_THAT(
+        digest(R"("T":[{"name":"a","type":"A"}],"A":[{"name":"t","type":"T[]"}])", R"({"a":{"t":[]}})"),
+        testing::HasSubstr("contains itself"));
+    EXPECT_THAT(digest(R"("T":[{"name":"x","type":"uint8"},{"name":"x","type":"bool"}])", R"({"x":1})"),
+                testing::HasSubstr("two members named x"));
 }
 
 TEST(Message, RefusesBrokenSignatures) {

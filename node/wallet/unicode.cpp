@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/wallet/nfkd.hpp"
+#include "node/wallet/unicode.hpp"
 
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
@@ -21,21 +21,31 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-}  // namespace
+using Form = const icu::Normalizer2* (*)(UErrorCode&);
 
-Result<std::string> nfkd(std::string_view text) {
+Result<std::string> normalised(std::string_view text, Form form) {
     constexpr std::size_t kTextMax = 1U << 20;
     if (text.size() > kTextMax || !is_utf8(text)) return error("the passphrase is no UTF-8 text");
     UErrorCode code = U_ZERO_ERROR;
-    const icu::Normalizer2* normalizer = icu::Normalizer2::getNFKDInstance(code);
-    if (U_FAILURE(code)) return error("ICU has no data for NFKD");
+    const icu::Normalizer2* normalizer = form(code);
+    if (U_FAILURE(code)) return error("ICU has no data for the forms of Unicode");
     std::string out;
-    out.reserve(18 * text.size());  // the most that NFKD makes of a character: no copies by growing
+    out.reserve(18 * text.size());  // the most that either form makes of a character: no copies by growing
     icu::StringByteSink<std::string> sink(&out);
     const icu::StringPiece piece(text.data(), static_cast<std::int32_t>(text.size()));
     normalizer->normalizeUTF8(0, piece, sink, nullptr, code);
     if (U_FAILURE(code)) return error("the passphrase cannot be normalised");
     return out;
+}
+
+}  // namespace
+
+Result<std::string> nfkd(std::string_view text) {
+    return normalised(text, icu::Normalizer2::getNFKDInstance);
+}
+
+Result<std::string> nfkc(std::string_view text) {
+    return normalised(text, icu::Normalizer2::getNFKCInstance);
 }
 
 }  // namespace retrace::node::wallet
