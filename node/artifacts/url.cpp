@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Addresses of peers, without the sockets: the simulation's views read them too.
+#include <algorithm>
+
 #include "node/artifacts/http_client.hpp"
 
 namespace retrace::node {
@@ -42,7 +44,9 @@ Result<Url, Failure> parse_url(std::string_view text) {
         rest = rest.substr(0, at);
     }
     if (rest.ends_with('/')) rest.remove_suffix(1);
-    if (rest.find_first_of("/?#@ \t\r\n") != std::string_view::npos) return bad();
+    // What steers a terminal is in no name of a host either.
+    const bool graphic = std::all_of(rest.begin(), rest.end(), [](char c) { return c > ' ' && c < 0x7f; });
+    if (!graphic || rest.find_first_of("/?#@") != std::string_view::npos) return bad();
     std::string_view host = rest, port = out.tls ? "443" : "80";
     if (rest.starts_with('[')) {  // An IPv6 address.
         const auto end = rest.find(']');

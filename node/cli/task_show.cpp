@@ -13,6 +13,7 @@
 #include "ledger/crypto/eip55.hpp"
 #include "market/odds.hpp"
 #include "node/cli/task_options.hpp"
+#include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -64,7 +65,7 @@ int list(const Program& program, const NodeOptions& node) {
         } else {
             std::cout << std::setw(6) << id << "  " << std::left << std::setw(12)
                       << market::slug(status->task.state) << std::right << std::setw(4) << status->paid << "/"
-                      << status->spec.segments() << " paid  " << status->spec.name << '\n';
+                      << status->spec.segments() << " paid  " << printable(status->spec.name) << '\n';
         }
     }
     if (program.json) std::cout << json::serialize(out) << '\n';
@@ -80,10 +81,10 @@ int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
         std::cout << json::serialize(to_json(*status)) << '\n';
         return kDone;
     }
-    std::cout << "task " << id << " \"" << status->spec.name << "\": " << market::slug(status->task.state)
-              << "\nsegments " << status->spec.segments() << ": committed " << status->committed
-              << ", verified " << status->verified << ", paid " << status->paid << "\nescrow "
-              << format_coins(status->task.escrow) << ", for audits "
+    std::cout << "task " << id << " \"" << printable(status->spec.name)
+              << "\": " << market::slug(status->task.state) << "\nsegments " << status->spec.segments()
+              << ": committed " << status->committed << ", verified " << status->verified << ", paid "
+              << status->paid << "\nescrow " << format_coins(status->task.escrow) << ", for audits "
               << format_coins(status->task.audit_budget) << '\n';
     for (const market::Run& run : status->runs) {
         std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": "

@@ -3,12 +3,14 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "ledger/crypto/eip55.hpp"
@@ -16,6 +18,7 @@
 #include "node/cli/options.hpp"
 #include "node/cli/wallet_command.hpp"
 #include "node/client/rpc_client.hpp"
+#include "node/printable.hpp"
 #include "node/rpc/values.hpp"
 #include "node/units.hpp"
 
@@ -29,6 +32,8 @@ constexpr std::uint64_t kTip = 100'000'000;
 struct SendOptions {
     SignerOptions signer;
     std::string to, value, data = "0x";
+    std::optional<std::uint64_t> nonce;
+    std::string max_fee, tip;  // of one gas; empty: as the node's base fee asks
     bool no_wait = false;
     std::uint64_t timeout_s = 60;
 };
@@ -37,28 +42,51 @@ Unexpected<Error> failed(const RpcFailure& failure) {
     return error(failure.message);
 }
 
+Result<ledger::U256> amount_of(const std::string& text, const char* what) {
+    const auto amount = parse_coins(text);
+    if (!amount) return error(std::string(what) + "not an amount (\"1.5\" coins, or \"100 wei\"): " + text);
+    return *amount;
+}
+
+/// What the node's base fee asks, where the user does not say otherwise.
+Result<Fees> fees_for(const SendOptions& options, RpcClient& client, std::uint64_t gas) {
+    std::optional<ledger::U256> tip, cap;
+    if (!options.tip.empty()) {
+        RETRACE_TRY(amount, amount_of(options.tip, "--tip: "));
+        tip = amount;
+    }
+    if (!options.max_fee.empty()) {
+        RETRACE_TRY(amount, amount_of(options.max_fee, "--max-fee: "));
+        cap = amount;
+    }
+    if (!cap) {
+        const auto base_fee = client.base_fee();
+        if (!base_fee) return failed(base_fee.error());
+        return fees_of(*base_fee, tip.value_or(ledger::U256(kTip)), gas);
+    }
+    return fees_under(*cap, tip.value_or(std::min(*cap, ledger::U256(kTip))), gas);
+}
+
 Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     RpcClient& client = session.client;
     ledger::Transaction tx;
     RETRACE_TRY(to, typed_address(options.to));
-    const auto value = parse_coins(options.value);
-    if (!value) return error("not an amount (\"1.5\" coins, or \"100 wei\"): " + options.value);
+    RETRACE_TRY(value, amount_of(options.value, ""));
     const auto data = from_hex(options.data);
     if (!data) return error("--data is not hex");
-    const auto gas = client.estimate_gas(session.key.address(), to, *value, *data);
+    const auto gas = client.estimate_gas(session.key.address(), to, value, *data);
     if (!gas) return failed(gas.error());
-    const auto nonce = client.next_nonce(session.key.address());
+    const auto nonce = options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce)
+                                     : client.next_nonce(session.key.address());
     if (!nonce) return failed(nonce.error());
-    const auto base_fee = client.base_fee();
-    if (!base_fee) return failed(base_fee.error());
-    RETRACE_TRY(fees, fees_of(*base_fee, kTip, *gas));
+    RETRACE_TRY(fees, fees_for(options, client, *gas));
     tx.chain_id = session.chain_id;
     tx.nonce = *nonce;
     tx.tip_cap = fees.tip_cap;
     tx.fee_cap = fees.fee_cap;
     tx.gas_limit = fees.gas;
     tx.to = to;
-    tx.value = *value;
+    tx.value = value;
     tx.data = *data;
     return ledger::sign_tx(std::move(tx), session.key);
 }
@@ -134,7 +162,7 @@ int run_balance(const Program& program, const AccountOptions& options) {
 
 std::string member(const json::object& object, const char* name) {
     const json::value* v = object.if_contains(name);
-    return v != nullptr && v->is_string() ? std::string(v->get_string().c_str()) : std::string();
+    return v != nullptr && v->is_string() ? printable(v->get_string().c_str()) : std::string();
 }
 
 bool concerns(const json::object& tx, const std::string& address) {
@@ -208,6 +236,12 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
     send->add_option("--to", send_options->to, "Receiver")->required();
     send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
     send->add_option("--data", send_options->data, "Call data in hex");
+    send->add_option(
+        "--nonce", send_options->nonce,
+        "Number of the transaction; that of one that waits replaces it, for a higher fee and tip");
+    send->add_option("--max-fee", send_options->max_fee,
+                     "The most that one gas costs, e.g. \"3000000000 wei\"");
+    send->add_option("--tip", send_options->tip, "Of that, the most that goes to whoever makes the block");
     send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
     send->add_option("--timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
     add_json(*send, program);

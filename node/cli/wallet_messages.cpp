@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "ledger/crypto/eip55.hpp"
 #include "node/cli/options.hpp"
@@ -23,18 +24,20 @@ struct MessageOptions {
     KeyOptions key;         // sign only
     std::string address;    // verify only
     std::string signature;  // verify only
-    std::string message;
+    std::optional<std::string> message;  // or typed_file
     std::string typed_file;
 };
 
 void add_message_options(CLI::App& command, MessageOptions& options) {
-    command.add_option("message", options.message, "The text (EIP-191)");
-    command.add_option("--typed", options.typed_file,
-                       "JSON file with typed data (EIP-712) instead of a text");
+    CLI::Option* text = command.add_option("message", options.message, "The text (EIP-191)");
+    command
+        .add_option("--typed", options.typed_file, "JSON file with typed data (EIP-712) instead of a text")
+        ->excludes(text);
 }
 
 Result<Hash32> digest_of(const MessageOptions& options) {
-    if (options.typed_file.empty()) return wallet::personal_digest(view(std::string_view(options.message)));
+    if (options.message) return wallet::personal_digest(view(std::string_view(*options.message)));
+    if (options.typed_file.empty()) return error("name what is signed: a text, or --typed FILE");
     const auto bytes = read_file(options.typed_file, std::size_t{1} << 20);
     if (!bytes) return error("cannot read " + options.typed_file + " (at most 1 MiB)");
     return wallet::typed_data_digest({reinterpret_cast<const char*>(bytes->data()), bytes->size()});

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "ledger/crypto/keccak.hpp"
+#include "node/printable.hpp"
 #include "node/rpc/values.hpp"
 
 namespace retrace::node {
@@ -16,17 +17,6 @@ using rpc::Parsed;
 
 RpcFailure strange(std::string_view what) {
     return {0, "the node's answer is not what was asked for: " + std::string(what), {}, false};
-}
-
-/// A node's words end up on terminals and in logs: what steers a terminal (also as UTF-8) becomes question marks.
-std::string printable(std::string text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        const bool c1 = i > 0 && static_cast<unsigned char>(text[i - 1]) == 0xc2 && byte >= 0x80 && byte < 0xa0;
-        if (c1) text[i - 1] = '?';
-        if (c1 || byte < 0x20 || byte == 0x7f) text[i] = '?';
-    }
-    return text;
 }
 
 /// Value of member `name` of an object, parsed.
@@ -84,7 +74,7 @@ Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value&
 
 }  // namespace
 
-Result<Fees> fees_of(const ledger::U256& base_fee, std::uint64_t tip, std::uint64_t gas) {
+Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas) {
     const auto twice = ledger::checked_mul(base_fee, 2);
     const auto cap = twice ? ledger::checked_add(*twice, tip) : std::nullopt;
     const auto most = cap ? ledger::checked_mul(*cap, gas) : std::nullopt;
@@ -93,6 +83,15 @@ Result<Fees> fees_of(const ledger::U256& base_fee, std::uint64_t tip, std::uint6
                      " wei, more than ten coins for one call: not signed");
     }
     return Fees{gas, tip, *cap};
+}
+
+Result<Fees> fees_under(const ledger::U256& fee_cap, const ledger::U256& tip_cap, std::uint64_t gas) {
+    if (tip_cap > fee_cap) return error("the tip is a part of the fee of one gas and is over it: not signed");
+    const auto most = ledger::checked_mul(fee_cap, gas);
+    if (!most || *most > kFeeMost)
+        return error(std::to_string(gas) + " gas at " + fee_cap.to_decimal() +
+                     " wei may cost more than ten coins: not signed");
+    return Fees{gas, tip_cap, fee_cap};
 }
 
 Result<RpcClient> RpcClient::connect(const std::string& url, const Options& options) {

@@ -49,7 +49,9 @@ struct Fees {
 /// Ten coins. At the base fee of an idle chain all the gas of a block costs one.
 inline const ledger::U256 kFeeMost = ledger::U256(10'000'000'000'000'000'000u);
 /// An error where `gas` at that base fee could cost more than kFeeMost.
-Result<Fees> fees_of(const ledger::U256& base_fee, std::uint64_t tip, std::uint64_t gas);
+Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas);
+/// The same of fees that the user named; also where the tip is over the fee, of which it is a part.
+Result<Fees> fees_under(const ledger::U256& fee_cap, const ledger::U256& tip_cap, std::uint64_t gas);
 
 /// One kept-alive connection. Blocks; not thread-safe.
 class RpcClient {

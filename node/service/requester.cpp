@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/requester.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <thread>
 
@@ -158,32 +159,43 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std
     return price;
 }
 
+namespace {
+
+/// Nothing where there is no such task, or none that the rules let anybody post.
+std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint64_t id) {
+    const auto task = views::task(state, id);
+    const auto spec = Immutable().spec(state, id);
+    if (!task || !spec) return std::nullopt;
+    TaskStatus out;
+    out.task = *task;
+    out.spec = *spec;
+    for (std::uint32_t i = 0; i < task->runs; ++i) {
+        auto run = views::run(state, id, i);
+        if (!run) break;  // A node that says so many would be asked for each.
+        out.runs.push_back(std::move(*run));
+    }
+    if (out.runs.empty()) return out;
+    const market::Run& run = out.runs.back();
+    out.committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec->segments());
+    out.paid = run.paid;
+    for (std::uint64_t i = 0; i < out.committed; ++i) {
+        const auto segment = views::segment(state, id, run.index, i);
+        out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
+    }
+    return out;
+}
+
+}  // namespace
+
 Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
     const auto height = client.height();
     if (!height) return error(height.error().message);
     const RemoteState state(client, *height);
-    const auto task = views::task(state, id);
-    const auto spec = views::spec(state, id);
-    if (!state.failure() && (!task || !spec)) return error("there is no task " + std::to_string(id));
-    TaskStatus out;
-    if (task && spec) {
-        out.task = *task;
-        out.spec = *spec;
-        for (std::uint32_t i = 0; i < task->runs; ++i) {
-            if (auto run = views::run(state, id, i)) out.runs.push_back(std::move(*run));
-        }
-    }
-    if (!out.runs.empty()) {
-        const market::Run& run = out.runs.back();
-        out.committed = run.next_state == 0 ? 0 : run.next_state - 1;
-        out.paid = run.paid;
-        for (std::uint64_t i = 0; i < out.committed; ++i) {
-            const auto segment = views::segment(state, id, run.index, i);
-            out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
-        }
-    }
+    std::optional<TaskStatus> out;
+    state.read([&] { out = read_status(state, id); });
     if (state.failure()) return error(state.failure()->message);
-    return out;
+    if (!out) return error("there is no task " + std::to_string(id));
+    return std::move(*out);
 }
 
 Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
@@ -274,6 +286,13 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     return out;
 }
 
+/// Nobody is accused: the reason says whether somebody sent something wrong, or nobody was there, or this
+/// disk is full.
+Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
+    return error("the " + std::string(what) + " of task " + std::to_string(id) +
+                 " could not be fetched from those who keep it: " + why);
+}
+
 }  // namespace
 
 Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store, const Progress& progress) {
@@ -281,23 +300,31 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     const auto height = client.height();
     if (!height) return error(height.error().message);
     const RemoteState view(client, *height);
-    const auto place = place_of(view, status, status.spec.segments());
+    std::optional<StatePlace> place;
+    std::vector<std::string> peers;
+    view.read([&] {
+        place = place_of(view, status, status.spec.segments());
+        peers = endpoints_of(view, id);
+    });
+    if (view.failure()) return error(view.failure()->message);
     if (status.runs.empty() || !place) {
         return error("task " + std::to_string(id) + " has no model yet: it is " +
                      std::string(market::slug(status.task.state)));
     }
-    std::vector<std::string> peers = endpoints_of(view, id);
     peers.push_back(client.url());
     ArtifactClient fetcher(store);
     fetcher.set_progress(progress);
     PeerSource source(store, fetcher, [&peers] { return peers; });
     kernels::ThreadPool pool;
-    RETRACE_TRY(program, solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes));
-    auto state = solver::fetch_state(source, *program, place->checkpoint.root, status.spec.steps, pool);
-    if (!state) return error("the final state is not one of the task's program: " + state.error().message);
-    RETRACE_TRY(receipt, make_receipt(client, view, status));
+    const auto program = solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes);
+    if (!program) return not_fetched("program", id, program.error().message);
+    auto state = solver::fetch_state(source, **program, place->checkpoint.root, status.spec.steps, pool);
+    if (!state) return not_fetched("final state", id, state.error().message);
+    Result<Receipt> receipt = error("");
+    view.read([&] { receipt = make_receipt(client, view, status); });
     if (view.failure()) return error(view.failure()->message);
-    return Delivered{program->program(), std::move(*state), std::move(receipt)};
+    if (!receipt) return error(receipt.error().message);
+    return Delivered{(*program)->program(), std::move(*state), std::move(*receipt)};
 }
 
 }  // namespace retrace::node

@@ -7,6 +7,7 @@
 
 #include "market/auction.hpp"
 #include "market/odds.hpp"
+#include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -30,7 +31,8 @@ void log_progress(std::uint64_t task, const solver::Progress& progress) {
     constexpr std::uint64_t kEvery = 25;
     if (progress.step % kEvery != 0) return;
     for (const kernels::Metric& metric : progress.metrics) {
-        spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, metric.name, metric.value);
+        spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name),
+                     metric.value);
     }
 }
 
@@ -121,8 +123,9 @@ void SolverService::take_result() {
         agent_->on_done(*done);
     else
         disputes_->on_done(std::get<verifier::Answer>(*result));
-    for (const std::string& problem : agent_->take_problems()) spdlog::warn("problem {}", problem);
-    for (const std::string& problem : disputes_->take_problems()) spdlog::warn("problem {}", problem);
+    for (const std::string& problem : agent_->take_problems()) spdlog::warn("problem {}", printable(problem));
+    for (const std::string& problem : disputes_->take_problems())
+        spdlog::warn("problem {}", printable(problem));
 }
 
 Quote SolverService::quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state) {
@@ -215,7 +218,7 @@ struct CallOf {
         return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
     }
     Result<Hash32> operator()(const solver::Decline& m) const {
-        spdlog::warn("decline task={} reason=\"{}\"", m.task, m.reason);
+        spdlog::warn("decline task={} reason=\"{}\"", m.task, printable(m.reason));
         return submitter.send("decline task " + std::to_string(m.task), calls::DeclineTask{m.task});
     }
     Result<Hash32> operator()(const solver::CommitCheckpoint& m) const {

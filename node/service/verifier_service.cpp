@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
 
 namespace retrace::node {
@@ -140,7 +141,8 @@ void VerifierService::update_endpoint(const market::VerifierInfo& info, const ma
 void VerifierService::run(const std::atomic<bool>& stop) {
     while (!stop) {
         if (const auto result = worker_.poll()) verifier_->on_done(*result);
-        for (const std::string& problem : verifier_->take_problems()) spdlog::warn("problem {}", problem);
+        for (const std::string& problem : verifier_->take_problems())
+            spdlog::warn("problem {}", printable(problem));
         if (const auto height = party_->new_height()) {
             on_block(*height);
             party_->report_outcomes();

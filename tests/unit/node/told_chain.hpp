@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A node that tells whatever records a test puts: a chain as its clients see it, whether the rules could make
+// it or not.
+#pragma once
+
+#include <atomic>
+#include <boost/json.hpp>
+#include <map>
+#include <string>
+
+#include "contracts/store/keys.hpp"
+#include "market/record.hpp"
+#include "node/rpc/values.hpp"
+#include "tests/unit/node/artifacts_hostile_peer.hpp"
+
+namespace retrace::node::test {
+
+class ToldChain {
+public:
+    std::atomic<std::uint64_t> height{10};
+    std::atomic<int> asked_for_slots{0};
+
+    /// Before anybody asks.
+    template <class T>
+    void put(const contracts::keys::Key& key, const T& record) {
+        slots_[rpc::data(contracts::address_of(key.contract)) + rpc::data(View(key.bytes))] =
+            rpc::data(View(market::encode_record(record)));
+    }
+    const std::string& url() const { return peer_.url(); }
+
+private:
+    std::string result(const boost::json::object& call) {
+        const std::string method(call.at("method").as_string());
+        if (method == "eth_chainId") return R"("0x1c82")";
+        if (method == "eth_blockNumber") return boost::json::serialize(rpc::quantity(height.load()));
+        if (method == "retrace_getAccount") return R"({"nonce":"0x0","balance":"0x0"})";
+        if (method == "eth_getLogs") return "[]";
+        if (method != "retrace_getSlots") return "null";
+        ++asked_for_slots;
+        const auto& name = call.at("params").at(0).at(0).as_object();
+        const auto found = slots_.find(std::string(name.at("contract").as_string()) +
+                                       std::string(name.at("key").as_string()));
+        return R"({"values":[")" + (found == slots_.end() ? "0x" : found->second) + "\"]}";
+    }
+    std::string answer() {
+        boost::system::error_code none;
+        const auto call = boost::json::parse(peer_.body(), none);
+        if (none || !call.is_object()) return "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+        return HostilePeer::ok(R"({"jsonrpc":"2.0","id":1,"result":)" + result(call.as_object()) + "}");
+    }
+
+    std::map<std::string, std::string> slots_;  ///< By contract and key.
+    HostilePeer peer_{[this](const std::string&, const HostilePeer::Send& send) { send(answer()); }};
+};
+
+}  // namespace retrace::node::test
