@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
 #include <algorithm>
-#include <chrono>
 
 #include "kernels/program/limits.hpp"
 #include "kernels/program/program.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/artifacts/availability.hpp"
+#include "solver/run/patience.hpp"
 
 namespace retrace::solver {
 
@@ -118,15 +118,13 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
             save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
-    auto began = std::chrono::steady_clock::now();
+    Patience patience(config_.step_patience);
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
-        began = std::chrono::steady_clock::now();
+        patience.begin();
         return !may_wait || !give_way_;
     };
-    const auto go_on = [&] {
-        return !may_wait || !give_way_ || std::chrono::steady_clock::now() - began < config_.step_patience;
-    };
+    const auto go_on = [&] { return !may_wait || !give_way_ || !patience.is_over(); };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
     // A step that was left has no state: the next time begins at the newest checkpoint.
     if (!finished && !state->tensors.empty() && state->step < last)

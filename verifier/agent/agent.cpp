@@ -2,8 +2,8 @@
 #include "verifier/agent/agent.hpp"
 
 #include <algorithm>
-#include <chrono>
 
+#include "solver/run/patience.hpp"
 #include "verifier/agent/keys.hpp"
 
 namespace retrace::verifier {
@@ -276,11 +276,10 @@ Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::T
 /// False: something more urgent waits, and it is kept for later, unless its step was left half done. Of each
 /// task one is: memory is counted for no more.
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
-    using Clock = std::chrono::steady_clock;
+    solver::Patience patience(config_.step_patience);
     while (begun.state.step < last_step && !put_off_) {
-        const Clock::time_point began = Clock::now();
-        const auto go_on = [&] { return !put_off_ || Clock::now() - began < config_.step_patience; };
-        if (!material.runner->attempt(begun.state, go_on)) return false;
+        patience.begin();
+        if (!material.runner->attempt(begun.state, [&] { return !put_off_ || !patience.is_over(); })) return false;
     }
     if (begun.state.step == last_step) return true;
     begun_.insert_or_assign(begun.segment.task, std::move(begun));
