@@ -43,8 +43,19 @@ bool is_no_blame(Fault fault) noexcept {
 }
 
 /// No other peer can help against these.
+/// No other peer would change it.
 bool is_local(Fault fault) noexcept {
-    return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use;
+    return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use ||
+           fault == Fault::wrong_shape;
+}
+
+/// The root binds type and shape: whoever named this one for that record asks for more than was agreed, or
+/// for less.
+Status<Failure> check_shape(const Hash32& root, const kernels::TensorHeader& header,
+                            const kernels::TensorRecord* record) {
+    if (record == nullptr || (header.dtype == record->dtype && header.dims == record->dims)) return Unit{};
+    return failure(Fault::wrong_shape,
+                   "tensor " + to_hex(view(root)) + " has another dtype or shape than the program says");
 }
 
 /// What a peer's refusal means for us; a slug that we do not know is `refused`.
@@ -166,13 +177,17 @@ Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& pe
 }
 
 Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
-                                             const kernels::Tensor* earlier) {
-    if (const auto here = store_.info(root); here && here->complete) return Unit{};
-    return try_peers(peers, [&](Server& peer) { return pull_tensor(peer, root, earlier); });
+                                             const kernels::Tensor* earlier,
+                                             const kernels::TensorRecord* record) {
+    if (const auto here = store_.info(root)) {
+        RETRACE_CHECK(check_shape(root, here->header, record));
+        if (here->complete) return Unit{};
+    }
+    return try_peers(peers, [&](Server& peer) { return pull_tensor(peer, root, earlier, record); });
 }
 
-Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root,
-                                            const kernels::Tensor* earlier) {
+Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,
+                                            const kernels::TensorRecord* record) {
     auto here = store_.info(root);
     if (!here && here.error().fault == Fault::corrupt) here = store_.info(root);  // It was set aside.
     if (!here) {
@@ -180,6 +195,7 @@ Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root,
         RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));
         RETRACE_TRY(there, decoded(wire::decode_info(body)));
         if (there.kind != wire::Kind::tensor) return failure(Fault::not_found, "the peer has no such tensor");
+        if (there.header.root() == root) RETRACE_CHECK(check_shape(root, there.header, record));
         RETRACE_CHECK(store_.begin_tensor(root, there.header));
         here = store_.info(root);
         RETRACE_CHECK(here);

@@ -45,9 +45,11 @@ public:
     /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order, those that
     /// failed a moment ago left out; the failure of the last one is returned, and a failure of our own store at once.
     Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
-    /// With an earlier version at hand only tiles that differ from it travel, and the hashes of all.
+    /// With an earlier version at hand only tiles that differ from it travel, and the hashes of all. What is
+    /// not of the type and shape of `record`, where one is given, is wrong_shape before it travels.
     Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
-                                 const kernels::Tensor* earlier = nullptr);
+                                 const kernels::Tensor* earlier = nullptr,
+                                 const kernels::TensorRecord* record = nullptr);
     Status<Failure> fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root);
     /// The manifest and all of its tensors.
     Status<Failure> fetch_state(const std::vector<std::string>& peers, const Hash32& root);
@@ -83,7 +85,8 @@ private:
                                std::uint64_t& ask);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);
     Result<wire::Info, Failure> ask_info(HttpConnection& node, const Hash32& root);
-    Status<Failure> pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier);
+    Status<Failure> pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,
+                                const kernels::TensorRecord* record);
     Status<Failure> take_equal_tiles(Server& peer, const Hash32& root, const kernels::TensorHeader& header,
                                      const kernels::Tensor& earlier);
     Status<Failure> push_range(HttpConnection& peer, const Hash32& root, const wire::Range& range);

@@ -37,6 +37,8 @@ std::string_view slug(Fault fault) noexcept {
             return "timeout";
         case Fault::refused:
             return "refused";
+        case Fault::wrong_shape:
+            return "wrong_shape";
     }
     return "unknown";
 }

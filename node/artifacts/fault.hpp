@@ -27,6 +27,7 @@ enum class Fault : std::uint8_t {
     unreachable = 14,  ///< No connection to the peer, or it broke.
     timeout = 15,      ///< The peer was too slow.
     refused = 16,      ///< The peer answered with an error.
+    wrong_shape = 17,  ///< A tensor of another type or shape than the program's that names it.
 };
 std::string_view slug(Fault fault) noexcept;
 

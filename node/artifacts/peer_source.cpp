@@ -37,7 +37,7 @@ Result<solver::StateRoots> PeerSource::state(const Hash32& root) {
     return solver::StateRoots{commitment.header, std::move(commitment.tensor_roots)};
 }
 
-Result<kernels::Tensor> PeerSource::tensor(const Hash32& root) {
+Result<kernels::Tensor> PeerSource::tensor(const Hash32& root, const kernels::TensorRecord& record) {
     if (own_ != nullptr) {
         if (auto here = own_->tensor(root, pool_)) return std::move(here).value();
     }
@@ -48,7 +48,7 @@ Result<kernels::Tensor> PeerSource::tensor(const Hash32& root) {
         auto tensor = version ? own_->tensor(*version, pool_) : Result<kernels::Tensor>(error("no version"));
         if (tensor) earlier = std::move(tensor).value();
     }
-    RETRACE_CHECK(in_words(client_.fetch_tensor(peers_(), root, earlier ? &*earlier : nullptr)));
+    RETRACE_CHECK(in_words(client_.fetch_tensor(peers_(), root, earlier ? &*earlier : nullptr, &record)));
     return in_words(store_.tensor(root));
 }
 

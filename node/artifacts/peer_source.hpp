@@ -27,7 +27,7 @@ public:
 
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
     Result<solver::StateRoots> state(const Hash32& root) override;
-    Result<kernels::Tensor> tensor(const Hash32& root) override;
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
     std::uint64_t first_missing_tile(const Hash32& root) override;
 
 private:

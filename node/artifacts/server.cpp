@@ -74,6 +74,7 @@ unsigned status_of(Fault fault) noexcept {
         case Fault::unreachable:
         case Fault::timeout:
         case Fault::refused:
+        case Fault::wrong_shape:
             return 500;
     }
     return 500;

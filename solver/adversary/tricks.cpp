@@ -19,7 +19,9 @@ class NothingServed final : public ArtifactSource {
 public:
     Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("not served"); }
     Result<StateRoots> state(const Hash32&) override { return error("not served"); }
-    Result<kernels::Tensor> tensor(const Hash32&) override { return error("not served"); }
+    Result<kernels::Tensor> tensor(const Hash32&, const kernels::TensorRecord&) override {
+        return error("not served");
+    }
 };
 
 class BitTurned final : public ArtifactSource {
@@ -29,8 +31,8 @@ public:
         return honest_.program(root, limit);
     }
     Result<StateRoots> state(const Hash32& root) override { return honest_.state(root); }
-    Result<kernels::Tensor> tensor(const Hash32& root) override {
-        auto tensor = honest_.tensor(root);
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override {
+        auto tensor = honest_.tensor(root, record);
         if (tensor && !tensor->data.empty()) tensor->data.back() ^= 1;
         return tensor;
     }

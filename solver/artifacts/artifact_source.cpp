@@ -12,7 +12,7 @@ Unavailable not_served(std::string message, std::uint32_t tensor, std::uint64_t 
 
 Result<Tensor> fetch_tensor(ArtifactSource& source, const kernels::TensorRecord& record, const Hash32& root,
                             kernels::ThreadPool& pool) {
-    RETRACE_TRY(tensor, source.tensor(root));
+    RETRACE_TRY(tensor, source.tensor(root, record));
     const std::uint64_t elements = kernels::geometry(record.dims).elements();
     if (tensor.dtype != record.dtype || tensor.dims != record.dims ||
         tensor.data.size() != elements * kernels::size_of(record.dtype)) {

@@ -26,8 +26,10 @@ public:
     /// An encoded program (program.rtp) of at most `limit` bytes.
     virtual Result<Bytes> program(const Hash32& root, std::uint64_t limit) = 0;
     virtual Result<StateRoots> state(const Hash32& root) = 0;
-    /// A whole tensor; an implementation checks each tile on arrival, and may resume.
-    virtual Result<kernels::Tensor> tensor(const Hash32& root) = 0;
+    /// A whole tensor; an implementation checks each tile on arrival, and may resume. What its root names may
+    /// be larger than `record`, which memory was counted for: it refuses that by the header, before anything
+    /// travels.
+    virtual Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) = 0;
     /// Of a tensor that could not be had whole: which of its tiles a report is to name.
     virtual std::uint64_t first_missing_tile(const Hash32&) { return 0; }
 };

@@ -16,7 +16,9 @@ public:
         if (!found) return error("no such state here");
         return *found;
     }
-    Result<kernels::Tensor> tensor(const Hash32& root) override { return store_.tensor(root, pool_); }
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord&) override {
+        return store_.tensor(root, pool_);
+    }
 
 private:
     const solver::CheckpointStore& store_;

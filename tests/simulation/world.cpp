@@ -31,14 +31,14 @@ Result<solver::StateRoots> NetworkSource::state(const Hash32& root) {
     return error("nobody serves the state");
 }
 
-Result<kernels::Tensor> NetworkSource::tensor(const Hash32& root) {
+Result<kernels::Tensor> NetworkSource::tensor(const Hash32& root, const kernels::TensorRecord& record) {
     if (const auto found = world_.uploads.tensors.find(root);
         found != world_.uploads.tensors.end() && reach(kHostNode))
         return found->second;
     for (const auto& party : world_.parties) {
         if (!party->up() || party->shelf() == nullptr) continue;
         if (party->id() != self_ && !reach(party->id())) continue;
-        auto found = party->shelf()->tensor(root);
+        auto found = party->shelf()->tensor(root, record);
         if (found && kernels::tensor_root(*found, world_.pool) == root) return found;
     }
     return error("nobody serves the tensor");

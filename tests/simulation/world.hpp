@@ -67,7 +67,7 @@ public:
     NetworkSource(World& world, NodeId self) : world_(world), self_(self) {}
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
     Result<solver::StateRoots> state(const Hash32& root) override;
-    Result<kernels::Tensor> tensor(const Hash32& root) override;
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
 
 private:
     /// A request and its answer, tried again a few times.

@@ -64,7 +64,8 @@ TEST_F(Changes, ASourceUsesThePartysOwnCheckpoints) {
     source.add_own(*own);
     const auto roots = source.state(*root);
     ASSERT_TRUE(roots) << roots.error().message;
-    for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(*source.tensor(roots->tensor_roots[i]), now.tensors[i]);
+    for (std::size_t i = 0; i < 2; ++i)
+        EXPECT_EQ(*source.tensor(roots->tensor_roots[i], test::record_of(now.tensors[i])), now.tensors[i]);
     EXPECT_EQ(client.tiles_fetched(), 1u) << "one of 32, and nothing of the tensor that did not change";
 }
 

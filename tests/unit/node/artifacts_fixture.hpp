@@ -33,6 +33,14 @@ private:
     std::filesystem::path path_;
 };
 
+/// What a program says of such a tensor.
+inline kernels::TensorRecord record_of(const kernels::Tensor& tensor) {
+    kernels::TensorRecord record;
+    record.dtype = tensor.dtype;
+    record.dims = tensor.dims;
+    return record;
+}
+
 inline kernels::Tensor random_tensor(kernels::DType dtype, kernels::Dims dims, unsigned seed) {
     kernels::Tensor out = kernels::zeros(dtype, std::move(dims));
     std::mt19937 random(seed);

@@ -184,7 +184,7 @@ TEST_F(Patience, ASourceNamesTheFirstMissingTile) {
     ASSERT_TRUE(here->add_tiles(root, *there->tiles(root, 0, 7)));
     ArtifactClient client(*here, hasty());
     PeerSource source(*here, client, [] { return std::vector<std::string>{"http://127.0.0.1:1"}; });
-    EXPECT_FALSE(source.tensor(root));
+    EXPECT_FALSE(source.tensor(root, test::record_of(*there->tensor(root))));
     EXPECT_EQ(source.first_missing_tile(root), 7u);
     EXPECT_EQ(source.first_missing_tile(Hash32{{1}}), 0u);
 }

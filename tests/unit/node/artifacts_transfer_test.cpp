@@ -81,7 +81,7 @@ TEST_F(TransferTest, ASourceFetchesForSolversAndVerifiers) {
     const auto back = solver::fetch_state(source, **committed, *root, 5, pool);
     ASSERT_TRUE(back) << back.error().message;
     EXPECT_EQ(*back, state);
-    const auto unknown = source.tensor(Hash32{{1}});
+    const auto unknown = source.tensor(Hash32{{1}}, test::record_of(state.tensors[0]));
     ASSERT_FALSE(unknown);
     EXPECT_THAT(unknown.error().message, ::testing::StartsWith("not_found: "));
 }
@@ -184,6 +184,26 @@ TEST_F(TransferTest, ForeignProgramsAndManifestsAreWrongRoots) {
     EXPECT_EQ(fault_of(client.fetch_program({one.url()}, Hash32{{1}})), Fault::wrong_root);
     EXPECT_EQ(fault_of(client.fetch_state({other.url()}, Hash32{{1}})), Fault::wrong_root);
     EXPECT_EQ(fault_of(client.fetch_state({one.url()}, Hash32{{1}})), Fault::timeout) << "it is left alone now";
+}
+
+TEST_F(TransferTest, ATensorOfAnotherShapeIsRefusedBeforeItTravels) {
+    const auto root = there->put_tensor(random_tensor(DType::f32, {400, 300}, 1));
+    ASSERT_TRUE(root);
+    kernels::TensorRecord record;
+    record.dtype = DType::f32;
+    for (const kernels::Dims& dims : {kernels::Dims{40, 3}, kernels::Dims{300, 400}}) {
+        record.dims = dims;
+        EXPECT_EQ(fault_of(client.fetch_tensor({http->url()}, *root, nullptr, &record)), Fault::wrong_shape);
+    }
+    EXPECT_EQ(client.tiles_fetched(), 0u);
+    const auto begun = here->info(*root);
+    ASSERT_FALSE(begun);
+    EXPECT_EQ(begun.error().fault, Fault::not_found) << "no room was taken for it";
+    record.dims = {400, 300};
+    EXPECT_TRUE(client.fetch_tensor({http->url()}, *root, nullptr, &record));
+    record.dims = {40, 3};
+    EXPECT_EQ(fault_of(client.fetch_tensor({http->url()}, *root, nullptr, &record)), Fault::wrong_shape)
+        << "nor is it read when it is here";
 }
 
 TEST_F(TransferTest, EndlessBodiesEndAtTheLimit) {

@@ -18,7 +18,9 @@ struct DrippingSource final : solver::ArtifactSource {
         return task_.program(root, limit);
     }
     Result<solver::StateRoots> state(const Hash32& root) override { return task_.state(root); }
-    Result<kernels::Tensor> tensor(const Hash32&) override { return error("timeout: the peer was too slow"); }
+    Result<kernels::Tensor> tensor(const Hash32&, const kernels::TensorRecord&) override {
+        return error("timeout: the peer was too slow");
+    }
     std::uint64_t first_missing_tile(const Hash32&) override { return 7; }
     bool no_program = false, no_memory = false;
 

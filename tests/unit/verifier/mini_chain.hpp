@@ -27,12 +27,12 @@ public:
         const auto found = withhold ? std::nullopt : store_.state(root);
         return found ? Result<solver::StateRoots>(*found) : task_.state(root);
     }
-    Result<kernels::Tensor> tensor(const Hash32& root) override {
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override {
         if (!withhold) {
             auto found = store_.tensor(root, pool_);
             if (found) return found;
         }
-        return task_.tensor(root);
+        return task_.tensor(root, record);
     }
     bool withhold = false;
 
