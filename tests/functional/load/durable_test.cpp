@@ -94,6 +94,12 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
     ASSERT_TRUE(tls::self_signed(folder_ / "node", "").has_value());
     EXPECT_EQ(mode(made->key), 0600U) << "but not that of a node's own";
 
+    const std::string absent = folder_ / "absent";
+    EXPECT_THAT(close_to_others(absent).error().message, HasSubstr(absent));
+}
+
+/// It may be another program's, and its folder may be anybody's choice: whoever opens or lists it is warned.
+TEST_F(Durable, AKeystoreThatEverybodyMayReadIsNamedAndKeepsItsMode) {
     const auto keystore = folder_ / "keys" / "alice.json";
     fs::create_directory(folder_ / "keys");
     ASSERT_TRUE(write_file(keystore, view(std::string_view("{}")), 0644).has_value());
@@ -103,8 +109,11 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
     fs::permissions(keystore, static_cast<fs::perms>(0640));
     EXPECT_FALSE(warning_if_open(keystore).has_value()) << "a group may";
 
-    const std::string absent = folder_ / "absent";
-    EXPECT_THAT(close_to_others(absent).error().message, HasSubstr(absent));
+    const auto key = ledger::SecretKey::random();
+    const auto made = wallet::KeyFolder(folder_ / "own").add(key, "p", wallet::kLightScrypt);
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(mode(*made), 0600U);
+    EXPECT_EQ(mode(folder_ / "own"), 0700U);
 }
 
 TEST_F(Durable, AFileThatLiesInTheWayIsNotWrittenThrough) {

@@ -74,6 +74,111 @@ TEST_F(Wallet, RefusesSecretsThatAreNone) {
     EXPECT_THAT(text("run.log"), HasSubstr("at most 1024 bytes"));
 }
 
+/// Known answers of ethers for Trezor's words: another passphrase, another account.
+TEST_F(Wallet, TakesOverWordsWithAPassphrase) {
+    const std::string words =
+        file("words", "legal winner thank year wave sausage worth useful legal winner thank yellow\n");
+    const std::string passphrase = file("word-pass", "TREZOR\n");
+    const auto import = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"wallet", "import", "--mnemonic-file", words, "--light"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(with_keys(arguments));
+    };
+    ASSERT_EQ(import({"--mnemonic-passphrase-file", passphrase}), 0) << text("run.log");
+    EXPECT_THAT(text("run.log"), HasSubstr("0x6006ef1944FB519A746d00cDAf715Cbd27a5a008"));
+    ASSERT_EQ(import({"--mnemonic-passphrase-file", passphrase, "--index", "1"}), 0) << text("run.log");
+    EXPECT_THAT(text("run.log"), HasSubstr("0xA5Cd5A7a353DAD72643512f25F395eC1857Bc1CA"));
+    ASSERT_EQ(import({}), 0) << text("run.log");
+    EXPECT_THAT(text("run.log"), Not(HasSubstr("0x6006ef1944FB519A746d00cDAf715Cbd27a5a008")));
+    EXPECT_EQ(import({"--index", "2147483648"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("below 2^31"));
+    EXPECT_EQ(run(with_keys({"wallet", "import", "--private-key-file", file("secret", kFirstSecret + "\n"),
+                             "--mnemonic-passphrase-file", passphrase})),
+              2)
+        << "a passphrase without words";
+
+    // New words under a passphrase come back with it, and without it are another account's.
+    ASSERT_EQ(run(with_keys({"wallet", "new", "--mnemonic", "--light", "--json", "--mnemonic-passphrase-file",
+                             passphrase})),
+              0)
+        << text("run.log");
+    const std::string made = text("run.log"), marker = R"("mnemonic":")";
+    const std::string address = made.substr(made.find("0x"), 42);
+    const std::size_t from = made.find(marker) + marker.size();
+    const std::string again = file("again", made.substr(from, made.find('"', from) - from) + "\n");
+    keys_ += "x";
+    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--mnemonic-file", again})), 0)
+        << text("run.log");
+    EXPECT_THAT(text("run.log"), Not(HasSubstr(address)));
+    ASSERT_EQ(run(with_keys({"wallet", "import", "--light", "--mnemonic-file", again,
+                             "--mnemonic-passphrase-file", passphrase})),
+              0);
+    EXPECT_THAT(text("run.log"), HasSubstr(address));
+}
+
+TEST_F(Wallet, ListsKeystoresWithoutAnAddressAndWarnsOfOpenOnes) {
+    ASSERT_EQ(
+        run(with_keys({"wallet", "import", "--light", "--private-key-file", file("secret", kFirstSecret)})),
+        0);
+    const auto made = std::filesystem::directory_iterator(keys_)->path();
+    std::string json = [&] {
+        std::ifstream in(made);
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    }();
+    const std::size_t at = json.find(R"("address":)");
+    json.erase(at, json.find(',', at) + 1 - at);
+    std::filesystem::remove(made);
+    const auto silent = std::filesystem::path(keys_) / "silent.json";
+    std::ofstream(silent) << json;
+    std::filesystem::permissions(silent, static_cast<std::filesystem::perms>(0644));
+    ASSERT_EQ(run({"wallet", "list", "--keys", keys_}), 0);
+    EXPECT_THAT(text("run.log"), AllOf(HasSubstr("address unknown until it is opened  " + silent.string()),
+                                       HasSubstr("; chmod o-rwx it")));
+    EXPECT_EQ(run(with_keys({"wallet", "export", "--key", kFirst, "--private-key"})), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("1 keystores there that do not say their address"));
+    ASSERT_EQ(run(with_keys({"wallet", "export", "--key", silent.string(), "--private-key"})), 0);
+    EXPECT_THAT(text("run.log"), HasSubstr(kFirstSecret));
+}
+
+/// An empty text is signed where it was typed, and nothing is left out in silence.
+TEST_F(Wallet, SignsExactlyOneThing) {
+    EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("name what is signed"));
+    EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0", "a text", "--typed", file("typed.json", "{}")}),
+              2);
+    EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", "0x00"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("name what is signed"));
+    ASSERT_EQ(run({"wallet", "sign", "--dev-account", "0", ""}), 0) << text("run.log");
+    std::string signature = text("run.log");
+    signature.pop_back();
+    EXPECT_EQ(run({"wallet", "verify", "--address", kFirst, "--signature", signature, ""}), 0);
+}
+
+TEST_F(Wallet, ReplacesAPaymentThatWaits) {
+    block_ms_ = "60000";  // no block while the test runs
+    start_node();
+    const auto send = [&](std::vector<std::string> more) {
+        std::vector<std::string> arguments{"wallet", "send", "--dev-account", "0",       "--no-wait",
+                                           "--node", url_,   "--to",          kReceiver, "--value",
+                                           "1"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(arguments);
+    };
+    const auto sender = *ledger::parse_address(kFirst);
+    ASSERT_EQ(send({}), 0) << text("run.log");
+    ASSERT_EQ(send({"--nonce", "0", "--max-fee", "20000000000 wei", "--tip", "1000000000 wei"}), 0)
+        << text("run.log");
+    EXPECT_EQ(client().next_nonce(sender).value(), 1U) << "in the place of the first";
+    EXPECT_EQ(send({"--nonce", "0", "--max-fee", "20000000001 wei", "--tip", "1000000001 wei"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("replacement transaction underpriced"));
+    EXPECT_EQ(send({"--max-fee", "1 wei", "--tip", "2 wei"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("the tip is a part of the fee"));
+    EXPECT_EQ(send({"--max-fee", "1"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("more than ten coins: not signed"));
+    EXPECT_EQ(send({"--max-fee", "dear"}), 1);
+    EXPECT_THAT(text("run.log"), HasSubstr("--max-fee: not an amount"));
+}
+
 TEST_F(Wallet, SignsTypedData) {
     const std::string typed =
         file("typed.json", R"({"types":{"EIP712Domain":[{"name":"chainId","type":"uint256"}],
