@@ -13,7 +13,8 @@ void matmul_at(CpuLevel level, Precision precision, const MatrixView& a, const M
                std::uint64_t c_stride, ThreadPool& pool);
 
 struct MatmulKernel;
-/// The kernel of a level: where a level brings nothing new for a precision, that of the level below. Null: the reference.
+/// The kernel of a level: where a level brings nothing new for a precision, that of the level below. Null: the
+/// reference.
 const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision);
 
 }  // namespace retrace::kernels

@@ -74,6 +74,8 @@ std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::u
             ensure(training->step() <= step, "ascending steps");
             while (training->step() < step) training->advance();
             roots_[step] = training->commit().root;
+            // Nothing is kept yet beside the start: the half way spares the next call half of it.
+            if (!cursor_ && step == steps[steps.size() / 2]) cursor_ = training->state();
         }
     }
     std::vector<Hash32> roots;

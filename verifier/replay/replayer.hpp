@@ -25,7 +25,7 @@ struct ReplaySetup {
     std::vector<const kernels::Tensor*> datasets;
 };
 
-/// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about two
+/// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about one and a half
 /// executions of the segment and a commitment for each root that is asked for (roots_at). Beside the start
 /// there are two states at once: the one that is kept and the one that goes on.
 class Replayer {
@@ -44,9 +44,10 @@ public:
     /// Root after the last step; the state roots between are not computed.
     Hash32 end_root();
     const kernels::State& end_state();
-    /// Roots of the states at `steps` (ascending, none before `low`), as a search above `low` asks for them. The
-    /// state at `low` is kept: the first call executes the segment, the second goes to its own `low` and a
-    /// sixteenth further, and later ones start from what is kept. Only these states are committed to.
+    /// Roots of the states at `steps` (ascending, none before `low`), as a search above `low` asks for them.
+    /// The state at `low` is kept, or from the start on the one half way: the first call executes the segment,
+    /// the second goes up to half of it to its own `low` and a sixteenth further, and later ones start from what
+    /// is kept. Only these states are committed to.
     std::vector<Hash32> roots_at(std::uint64_t low, std::span<const std::uint64_t> steps);
     Hash32 root_at(std::uint64_t step) { return roots_at(start_.step, {&step, 1}).front(); }
     /// Drops everything computed, so that the next question computes anew (a mismatch may be a memory fault).
