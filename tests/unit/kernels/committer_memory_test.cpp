@@ -17,11 +17,19 @@ thread_local bool is_tester = false;  ///< this one.
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+// All that a plain delete may get: sanitizers bring their own of what is not replaced here.
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
     if (run_out.load(std::memory_order_relaxed) && !is_tester) throw std::bad_alloc();
     void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
     if (memory == nullptr) throw std::bad_alloc();
     return memory;
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    try {
+        return operator new(bytes);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
 }
 void operator delete(void* memory) noexcept {
     std::free(memory);
