@@ -35,7 +35,9 @@ public:
         if (!found) return error("no such state");
         return *found;
     }
-    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord&) override { return store_.tensor(root, pool_); }
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord&) override {
+        return store_.tensor(root, pool_);
+    }
 
 private:
     const CheckpointStore& store_;

@@ -23,7 +23,9 @@ public:
 
     Result<Bytes> program(const Hash32& root, std::uint64_t) override { return find(programs, root); }
     Result<solver::StateRoots> state(const Hash32& root) override { return find(states, root); }
-    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord&) override { return find(tensors, root); }
+    Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord&) override {
+        return find(tensors, root);
+    }
 
     void put(const kernels::StateCommitment& commitment, const kernels::State& state) {
         states[commitment.root] = {commitment.header, commitment.tensor_roots};
