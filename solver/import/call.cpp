@@ -64,6 +64,10 @@ double Call::number(std::size_t i, double otherwise) {
     return static_cast<double>(integer(i, 0));
 }
 
+std::vector<double> Call::numbers(std::size_t i) const {
+    return kind(i) == Kind::numbers ? op_.arguments[i].numbers : std::vector<double>();
+}
+
 bool Call::flag(std::size_t i) const {
     return kind(i) == Kind::boolean && op_.arguments[i].integers.at(0) != 0;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/builder/compose.hpp"
+#include "solver/import/outputs.hpp"
 #include "solver/import/rules.hpp"
 
 namespace retrace::solver {
@@ -38,7 +39,11 @@ std::set<std::uint32_t> reached(const Recording& recording) {
     for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
         const bool leads = std::any_of(op->results.begin(), op->results.end(),
                                        [&](std::uint32_t result) { return out.contains(result); });
-        if (!leads || op->detached || op->name == "aten::detach") continue;
+        if (!leads || op->name == "aten::detach") continue;
+        if (op->detached) {
+            if (op->overwritten != kNoArgument) out.insert(op->arguments[op->overwritten].values.at(0));
+            continue;
+        }
         for (const Argument& argument : op->arguments)
             out.insert(argument.values.begin(), argument.values.end());
     }
@@ -85,18 +90,6 @@ const RecordedOp* head_of(const Recording& recording) {
     return nullptr;
 }
 
-/// A model that ends in a sigmoid gives probabilities; the loss of their logits is the same and never
-/// infinite.
-std::uint32_t output_for(const Recording& recording, kernels::LossKind loss) {
-    if (loss != kernels::LossKind::bce) return recording.output;
-    for (const RecordedOp& op : recording.ops) {
-        const bool last = !op.results.empty() && op.results[0] == recording.output;
-        if (last && op.name == "aten::sigmoid" && op.arguments.at(0).values.size() == 1)
-            return op.arguments[0].values[0];
-    }
-    return recording.output;
-}
-
 class Writer {
 public:
     Writer(kernels::Tape& tape, const Plan& plan, bool training)
@@ -112,10 +105,10 @@ public:
             plan_.options.loss == kernels::LossKind::cross_entropy ? head_of(recording_) : nullptr;
         for (const RecordedOp& op : recording_.ops) apply(op, &op == head);
         if (!refusals_.empty()) return error(list());
-        for (const auto& [buffer, next] : recording_.updates) updates_[buffer] = values_.at(next);
-        for (const auto& [buffer, next] : updates_) {
-            const auto state = values_.find(buffer);
-            if (declared_.contains(buffer)) out_.updates.emplace_back(state->second, as_op(next));
+        for (const auto& [buffer, next] : recording_.updates) values_[buffer] = values_.at(next);
+        for (const auto& [buffer, state] : states_) {
+            const Value next = values_.at(buffer);
+            if (next != state) out_.updates.emplace_back(state, as_op(next));
         }
         return finish();
     }
@@ -130,14 +123,14 @@ private:
                 {value.name, value.dims, kernels::Start::given, 0.0f, plan_.states.trained[i]});
             out_.values.push_back(state);
             values_[number] = state;
-            declared_.insert(number);
+            states_[number] = state;
         }
     }
 
     void place_values(Value x) {
         for (std::uint32_t i = 0; i < recording_.values.size(); ++i) {
             const RecordedValue& value = recording_.values[i];
-            if (declared_.contains(i) || value.kind == ValueKind::result) continue;
+            if (states_.contains(i) || value.kind == ValueKind::result) continue;
             if (value.kind == ValueKind::input) {
                 values_[i] = kernels::reshape(graph_, x, value.dims);
             } else {
@@ -149,16 +142,39 @@ private:
     void apply(const RecordedOp& op, bool is_head) {
         Call call(tape_, recording_, op, values_, plan_.options.precision, is_head);
         const Rule rule = find_rule(op.name);
-        Call::Values results = rule != nullptr ? rule(call) : call.refuse(advice(op.name));
+        Call::Values results = rule == nullptr         ? call.refuse(advice(op.name))
+                               : !takes_types_of(call) ? call.refuse(kIntegers)
+                                                       : rule(call);
+        check_updates(call);
         check_results(op, call, results);
         if (!call.refusal().empty()) {
             refusals_.insert(op.name + " in " + op.where + ": " + call.refusal());
             results = call.refuse("");
         }
         for (std::size_t i = 0; i < op.results.size(); ++i) {
-            values_[op.results[i]] = op.detached ? cut(results[i]) : results[i];
+            values_[op.results[i]] = op.detached ? without_gradient(op, results[i]) : results[i];
         }
-        for (const auto& [buffer, next] : call.updates()) updates_[buffer] = next;
+        // Whoever reads a running statistic after this sees what this op made of it.
+        for (const auto& [buffer, next] : call.updates()) values_[buffer] = next;
+    }
+
+    /// What an op makes under no_grad. What it wrote over keeps its gradient: autograd has seen no write.
+    Value without_gradient(const RecordedOp& op, Value result) {
+        if (op.overwritten == kNoArgument) return cut(result);
+        const Value before = values_.at(op.arguments[op.overwritten].values.at(0));
+        return tape_.note({before}, cut(result), [](Value gradient, const std::vector<bool>&) {
+            return std::vector<std::optional<Value>>{gradient};
+        });
+    }
+
+    /// Running statistics are buffers, as they are or as ops in place have changed them.
+    void check_updates(Call& call) {
+        for (const auto& [number, next] : call.updates()) {
+            const auto is_this = [number = number](const auto& update) { return update.second == number; };
+            const bool kept = states_.contains(number) && recording_.values[number].kind == ValueKind::buffer;
+            if (!kept && std::none_of(recording_.updates.begin(), recording_.updates.end(), is_this))
+                call.refuse("running statistics that are no buffers of the model");
+        }
     }
 
     /// A rule that gave another shape than PyTorch did has misunderstood the op.
@@ -166,6 +182,11 @@ private:
         if (results.size() != op.results.size()) {
             call.refuse("another number of results");
             return;
+        }
+        const bool overwrites = op.overwritten != kNoArgument;
+        if (overwrites && recording_.values[op.results[0]].dims !=
+                              recording_.values[op.arguments[op.overwritten].values.at(0)].dims) {
+            call.refuse("a write under no_grad that changes the shape");
         }
         for (std::size_t i = 0; i < results.size(); ++i) {
             const RecordedValue& wanted = recording_.values[op.results[i]];
@@ -186,9 +207,10 @@ private:
     }
 
     Result<ModelOutput> finish() {
-        const Value output = values_.at(output_for(recording_, plan_.options.loss));
+        RETRACE_TRY(number, logits_of(recording_, plan_.options.loss));
+        const Value output = values_.at(number);
         if (graph_.shape(output).dtype != DType::f32) return error("the model's output is not float32");
-        const kernels::Dims dims = graph_.dims(output);
+        const kernels::Dims& dims = recording_.values[recording_.output].dims;
         if (dims.empty())
             return error("the model's output is one number; it must have a row for each sample");
         const kernels::Geometry shape = kernels::geometry(dims);
@@ -204,8 +226,7 @@ private:
     const Recording& recording_;
     ModelOutput out_;
     Call::Lookup values_;
-    std::set<std::uint32_t> declared_;
-    std::map<std::uint32_t, Value> updates_;
+    std::map<std::uint32_t, Value> states_;  ///< As the step finds them; `values_` has what they become.
     std::set<std::string> refusals_;
 };
 
@@ -242,8 +263,9 @@ bool is_known(const std::string& name) {
 Rule find_rule(const std::string& name) {
     static const RuleTable table = [] {
         RuleTable all;
-        for (const auto family : {arithmetic_rules, activation_rules, reduction_rules, shape_rules,
-                                  index_rules, convolution_rules, layer_rules, recurrent_rules}) {
+        for (const auto family :
+             {arithmetic_rules, activation_rules, reduction_rules, shape_rules, index_rules,
+              convolution_rules, resize_rules, layer_rules, recurrent_rules}) {
             all.merge(family());
         }
         return all;

@@ -28,6 +28,10 @@ struct MappedModel {
 /// use instead.
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options);
 
+/// What a file does alike in both modes, though PyTorch has two ways of it: dropout that evaluation does too,
+/// batch norm whose statistics training leaves as they are. Traced files are like that. A sentence an op.
+std::vector<std::string> fixed_modes(const RecordedModel& model);
+
 /// Whether calls of this name are recorded whole, because they are mapped or refused under their own name
 /// (the others are taken apart where PyTorch can).
 bool is_known(const std::string& name);

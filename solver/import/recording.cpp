@@ -11,7 +11,7 @@ namespace {
 
 using kernels::DType;
 
-constexpr std::string_view kMagic = "RTM1";
+constexpr std::string_view kMagic = "RTM2";
 constexpr std::size_t kItemsMax = 1u << 22, kListMax = 1u << 16, kTextMax = 4096;
 
 void write(Writer& out, const RecordedValue& value) {
@@ -27,6 +27,7 @@ void write(Writer& out, const RecordedOp& op) {
     out.text(op.name)
         .text(op.where)
         .boolean(op.detached)
+        .u32(op.overwritten)
         .u32(static_cast<std::uint32_t>(op.arguments.size()));
     for (const Argument& argument : op.arguments) {
         out.u8(static_cast<std::uint8_t>(argument.kind))
@@ -34,6 +35,8 @@ void write(Writer& out, const RecordedOp& op) {
         for (const std::uint32_t value : argument.values) out.u32(value);
         out.u32(static_cast<std::uint32_t>(argument.integers.size()));
         for (const std::int64_t integer : argument.integers) out.u64(static_cast<std::uint64_t>(integer));
+        out.u32(static_cast<std::uint32_t>(argument.numbers.size()));
+        for (const double number : argument.numbers) out.u64(std::bit_cast<std::uint64_t>(number));
         out.u64(std::bit_cast<std::uint64_t>(argument.number)).text(argument.text);
     }
     out.u32(static_cast<std::uint32_t>(op.results.size()));
@@ -79,12 +82,15 @@ RecordedOp read_op(Reader& in) {
     out.name = in.text(kTextMax);
     out.where = in.text(kTextMax);
     out.detached = in.boolean();
-    out.arguments.resize(in.count(kListMax, 17));
+    out.overwritten = in.u32();
+    out.arguments.resize(in.count(kListMax, 21));
     for (Argument& argument : out.arguments) {
-        argument.kind = static_cast<Argument::Kind>(in.enumerated(1, 8));
+        argument.kind = static_cast<Argument::Kind>(in.enumerated(1, 9));
         argument.values = read_numbers(in);
         argument.integers.resize(in.count(kListMax, 8));
         for (std::int64_t& integer : argument.integers) integer = static_cast<std::int64_t>(in.u64());
+        argument.numbers.resize(in.count(kListMax, 8));
+        for (double& number : argument.numbers) number = std::bit_cast<double>(in.u64());
         argument.number = std::bit_cast<double>(in.u64());
         argument.text = in.text(kTextMax);
     }
@@ -96,7 +102,7 @@ Recording read_recording(Reader& in) {
     Recording out;
     out.values.resize(in.count(kItemsMax, 19));
     for (RecordedValue& value : out.values) value = read_value(in);
-    out.ops.resize(in.count(kItemsMax, 17));
+    out.ops.resize(in.count(kItemsMax, 21));
     for (RecordedOp& op : out.ops) op = read_op(in);
     out.output = in.u32();
     out.updates.resize(in.count(kListMax, 8));
@@ -131,6 +137,11 @@ Status<> check(const Recording& recording) {
     for (const RecordedOp& op : recording.ops) {
         for (const Argument& argument : op.arguments) {
             if (!all_known(argument.values)) return error("a recorded op reads a value that there is not");
+        }
+        const bool overwrites = op.overwritten != kNoArgument;
+        if (overwrites && (op.overwritten >= op.arguments.size() || op.results.size() != 1 ||
+                           op.arguments[op.overwritten].values.size() != 1)) {
+            return error("a recorded op overwrites an argument that there is not");
         }
         if (!all_known(op.results)) return error("a recorded op writes a value that there is not");
     }

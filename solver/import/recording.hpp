@@ -40,14 +40,18 @@ struct Argument {
         number = 6,
         boolean = 7,
         text = 8,
+        numbers = 9,
     };
     Kind kind = Kind::none;
     std::vector<std::uint32_t> values;   ///< value: one; values: a list of tensors.
     std::vector<std::int64_t> integers;  ///< integer, boolean: one.
     double number = 0;
+    std::vector<double> numbers;
     std::string text;
     bool operator==(const Argument&) const = default;
 };
+
+inline constexpr std::uint32_t kNoArgument = 0xffffffff;
 
 struct RecordedOp {
     std::string name;   ///< "aten::add": without overload, and without the underscore of the forms in place.
@@ -55,6 +59,9 @@ struct RecordedOp {
     std::vector<Argument> arguments;
     std::vector<std::uint32_t> results;
     bool detached = false;  ///< Called under no_grad.
+    /// Of a detached op: the argument that it writes. Autograd sees no write, so the gradient of what is in
+    /// it now is the gradient of what was in it before.
+    std::uint32_t overwritten = kNoArgument;
     bool operator==(const RecordedOp&) const = default;
 };
 

@@ -134,11 +134,13 @@ Value root_of(Tape& tape, Value x) {
     });
 }
 
-// With u = 1 + x rounded, log(u)·x/(u - 1) undoes the rounding (Kahan).
+// With u = 1 + x rounded, log(u)·x/(u - 1) undoes the rounding (Kahan). From 2^24 on there is none to undo,
+// and the product might be infinite.
 Value log_of_one_more(Graph& g, Value x) {
-    const Value one = g.scalar(1.0f), more = add(g, x, one);
-    const Value whole = div(g, mul(g, g.op(OpCode::log, {more}), x), sub(g, more, one));
-    return select(g, g.op(OpCode::equal, {more, one}), x, whole);
+    const Value one = g.scalar(1.0f), more = add(g, x, one), log = g.op(OpCode::log, {more});
+    const Value whole = div(g, mul(g, log, x), sub(g, more, one));
+    const Value exact = select(g, g.op(OpCode::less, {more, g.scalar(16777216.0f)}), whole, log);
+    return select(g, g.op(OpCode::equal, {more, one}), x, exact);
 }
 
 Value softplus(Tape& tape, Value x) {

@@ -44,6 +44,7 @@ public:
     std::int64_t integer(std::size_t i, std::int64_t otherwise);
     std::vector<std::int64_t> integers(std::size_t i) const;
     double number(std::size_t i, double otherwise);
+    std::vector<double> numbers(std::size_t i) const;
     bool flag(std::size_t i) const;
     std::string text(std::size_t i) const;
     /// Counted from the end where negative.
@@ -94,9 +95,14 @@ RuleTable activation_rules();   ///< Functions of one number.
 RuleTable reduction_rules();    ///< Sums, spreads, extremes over axes.
 RuleTable shape_rules();        ///< Views, slices, joins, conversions.
 RuleTable index_rules();        ///< Copies and choices along axes.
-RuleTable convolution_rules();  ///< Convolutions, pooling, resizing of images.
+RuleTable convolution_rules();  ///< Convolutions, pooling.
+RuleTable resize_rules();       ///< Resizing of images.
 RuleTable layer_rules();        ///< Products, norms, embedding, dropout, attention.
 RuleTable recurrent_rules();    ///< Recurrent layers, step by step.
+
+inline constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
+/// Whether the rule of this op is made for what its tensors hold; where it is not, kIntegers says so.
+bool takes_types_of(Call& call);
 
 /// nullptr where no rule has this name.
 Rule find_rule(const std::string& name);

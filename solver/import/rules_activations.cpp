@@ -108,10 +108,12 @@ Call::Values selu(Call& call) {
     return {elu_of(call, call.tensor(0), 1.6732632423543772, 1.0507009873554805, 1)};
 }
 
-/// log(1 + exp(βx)) / β; PyTorch's threshold only keeps its formula from overflowing.
+/// log(1 + exp(βx)) / β; x itself where βx is over the threshold.
 Call::Values apply_softplus(Call& call) {
     const double beta = call.number(1, 1);
-    return {scaled(call, softplus(call.tape(), scaled(call, call.tensor(0), beta)), 1 / beta)};
+    const Value x = call.tensor(0), stretched = scaled(call, x, beta);
+    const Value smooth = scaled(call, softplus(call.tape(), stretched), 1 / beta);
+    return {choose(call.tape(), above(call, stretched, call.number(2, 20)), x, smooth)};
 }
 
 Call::Values log_sigmoid(Call& call) {

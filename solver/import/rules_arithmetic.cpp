@@ -14,8 +14,6 @@ using kernels::DType;
 using kernels::OpCode;
 using kernels::Value;
 
-constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
-
 bool is_float(Call& call, Value value) {
     return call.dtype(value) == DType::f32;
 }
@@ -100,10 +98,19 @@ Call::Values reciprocal(Call& call) {
     return {binary(call.tape(), OpCode::div, call.graph().scalar(1.0f), call.tensor(0))};
 }
 
+bool is_int32(double x) {
+    return x >= -2147483648.0 && x <= 2147483647.0 && std::floor(x) == x;
+}
+
 template <OpCode code, bool negated = false>
 Call::Values compare(Call& call) {
     const Value a = call.tensor(0);
     const bool whole = call.dtype(a) == DType::i32 && call.kind(1) != Argument::Kind::value;
+    // PyTorch compares whole numbers with a fraction in float32, and with large ones in 64 bits.
+    if (whole && !is_int32(call.number(1, 0)))
+        return call.refuse(
+            "a comparison of whole numbers with a fraction, or with one of more than 32 bits; "
+            "convert to float32 first");
     const Value b =
         whole ? call.graph().scalar_i32(static_cast<std::int32_t>(call.number(1, 0))) : call.operand(1);
     if (call.dtype(a) != call.dtype(b) || call.dtype(a) == DType::boolean) {
@@ -124,13 +131,17 @@ Call::Values logic(Call& call) {
 }
 
 Call::Values masked_fill(Call& call) {
-    return {choose(call.tape(), call.tensor(1), call.operand(2), call.tensor(0))};
+    const Value x = call.tensor(0), mask = call.tensor(1), filling = call.operand(2);
+    if (!is_float(call, x) || !is_float(call, filling)) return call.refuse("a choice of whole numbers");
+    if (call.dtype(mask) != DType::boolean) return call.refuse("a mask that is no bool");
+    return {choose(call.tape(), mask, filling, x)};
 }
 
 Call::Values where(Call& call) {
     if (call.count() < 3) return call.refuse("where with a condition alone gives shapes that depend on data");
     const Value a = call.operand(1), b = call.operand(2);
     if (!is_float(call, a) || !is_float(call, b)) return call.refuse("a choice of whole numbers");
+    if (call.dtype(call.tensor(0)) != DType::boolean) return call.refuse("a condition that is no bool");
     return {choose(call.tape(), call.tensor(0), a, b)};
 }
 

@@ -136,7 +136,9 @@ Call::Values apply_group_norm(Call& call) {
 Call::Values apply_embedding(Call& call) {
     kernels::Graph& g = call.graph();
     const Value table = call.tensor(0), index = call.tensor(1);
+    if (call.dtype(table) != DType::f32) return call.refuse("a table of whole numbers");
     if (call.dtype(index) != DType::i32) return call.refuse("an index that is no whole number");
+    if (call.flag(3)) return call.refuse("gradients scaled by frequency; use scale_grad_by_freq=False");
     const Value flat = kernels::reshape(g, index, {g.matrix(index).elements()});
     const std::int64_t padding = call.integer(2, -1);
     Value found;
@@ -185,6 +187,9 @@ Call::Values apply_attention(Call& call) {
     const Value q = call.tensor(0), k = call.tensor(1), v = call.tensor(2);
     const std::size_t rank = call.dims(q).size();
     if (rank < 3) return call.refuse("attention without batch");
+    for (const Value x : {q, k, v}) {
+        if (call.dtype(x) != DType::f32) return call.refuse(kIntegers);
+    }
     if (call.number(4, 0) != 0) return call.refuse("dropout inside attention; use dropout_p=0");
     const Dims dims = call.dims(q);
     const bool causal = call.flag(5);
@@ -203,6 +208,7 @@ Call::Values apply_attention(Call& call) {
     Value scores = matrix_product(tape, q, kernels::permuted(tape, k, axes), call.precision());
     scores = binary(tape, OpCode::mul, scores, call.graph().scalar(factor));
     if (const std::optional<Value> mask = call.maybe(3)) {
+        if (call.dtype(*mask) == DType::i32) return call.refuse("a mask of whole numbers");
         const Value lowest = call.graph().scalar(-std::numeric_limits<float>::infinity());
         scores = call.dtype(*mask) == DType::boolean ? choose(tape, *mask, scores, lowest)
                                                      : binary(tape, OpCode::add, scores, *mask);

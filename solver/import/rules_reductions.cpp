@@ -19,8 +19,6 @@ using Kind = Argument::Kind;
 using Axes = std::vector<std::size_t>;
 using Gradients = std::vector<std::optional<Value>>;
 
-constexpr const char* kIntegers = "arithmetic on whole numbers; convert to float32 first";
-
 /// Ascending; all where argument `i` names none.
 Axes axes_of(Call& call, std::size_t i, std::size_t rank) {
     std::vector<bool> chosen(rank, false);

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
 // retrace-torch: the one program that loads LibTorch. `retrace` runs it; people need not.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -45,6 +49,24 @@ Status<> write_file(const std::string& path, View bytes) {
     return Unit{};
 }
 
+/// A stranger's model may compute for ever, or ask for all memory there is: twenty minutes of a processor,
+/// three quarters of the machine's memory, and no core file.
+void limit_this_process() {
+    const auto at_most = [](auto what, rlim_t most) {
+        rlimit limit{};
+        if (::getrlimit(what, &limit) != 0) return;
+        limit.rlim_cur = limit.rlim_max = std::min(limit.rlim_max, most);
+        (void)::setrlimit(what, &limit);
+    };
+    const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+    constexpr rlim_t kLeast = rlim_t{2} << 30;
+    if (pages > 0 && size > 0)
+        at_most(RLIMIT_DATA,
+                std::max(kLeast, static_cast<rlim_t>(pages) * static_cast<rlim_t>(size) / 4 * 3));
+    at_most(RLIMIT_CPU, 20 * 60);
+    at_most(RLIMIT_CORE, 0);
+}
+
 Status<> run(const std::vector<std::string>& words) {
     if (words[0] == "record") {
         RETRACE_TRY(train, parse_batch(words[3]));
@@ -68,6 +90,7 @@ int main(int argc, char** argv) {
         std::fputs(retrace::solver::kUsage, stderr);
         return 2;
     }
+    retrace::solver::limit_this_process();
     const auto done = retrace::solver::run(words);
     if (done) return 0;
     std::cerr << done.error().message << '\n';

@@ -2,98 +2,20 @@
 // Part of torch_model.cpp, the one translation unit that includes LibTorch's headers.
 #pragma once
 
-#include <ATen/core/dispatch/Dispatcher.h>
-#include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/csrc/jit/runtime/interpreter.h>
-#include <torch/script.h>
-
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "solver/import/mapping.hpp"
+#include "solver/torch/recorder_parts.hpp"
 
 namespace retrace::solver {
 
-using c10::DispatchKey;
-using c10::IValue;
-using kernels::DType;
-
 inline constexpr std::uint32_t kUnknown = 0xffffffff;
 
-/// What ends a recording at once; turned into an Error where LibTorch is left.
-struct Stop : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-
-inline std::string without_overload(const c10::OperatorHandle& op) {
-    std::string name = op.schema().name();
-    const bool dunder = name.size() > 2 && name[name.size() - 2] == '_';
-    if (op.schema().is_mutable() && name.back() == '_' && !dunder) name.pop_back();
-    return name;
-}
-
-inline DType dtype_of(const at::Tensor& tensor, const std::string& where) {
-    switch (tensor.scalar_type()) {
-        case at::kFloat:
-            return DType::f32;
-        case at::kLong:
-        case at::kInt:
-        case at::kShort:
-        case at::kByte:
-        case at::kChar:
-            return DType::i32;
-        case at::kBool:
-            return DType::boolean;
-        default:
-            break;
-    }
-    throw Stop(where + " computes in " + c10::toString(tensor.scalar_type()) +
-               "; use float32 (model.float())");
-}
-
-inline kernels::Dims dims_of(const at::Tensor& tensor, const std::string& where) {
-    if (tensor.dim() > static_cast<std::int64_t>(kernels::kRankMax)) {
-        throw Stop(where + " makes a tensor of rank " + std::to_string(tensor.dim()) +
-                   "; programs have at most " + std::to_string(kernels::kRankMax));
-    }
-    return {tensor.sizes().begin(), tensor.sizes().end()};
-}
-
-/// Little-endian elements. Subnormal floats become zeros (NUMERICS 1).
-inline Bytes bytes_of(const at::Tensor& tensor, const std::string& where) {
-    const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
-    const at::NoGradGuard no_gradient;
-    at::Tensor plain = tensor.detach().cpu();
-    const bool real = plain.is_floating_point();
-    if (!real && plain.scalar_type() == at::kLong && plain.numel() > 0) {
-        constexpr std::int64_t kMost = 0x7fffffff;
-        if (plain.max().item<std::int64_t>() > kMost || plain.min().item<std::int64_t>() < -kMost - 1) {
-            throw Stop(where + " uses whole numbers of more than 32 bits");
-        }
-    }
-    if (plain.scalar_type() != at::kBool) plain = plain.to(real ? at::kFloat : at::kInt);
-    plain = plain.contiguous();
-    const auto* const first = static_cast<const std::uint8_t*>(plain.data_ptr());
-    Bytes out(first, first + plain.nbytes());
-    if (!real) return out;
-    for (std::size_t i = 0; i < out.size(); i += 4) {
-        const std::uint32_t bits = load_u32(out.data() + i);
-        if ((bits >> 23 & 0xff) == 0) store_u32(out.data() + i, bits & 0x80000000);
-    }
-    return out;
-}
-
-/// Where in the model the interpreter is: "encoder.layer0.attention". It tells a frame each,
-/// "layer0(Block)::forward": the name of the module in the one around it, its type, the method.
-inline std::string module_path() {
-    std::string path;
-    for (const std::string& frame : torch::jit::currentModuleHierarchy()) {
-        const std::string name = frame.substr(0, frame.find('('));
-        if (name.empty() || name == "TOP" || name == "SELF" || name.size() == frame.size()) continue;
-        path += (path.empty() ? "" : ".") + name;
-    }
-    return path.empty() ? "the model" : path;
+inline std::string counts_and_reads(const std::string& name) {
+    return "forward() changes " + name +
+           " and reads it; programs keep no whole numbers between steps: use a float32 buffer";
 }
 
 /// Listens to every dispatched op while a forward pass runs. Tensors are known by identity, then by the place
@@ -109,7 +31,14 @@ public:
     }
     void add_named(const at::Tensor& tensor, ValueKind kind, const std::string& name);
     void call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
-    Recording finish(const IValue& output);
+    /// `training`: only then may forward() change buffers.
+    Recording finish(const IValue& output, bool training);
+
+    /// Whole-number buffers by what the pass did with them.
+    struct Counters {
+        std::set<std::string> written, read;
+    };
+    const Counters& counters() const { return counters_; }
 
     /// The one that listens, and the lock under which it does (TorchScript may fork).
     inline static Recorder* active = nullptr;
@@ -131,13 +60,18 @@ private:
         return tensor.defined() && tensor.has_storage() && dynamic_.count(storage_of(tensor)) > 0;
     }
     bool is_dynamic(const IValue& value) const;
-    bool is_counter(const at::Tensor& tensor) const;
+    bool counts(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) const;
+    void count(const c10::OperatorHandle& op, const std::vector<IValue>& arguments);
+    const std::string* counter_of(const at::Tensor& tensor) const;
     std::uint32_t value_of(const at::Tensor& tensor, const std::string& where);
     Argument argument_of(const IValue& value, const std::string& where);
     void run_unseen(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack);
     void forget_written(const c10::OperatorHandle& op, const std::vector<IValue>& arguments);
     void note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
               std::string name);
+    std::vector<at::Tensor> check_writes(const c10::OperatorHandle& op, const std::vector<IValue>& arguments,
+                                         const std::string& where) const;
+    void note_cut(const std::vector<IValue>& arguments, const std::vector<at::Tensor>& results);
 
     Recording out_;
     std::vector<at::Tensor> kept_;
@@ -146,6 +80,10 @@ private:
     std::set<const void*> dynamic_;  ///< Storages of what depends on input or state.
     std::map<const void*, std::uint32_t> constants_;
     std::map<std::uint32_t, at::Tensor> named_;
+    std::set<const void*> cut_;                 ///< Storages with a view that autograd knows nothing of.
+    std::set<const void*> buffers_;             ///< Storages of buffers of float32.
+    std::map<const void*, std::string> whole_;  ///< Storages of buffers of anything else.
+    Counters counters_;
 };
 
 inline std::uint32_t Recorder::add_value(const at::Tensor& tensor, ValueKind kind, const std::string& where) {
@@ -199,6 +137,12 @@ inline void Recorder::add_named(const at::Tensor& tensor, ValueKind kind, const 
     out_.values[value].name = name;
     bind(tensor, value);
     named_[value] = tensor;
+    if (kind != ValueKind::buffer) return;
+    if (tensor.is_floating_point()) {
+        buffers_.insert(storage_of(tensor));
+    } else {
+        whole_[storage_of(tensor)] = name;
+    }
 }
 
 inline bool Recorder::is_dynamic(const IValue& value) const {
@@ -210,14 +154,35 @@ inline bool Recorder::is_dynamic(const IValue& value) const {
     return false;
 }
 
-/// num_batches_tracked and its like.
-inline bool Recorder::is_counter(const at::Tensor& tensor) const {
-    const std::uint32_t value = find(tensor);
-    return value != kUnknown && out_.values[value].kind == ValueKind::buffer && !tensor.is_floating_point();
+inline const std::string* Recorder::counter_of(const at::Tensor& tensor) const {
+    if (!tensor.defined() || !tensor.has_storage()) return nullptr;
+    const auto known = whole_.find(storage_of(tensor));
+    return known == whole_.end() ? nullptr : &known->second;
+}
+
+/// num_batches_tracked and its like: programs do without them, as long as nothing reads them.
+inline bool Recorder::counts(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) const {
+    const std::vector<std::size_t> written = written_by(op);
+    for (const std::size_t i : written) {
+        if (!arguments[i].isTensor() || counter_of(arguments[i].toTensor()) == nullptr) return false;
+    }
+    return !written.empty();
+}
+
+inline void Recorder::count(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) {
+    for (const std::size_t i : written_by(op)) {
+        const std::string& name = *counter_of(arguments[i].toTensor());
+        if (counters_.read.count(name) > 0) throw Stop(counts_and_reads(name));
+        counters_.written.insert(name);
+    }
 }
 
 inline std::uint32_t Recorder::value_of(const at::Tensor& tensor, const std::string& where) {
     if (!tensor.has_storage()) throw Stop(where + " uses a tensor that is sparse or quantised");
+    if (const std::string* const counter = counter_of(tensor)) {
+        if (counters_.written.count(*counter) > 0) throw Stop(counts_and_reads(*counter));
+        counters_.read.insert(*counter);
+    }
     const std::uint32_t known = find(tensor);
     if (known != kUnknown) return known;
     if (is_dynamic(tensor))
@@ -247,6 +212,10 @@ inline Argument Recorder::argument_of(const IValue& value, const std::string& wh
     } else if (value.isString()) {
         out.kind = Kind::text;
         out.text = value.toStringRef();
+    } else if (value.isDoubleList()) {
+        out.kind = Kind::numbers;
+        const auto list = value.toDoubleVector();
+        out.numbers.assign(list.begin(), list.end());
     } else if (value.isIntList()) {
         out.kind = Kind::integers;
         out.integers = value.toIntVector();
@@ -268,9 +237,8 @@ inline void Recorder::run_unseen(const c10::OperatorHandle& op, c10::DispatchKey
 
 /// A constant that was written is another constant from now on.
 inline void Recorder::forget_written(const c10::OperatorHandle& op, const std::vector<IValue>& arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const auto* const alias = op.schema().arguments()[i].alias_info();
-        if (alias == nullptr || !alias->isWrite() || !arguments[i].isTensor()) continue;
+    for (const std::size_t i : written_by(op)) {
+        if (!arguments[i].isTensor() || !arguments[i].toTensor().defined()) continue;
         const void* const storage = storage_of(arguments[i].toTensor());
         for (const at::Tensor& kept : kept_) {
             if (storage_of(kept) == storage) constants_.erase(kept.unsafeGetTensorImpl());
@@ -278,26 +246,24 @@ inline void Recorder::forget_written(const c10::OperatorHandle& op, const std::v
     }
 }
 
-inline bool is_random(const std::string& name) {
-    for (const char* random : {"rand", "bernoulli", "normal", "uniform", "multinomial", "exponential",
-                               "cauchy", "geometric", "log_normal", "poisson"}) {
-        if (name.rfind(std::string("aten::") + random, 0) == 0) return true;
-    }
-    return false;
-}
-
 inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet keys,
                            torch::jit::Stack* stack) {
     const std::string name = without_overload(op);
-    const std::size_t count = op.schema().arguments().size();
-    const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
+    const std::size_t number = op.schema().arguments().size();
+    const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(number), stack->end());
     bool dynamic = false;
     for (const IValue& argument : arguments) dynamic = dynamic || is_dynamic(argument);
-    const bool counts = op.schema().is_mutable() && count > 0 && arguments[0].isTensor() &&
-                        is_counter(arguments[0].toTensor());
-    if (counts || (!dynamic && !is_random(name))) {
+    const bool counted = counts(op, arguments), random = is_random(op, name, arguments);
+    if (counted) count(op, arguments);
+    if (counted || (!dynamic && !random)) {
         run_unseen(op, keys, stack);
         if (op.schema().is_mutable()) forget_written(op, arguments);
+        // What nobody has written would be another constant each time, and may be anything that this process
+        // held.
+        if (is_uninitialised(name)) {
+            const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
+            stack->back().toTensor().zero_();
+        }
         return;
     }
     // A composite op that is not known by its name is taken apart: its parts come back here.
@@ -310,14 +276,46 @@ inline void Recorder::call(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     note(op, keys, stack, name);
 }
 
+/// The tensors that an op writes; those of which autograd might see another write than this pass does are
+/// refused.
+inline std::vector<at::Tensor> Recorder::check_writes(const c10::OperatorHandle& op,
+                                                      const std::vector<IValue>& arguments,
+                                                      const std::string& where) const {
+    std::vector<at::Tensor> out;
+    for (const std::size_t i : written_by(op)) {
+        if (!arguments[i].isTensor()) throw Stop(where + " writes a list of tensors; write them one by one");
+        if (!arguments[i].toTensor().defined()) continue;
+        out.push_back(arguments[i].toTensor());
+        const void* const storage = storage_of(out.back());
+        if (cut_.count(storage) > 0 && buffers_.count(storage) == 0)
+            throw Stop(where +
+                       " writes a tensor that shares its memory with a detached one; detach a clone()");
+    }
+    if (out.size() > 1 && !at::GradMode::is_enabled())
+        throw Stop(where + " writes several tensors under no_grad; write them one by one");
+    return out;
+}
+
+/// After detach(), and after a view that was made under no_grad.
+inline void Recorder::note_cut(const std::vector<IValue>& arguments, const std::vector<at::Tensor>& results) {
+    for (const at::Tensor& result : results) {
+        for (const IValue& argument : arguments) {
+            const bool view = argument.isTensor() && argument.toTensor().defined() &&
+                              storage_of(argument.toTensor()) == storage_of(result);
+            if (view) cut_.insert(storage_of(result));
+        }
+    }
+}
+
 inline void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
                            std::string name) {
     RecordedOp noted;
     noted.where = module_path();
     noted.detached = !at::GradMode::is_enabled();
     const std::string where = name + " in " + noted.where;
-    const std::size_t count = op.schema().arguments().size();
-    const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(count), stack->end());
+    const std::size_t number = op.schema().arguments().size();
+    const std::vector<IValue> arguments(stack->end() - static_cast<std::ptrdiff_t>(number), stack->end());
+    const std::vector<at::Tensor> written = check_writes(op, arguments, where);
     for (const IValue& argument : arguments) noted.arguments.push_back(argument_of(argument, where));
     noted.name = std::move(name);
     run_unseen(op, keys, stack);
@@ -333,10 +331,10 @@ inline void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet ke
             }
         }
     }
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-        const auto* const alias = op.schema().arguments()[i].alias_info();
-        if (alias != nullptr && alias->isWrite() && arguments[i].isTensor()) forget(arguments[i].toTensor());
-    }
+    for (const at::Tensor& tensor : written) forget(tensor);
+    if (written.empty() && (noted.detached || noted.name == "aten::detach")) note_cut(arguments, results);
+    if (!written.empty() && noted.detached && noted.name != "aten::detach")
+        noted.overwritten = static_cast<std::uint32_t>(written_by(op).front());
     for (const at::Tensor& result : results) {
         const std::uint32_t value = add_value(result, ValueKind::result, where);
         noted.results.push_back(value);
@@ -345,7 +343,7 @@ inline void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet ke
     out_.ops.push_back(std::move(noted));
 }
 
-inline Recording Recorder::finish(const IValue& output) {
+inline Recording Recorder::finish(const IValue& output, bool training) {
     if (!output.isTensor()) {
         throw Stop("forward() returns " + output.tagKind() +
                    "; it must return one tensor, the model's output");
@@ -353,10 +351,15 @@ inline Recording Recorder::finish(const IValue& output) {
     out_.output = value_of(output.toTensor(), "the output");
     for (const auto& [number, tensor] : named_) {
         const std::uint32_t now = find(tensor);
-        if (now == kUnknown || now == number) continue;
-        if (out_.values[number].kind != ValueKind::buffer) {
-            throw Stop("forward() changes the parameter " + out_.values[number].name);
-        }
+        const std::string& name = out_.values[number].name;
+        if (now == number || counter_of(tensor) != nullptr) continue;
+        if (out_.values[number].kind != ValueKind::buffer)
+            throw Stop("forward() changes the parameter " + name);
+        if (now == kUnknown)
+            throw Stop("forward() changes a part of the buffer " + name + "; change all of it (torch.cat)");
+        if (!training)
+            throw Stop("forward() changes the buffer " + name +
+                       " when it evaluates; change it only if self.training");
         out_.updates.emplace_back(number, now);
     }
     return std::move(out_);

@@ -3,17 +3,12 @@
 // decisions/001-recorded-forward.md.
 #include "solver/torch/torch_model.hpp"
 
-#include <caffe2/serialize/inline_container.h>
-#include <torch/csrc/jit/api/function_impl.h>
 #include <torch/csrc/jit/runtime/graph_executor.h>
 #include <torch/library.h>
 #include <torch/script.h>
 #include <torch/version.h>
 
-#include <algorithm>
-#include <fstream>
-#include <set>
-
+#include "solver/torch/model_file.hpp"
 #include "solver/torch/recorder.hpp"
 
 namespace retrace::solver {
@@ -24,99 +19,6 @@ void fallback(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::ji
     Recorder::active->call(op, keys, stack);
 }
 
-/// The first line of what LibTorch says, without its backtrace.
-std::string in_words(const std::exception& e) {
-    const auto* const torch_error = dynamic_cast<const c10::Error*>(&e);
-    std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : e.what();
-    // Errors of the interpreter end with the sentence that matters.
-    const std::size_t runtime = text.rfind("RuntimeError: ");
-    if (runtime != std::string::npos) text = text.substr(runtime + 14);
-    text.erase(0, std::min(text.find_first_not_of(" \n"), text.size()));
-    text = text.substr(0, text.find('\n'));
-    return text.substr(0, 400);
-}
-
-/// What must be refused before anything of the file runs.
-Status<> check_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    char head[2] = {0, 0};
-    if (!in || !in.read(head, 2)) return error(path.string() + ": cannot be read, or is empty");
-    const char* const advice =
-        "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
-    if (head[0] == '\x80') {
-        return error(path.string() + ": a Python pickle, which runs code when it is opened" + advice);
-    }
-    if (head[0] != 'P' || head[1] != 'K') return error(path.string() + ": no TorchScript file" + advice);
-    try {
-        caffe2::serialize::PyTorchStreamReader reader(path.string());
-        if (!reader.hasRecord("constants.pkl")) {
-            return error(path.string() + ": written by torch.save, which pickles Python objects" + advice);
-        }
-        for (const std::string& record : reader.getAllRecords()) {
-            if (record.rfind("code/", 0) != 0) continue;
-            const auto [data, size] = reader.getRecord(record);
-            const std::string code(static_cast<const char*>(data.get()), size);
-            // Loading calls it, so it would run before check_graphs has seen it. A name has one spelling only.
-            if (code.find("__setstate__") != std::string::npos)
-                return error(path.string() +
-                             ": the model runs code when it is opened (__setstate__), which is refused");
-        }
-    } catch (const std::exception& e) {
-        return error(path.string() + ": corrupt or truncated (" + in_words(e) + ")");
-    }
-    return Unit{};
-}
-
-/// Arithmetic and control flow; nothing that reaches files, Python or other machines.
-bool is_harmless(const torch::jit::Symbol& kind) {
-    if (!kind.is_aten() && !kind.is_prim()) return false;
-    static const std::set<std::string> refused = {"aten::save",      "aten::from_file",       "prim::PythonOp",
-                                                  "prim::rpc_async", "prim::rpc_sync",        "prim::rpc_remote",
-                                                  "prim::IgnoredPythonOp"};
-    return refused.count(kind.toQualString()) == 0;
-}
-
-/// The first node of a graph, with all that is nested in it, that is not harmless; null: all are.
-const torch::jit::Node* first_refused(const torch::jit::Block& block) {
-    for (const torch::jit::Node* node : block.nodes()) {
-        if (!is_harmless(node->kind())) return node;
-        for (const torch::jit::Block* inner : node->blocks())
-            if (const auto* found = first_refused(*inner)) return found;
-        for (const auto& name : node->attributeNames()) {
-            if (node->kindOf(name) != torch::jit::AttributeKind::g) continue;
-            if (const auto* found = first_refused(*node->g(name)->block())) return found;
-        }
-    }
-    return nullptr;
-}
-
-/// Every method and function of the file, whatever calls it: before any of them runs.
-Status<> check_graphs(const std::filesystem::path& path, const torch::jit::Module& module) {
-    for (torch::jit::Function* function : module._ivalue()->compilation_unit()->get_functions()) {
-        if (!function->isGraphFunction()) return error(path.string() + ": a function without a graph is refused");
-        const auto* const found = first_refused(*torch::jit::toGraphFunction(*function).graph()->block());
-        if (found == nullptr) continue;
-        return error(path.string() + ": the model reads or writes files, or reaches beyond its own arithmetic (" +
-                     found->kind().toQualString() + "), which is refused");
-    }
-    return Unit{};
-}
-
-Result<torch::jit::Module> load(const std::filesystem::path& path) {
-    RETRACE_CHECK(check_file(path));
-    try {
-        torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
-        RETRACE_CHECK(check_graphs(path, module));
-        return module;
-    } catch (const std::exception& e) {
-        const std::string why = in_words(e);
-        const bool is_newer = why.rfind("Unknown", 0) == 0;
-        return error(
-            path.string() + ": cannot be loaded (" + why + ")" +
-            (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
-    }
-}
-
 at::Tensor sample_of(const SampleBatch& batch) {
     std::vector<std::int64_t> sizes(batch.dims.begin(), batch.dims.end());
     if (batch.tokens) return at::zeros(sizes, at::kLong);
@@ -125,15 +27,26 @@ at::Tensor sample_of(const SampleBatch& batch) {
     return at::arange(count, at::kFloat).remainder(17).div(17).reshape(sizes);
 }
 
-Recording record(torch::jit::Module& module, bool training, const SampleBatch& batch) {
+struct Recorded {
+    Recording recording;
+    Recorder::Counters counters;
+};
+
+/// A module of its own for each mode: forward() may change what it holds.
+Recorded record(torch::jit::Module module, bool training, const SampleBatch& batch) {
     module.train(training);
     Recorder recorder;
+    std::set<const void*> watched;
     for (const auto& item : module.named_parameters()) {
         recorder.add_named(item.value, item.value.requires_grad() ? ValueKind::parameter : ValueKind::frozen,
                            item.name);
     }
-    for (const auto& item : module.named_buffers())
+    for (const auto& item : module.named_buffers()) {
         recorder.add_named(item.value, ValueKind::buffer, item.name);
+        watched.insert(item.value.storage().unsafeGetStorageImpl());
+    }
+    Contents before(module);
+    before.copy_all_but(watched);
     const at::Tensor x = sample_of(batch);
     recorder.add_input(x);
     struct Listening {
@@ -148,7 +61,21 @@ Recording record(torch::jit::Module& module, bool training, const SampleBatch& b
         const c10::impl::IncludeDispatchKeyGuard seen(DispatchKey::Fake);
         output = module.forward({x});
     }
-    return recorder.finish(output);
+    Recorded out{recorder.finish(output, training), recorder.counters()};
+    const std::string changed = before.changed_in(Contents(module));
+    if (!changed.empty()) {
+        throw Stop("forward() assigns or changes " + changed +
+                   "; programs keep float32 buffers that are changed in place (mul_, add_, lerp_)");
+    }
+    return out;
+}
+
+/// What training counts, evaluation may not read.
+void check_counters(const Recorder::Counters& train, const Recorder::Counters& eval) {
+    for (const std::string& name : train.written)
+        if (eval.read.count(name) > 0) throw Stop(counts_and_reads(name));
+    for (const std::string& name : eval.written)
+        if (train.read.count(name) > 0) throw Stop(counts_and_reads(name));
 }
 
 std::string shape_text(const SampleBatch& batch) {
@@ -168,13 +95,15 @@ Result<RecordedModel> record_model(const std::filesystem::path& path, const Samp
                                    const SampleBatch& eval) {
     torch::jit::setGraphExecutorOptimize(false);
     RETRACE_TRY(module, load(path));
+    RETRACE_TRY(fresh, load(path));
     if (module.parameters().size() == 0) return error(path.string() + ": the model has no parameters");
     if (!module.find_method("forward")) return error(path.string() + ": the model has no method forward");
     RecordedModel out;
     try {
-        // Evaluation first: the pass in training mode changes running statistics.
-        out.eval = record(module, false, eval);
-        out.train = record(module, true, train);
+        Recorded evaluated = record(module, false, eval), trained = record(fresh, true, train);
+        check_counters(trained.counters, evaluated.counters);
+        out.eval = std::move(evaluated.recording);
+        out.train = std::move(trained.recording);
     } catch (const Stop& stop) {
         return error(path.string() + ": " + stop.what());
     } catch (const std::exception& e) {

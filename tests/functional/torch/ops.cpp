@@ -30,6 +30,7 @@ Models activations() {
         {"gelu", "torch.gelu(y)"},
         {"gelu_tanh", "torch.gelu(y, approximate=\"tanh\")"},
         {"softplus", "torch.softplus(y, 1.5, 20)"},
+        {"softplus_low_threshold", "torch.softplus(y * 3.0, 2, 1)"},
         {"log_sigmoid", "torch.log_sigmoid(y)"},
         {"mish", "torch.mish(y)"},
         {"hardtanh", "torch.hardtanh(y, -0.8, 1.1)"},
@@ -55,6 +56,8 @@ Models functions() {
         {"exp", "torch.exp(y)"},
         {"log", "torch.log(y * y + 1.0)"},
         {"log1p", "torch.log1p(y * y)"},
+        {"log1p_of_large_numbers", "torch.log1p(y * 0.0 + 1e37) * 0.01 + y"},
+        {"cosine_similarity", "torch.cosine_similarity(y, y * y + 0.1, 1, 1e-8).reshape([3, 1]) * y"},
         {"expm1", "torch.expm1(y)"},
         {"log2", "torch.log2(y * y + 1.0)"},
         {"log10", "torch.log10(y * y + 1.0)"},
@@ -153,10 +156,16 @@ Models shapes() {
         {"zeros_like", "y + torch.zeros_like(y) + torch.ones_like(y) + torch.full_like(y, 2)"},
         {"einsum", "torch.einsum(\"bchw,bdhw->bcd\", [y, y * y])"},
         {"upsample_nearest", "torch.upsample_nearest2d(y, [12, 10], None)"},
+        {"upsample_nearest_by_factor", "torch.upsample_nearest2d(y, None, [2.0, 3.0])"},
+        {"upsample_bilinear_by_factor", "torch.upsample_bilinear2d(y, None, False, [2.0, 2.0])"},
         {"upsample_bilinear", "torch.upsample_bilinear2d(y, [9, 14], False, None)"},
         {"upsample_bilinear_corners", "torch.upsample_bilinear2d(y, [9, 14], True, None)"},
     });
     out.push_back({"reflection_pad_line", "y = torch.reflection_pad1d(y, [3, 2])", kLine, {}});
+    out.push_back(
+        {"upsample_nearest_rounds_as_PyTorch", "y = torch.upsample_nearest1d(y, [410])", kLine, {}});
+    out.push_back(
+        {"upsample_nearest_uneven_factor", "y = torch.upsample_nearest1d(y, None, [2.7])", kLine, {}});
     out.push_back({"upsample_linear", "y = torch.upsample_linear1d(y, [25], False, None)", kLine, {}});
     return out;
 }

@@ -71,6 +71,27 @@ TEST(RefusedOps, are_named_with_their_module_and_what_to_use_instead) {
                 HasSubstr("use torch.maximum and torch.minimum"));
 }
 
+TEST(RefusedOps, whole_numbers_are_named_where_float32_is_meant) {
+    const std::vector<std::int64_t> row{12};
+    const std::string whole = "arithmetic on whole numbers; convert to float32 first";
+    for (const char* op : {"relu(n)", "clamp_min(n, 3)", "addcmul(n, n, n)", "softmax(n, 0, 6)", "tanh(n)"})
+        EXPECT_THAT(refusal("n = torch.argmax(y, 1)\ny = y + torch." + std::string(op) + ".sum()", row),
+                    HasSubstr(whole))
+            << op;
+    EXPECT_THAT(refusal("n = torch.argmax(y, 1)\ny = y + n.masked_fill(n > 3, 1).float().sum()", row),
+                HasSubstr("a choice of whole numbers"));
+    EXPECT_THAT(refusal("y = torch.where((y > 0).to(0), y, y * 2.0)", row),
+                HasSubstr("a condition that is no bool"));
+    for (const char* bound : {"8.5", "10000000000", "float('inf')"})
+        EXPECT_THAT(refusal("n = torch.argmax(y, 1, True)\ny = torch.where(n < " + std::string(bound) +
+                                ", y, y * 2.0)",
+                            row),
+                    HasSubstr("a comparison of whole numbers with a fraction"))
+            << bound;
+    EXPECT_THAT(refusal("y = y + torch.embedding(y, torch.argmax(y, 0), -1, True, False).sum()", row),
+                HasSubstr("use scale_grad_by_freq=False"));
+}
+
 TEST(RefusedOps, other_precisions_are_named) {
     EXPECT_THAT(refusal("y = y.half().float()", {12}),
                 AllOf(HasSubstr("in op computes in Half"), HasSubstr("use float32")));

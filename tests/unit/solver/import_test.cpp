@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "solver/import/mapping.hpp"
+#include "solver/import/outputs.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -105,11 +106,52 @@ TEST(Import, what_is_under_no_grad_is_not_trained) {
     EXPECT_FALSE(map_model({detached, detached}, options()));
 }
 
+/// Autograd sees no write in place under no_grad: the gradient is that of what was there before.
+TEST(Import, what_is_overwritten_under_no_grad_keeps_its_gradient) {
+    Recording written = two_layers("aten::tanh");
+    written.ops[2].detached = true;
+    EXPECT_FALSE(map_model({written, written}, options()));
+    written.ops[2].overwritten = 0;
+    const auto mapped = map_model({written, written}, options());
+    ASSERT_TRUE(mapped) << mapped.error().message;
+    EXPECT_EQ(mapped->parameters, 15u);
+    const auto programs = build_training(mapped->source, training(), 4, 4);
+    ASSERT_TRUE(programs) << programs.error().message;
+    EXPECT_NE(programs->train.tensors[1].writer, kernels::kNoWriter);
+}
+
+TEST(Import, the_logits_of_a_sigmoid_are_found_behind_views_only) {
+    const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
+    Recording last = two_layers("aten::sigmoid");
+    EXPECT_EQ(*bce(last), 5u);
+    EXPECT_EQ(*logits_of(last, kernels::LossKind::cross_entropy), 6u);
+    EXPECT_EQ(*bce(two_layers("aten::tanh")), 6u);
+    last.values.push_back(tensor(ValueKind::result, {12}));
+    last.ops.push_back({"aten::view", "the model", {value(6)}, {7}, false});
+    last.output = 7;
+    EXPECT_EQ(*bce(last), 5u);
+    last.ops.back().name = "aten::clamp";
+    const auto refused = bce(last);
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message, AllOf(HasSubstr("aten::sigmoid in head"), HasSubstr("logits")));
+    // A layer follows: what it makes is no probability.
+    last.ops.back() = {"aten::linear", "the model", {value(6), value(1), {}}, {7}, false};
+    EXPECT_EQ(*bce(last), 7u);
+}
+
 TEST(Recording, reads_back_and_every_cut_is_refused) {
     const RecordedModel model{two_layers("aten::tanh"), two_layers("aten::relu")};
     const Bytes bytes = encode(model);
     ASSERT_TRUE(decode_recording(bytes));
     EXPECT_EQ(*decode_recording(bytes), model);
+    RecordedModel more = model;
+    more.train.ops[2].detached = true;
+    more.train.ops[2].overwritten = 0;
+    more.train.ops[2].arguments.push_back({Argument::Kind::numbers, {}, {}, 0, {2.0, 0.5}, {}});
+    ASSERT_TRUE(decode_recording(encode(more)));
+    EXPECT_EQ(*decode_recording(encode(more)), more);
+    more.train.ops[2].overwritten = 1;
+    EXPECT_FALSE(decode_recording(encode(more)));
     for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_FALSE(decode_recording({bytes.data(), i})) << i;
 }
 

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// Part of torch_model.cpp: what of a file is looked at before anything of it runs.
+#pragma once
+
+#include <caffe2/serialize/inline_container.h>
+#include <malloc.h>
+#include <torch/csrc/jit/api/function_impl.h>
+#include <torch/script.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include "solver/torch/model_contents.hpp"
+
+namespace retrace::solver {
+
+/// The first line of what LibTorch says, without its backtrace.
+inline std::string in_words(const std::exception& e) {
+    const auto* const torch_error = dynamic_cast<const c10::Error*>(&e);
+    std::string text = torch_error != nullptr ? torch_error->what_without_backtrace() : e.what();
+    // Errors of the interpreter end with the sentence that matters.
+    const std::size_t runtime = text.rfind("RuntimeError: ");
+    if (runtime != std::string::npos) text = text.substr(runtime + 14);
+    text.erase(0, std::min(text.find_first_not_of(" \n"), text.size()));
+    text = text.substr(0, text.find('\n'));
+    return text.substr(0, 400);
+}
+
+/// What may not stand in code or in pickles, because reading it runs native code or reads tensors that nobody
+/// has looked at yet. A name has one spelling only: LibTorch's own readers know no other.
+inline Status<> check_record(const std::string& path, const std::string& record, const std::string& text) {
+    const auto names = [&](const char* what) { return text.find(what) != std::string::npos; };
+    // Loading calls it, so it would run before check_graphs has seen it.
+    if (names("__setstate__"))
+        return error(path + ": the model runs code when it is opened (__setstate__), which is refused");
+    if (names("torch.classes"))
+        return error(path +
+                     ": the model holds native objects (torch.classes), which run code when it is opened");
+    if (names("_rebuild_qtensor") || names("_rebuild_sparse"))
+        return error(path + ": the model holds tensors that are sparse or quantised; use plain float32");
+    if (names("torch.distributed")) return error(path + ": the model names other machines (" + record + ")");
+    return Unit{};
+}
+
+/// What must be refused before the file is loaded.
+inline Status<> check_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    char head[2] = {0, 0};
+    if (!in || !in.read(head, 2)) return error(path.string() + ": cannot be read, or is empty");
+    const char* const advice =
+        "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
+    if (head[0] == '\x80') {
+        return error(path.string() + ": a Python pickle, which runs code when it is opened" + advice);
+    }
+    if (head[0] != 'P' || head[1] != 'K') return error(path.string() + ": no TorchScript file" + advice);
+    try {
+        caffe2::serialize::PyTorchStreamReader reader(path.string());
+        if (!reader.hasRecord("constants.pkl")) {
+            return error(path.string() + ": written by torch.save, which pickles Python objects" + advice);
+        }
+        if (reader.hasRecord("model.json"))
+            return error(path.string() + ": written by a PyTorch before 1.4" + advice);
+        for (const std::string& record : reader.getAllRecords()) {
+            // The reader finds names whatever their case.
+            std::string lower = record;
+            for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            const bool pickle = lower.size() > 4 && lower.substr(lower.size() - 4) == ".pkl";
+            if (lower.rfind("code/", 0) != 0 && !pickle) continue;
+            const auto [data, size] = reader.getRecord(record);
+            RETRACE_CHECK(check_record(path.string(), record, {static_cast<const char*>(data.get()), size}));
+        }
+    } catch (const std::exception& e) {
+        return error(path.string() + ": corrupt or truncated (" + in_words(e) + ")");
+    }
+    return Unit{};
+}
+
+/// What the interpreter does by itself, unseen by the recorder: control flow, lists, numbers and shapes.
+/// Nothing that reaches files, Python or other machines, and nothing that makes numbers of tensors.
+inline bool is_allowed_primitive(const std::string& name) {
+    static const std::set<std::string> allowed = {"Constant",
+                                                  "ListConstruct",
+                                                  "ListUnpack",
+                                                  "TupleConstruct",
+                                                  "TupleUnpack",
+                                                  "TupleIndex",
+                                                  "TupleSlice",
+                                                  "DictConstruct",
+                                                  "CreateObject",
+                                                  "GetAttr",
+                                                  "SetAttr",
+                                                  "HasAttr",
+                                                  "CallMethod",
+                                                  "CallFunction",
+                                                  "Function",
+                                                  "If",
+                                                  "Loop",
+                                                  "RaiseException",
+                                                  "Uninitialized",
+                                                  "unchecked_cast",
+                                                  "unchecked_unwrap_optional",
+                                                  "isinstance",
+                                                  "annotate",
+                                                  "NumToTensor",
+                                                  "ImplicitTensorToNum",
+                                                  "dtype",
+                                                  "device",
+                                                  "layout",
+                                                  "type",
+                                                  "is_cuda",
+                                                  "is_cpu",
+                                                  "is_mkldnn",
+                                                  "is_mps",
+                                                  "is_xla",
+                                                  "is_xpu",
+                                                  "is_ipu",
+                                                  "is_ort",
+                                                  "is_hpu",
+                                                  "is_mtia",
+                                                  "is_maia",
+                                                  "is_vulkan",
+                                                  "is_meta",
+                                                  "is_quantized",
+                                                  "is_sparse",
+                                                  "is_sparse_csr",
+                                                  "is_nested",
+                                                  "is_leaf",
+                                                  "requires_grad",
+                                                  "name",
+                                                  "itemsize",
+                                                  "nbytes",
+                                                  "index",
+                                                  "min",
+                                                  "max",
+                                                  "abs",
+                                                  "rangelist",
+                                                  "range",
+                                                  "Print",
+                                                  "Enter",
+                                                  "Exit",
+                                                  "fork",
+                                                  "ModuleContainerIndex",
+                                                  "StringIndex",
+                                                  "EnumName",
+                                                  "EnumValue",
+                                                  "shape",
+                                                  "Return",
+                                                  "Param",
+                                                  "Drop",
+                                                  "Load",
+                                                  "Store",
+                                                  "TypeCheck",
+                                                  "T"};
+    return allowed.count(name) > 0;
+}
+
+/// Functions that PyTorch keeps to itself check their arguments less than public ones do; these are what
+/// scripts and traces of public ones name.
+inline bool is_allowed_op(const std::string& name) {
+    static const std::set<std::string> refused = {
+        "save",     "from_file",          "set_data",          "set_",    "grad",
+        "backward", "as_strided_scatter", "resize_as_sparse_", "rename_", "wait_stream"};
+    if (refused.count(name) > 0) return false;
+    if (name[0] != '_' || name.rfind("__", 0) == 0) return true;
+    static const std::set<std::string> internal = {"_convolution",
+                                                   "_softmax",
+                                                   "_log_softmax",
+                                                   "_unsafe_view",
+                                                   "_weight_norm",
+                                                   "_shape_as_tensor",
+                                                   "_set_item",
+                                                   "_unwrap_optional",
+                                                   "_infer_size",
+                                                   "_get_tracing_state",
+                                                   "_size_if_not_equal",
+                                                   "_list_to_tensor",
+                                                   "_tensor_to_list",
+                                                   "_native_multi_head_attention",
+                                                   "_transformer_encoder_layer_fwd",
+                                                   "_pad_circular",
+                                                   "_pad_enum",
+                                                   "_nested_tensor_from_mask_left_aligned",
+                                                   "_nested_tensor_from_mask",
+                                                   "_trilinear",
+                                                   "_no_grad_uniform_",
+                                                   "_no_grad_normal_",
+                                                   "_no_grad_fill_",
+                                                   "_no_grad_zero_",
+                                                   "_no_grad_embedding_renorm_",
+                                                   "_cast_Float",
+                                                   "_scaled_dot_product_attention"};
+    return internal.count(name) > 0;
+}
+
+inline bool is_harmless(const torch::jit::Symbol& kind) {
+    if (kind.is_prim()) return is_allowed_primitive(kind.toUnqualString());
+    return kind.is_aten() && is_allowed_op(kind.toUnqualString());
+}
+
+/// The first node of a graph, with all that is nested in it, that is not harmless; null: all are.
+inline const torch::jit::Node* first_refused(const torch::jit::Block& block) {
+    for (const torch::jit::Node* node : block.nodes()) {
+        if (!is_harmless(node->kind())) return node;
+        for (const torch::jit::Block* inner : node->blocks())
+            if (const auto* found = first_refused(*inner)) return found;
+        for (const auto& name : node->attributeNames()) {
+            if (node->kindOf(name) != torch::jit::AttributeKind::g) continue;
+            if (const auto* found = first_refused(*node->g(name)->block())) return found;
+        }
+    }
+    return nullptr;
+}
+
+inline std::string why_refused(const std::string& kind) {
+    if (kind == "prim::data" || kind == "aten::set_data")
+        return "takes numbers past the gradient (" + kind + "); use x.detach()";
+    if (kind == "prim::tolist") return "makes numbers of a tensor (prim::tolist); use torch.where";
+    return "reads or writes files, or reaches beyond its own arithmetic (" + kind + "), which is refused";
+}
+
+/// Every method and function of the file, whatever calls it: before any of them runs.
+inline Status<> check_graphs(const std::filesystem::path& path, const torch::jit::Module& module) {
+    for (torch::jit::Function* function : module._ivalue()->compilation_unit()->get_functions()) {
+        if (!function->isGraphFunction())
+            return error(path.string() + ": a function without a graph is refused");
+        const auto* const found = first_refused(*torch::jit::toGraphFunction(*function).graph()->block());
+        if (found == nullptr) continue;
+        return error(path.string() + ": the model " + why_refused(found->kind().toQualString()));
+    }
+    return Unit{};
+}
+
+/// Whether all elements lie in memory that was read from the file. LibTorch takes extents, strides and even
+/// the length of the memory from the file as they stand.
+inline bool lies_in_its_memory(const at::Tensor& tensor) {
+    if (tensor.is_quantized() || tensor.layout() != at::kStrided || !tensor.has_storage()) return false;
+    const auto bad = [](std::int64_t number) { return number < 0; };
+    const auto sizes = tensor.sizes(), strides = tensor.strides();
+    if (std::any_of(sizes.begin(), sizes.end(), bad) || std::any_of(strides.begin(), strides.end(), bad) ||
+        tensor.storage_offset() < 0 || sizes.size() != strides.size()) {
+        return false;
+    }
+    std::int64_t count = 1, last = tensor.storage_offset(), bytes = 0;
+    bool over = false;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        if (sizes[i] == 0) return true;
+        std::int64_t step = 0;
+        over = __builtin_mul_overflow(count, sizes[i], &count) || over;
+        over = __builtin_mul_overflow(sizes[i] - 1, strides[i], &step) || over;
+        over = __builtin_add_overflow(last, step, &last) || over;
+    }
+    over = __builtin_add_overflow(last, std::int64_t{1}, &last) || over;
+    over = __builtin_mul_overflow(last, static_cast<std::int64_t>(tensor.element_size()), &bytes) || over;
+    void* const memory = const_cast<void*>(static_cast<const void*>(tensor.storage().data()));
+    const std::size_t held = memory == nullptr ? 0 : ::malloc_usable_size(memory);
+    return !over && static_cast<std::uint64_t>(bytes) <= std::min(held, tensor.storage().nbytes());
+}
+
+/// Everything that the file holds, before any of it is read.
+inline Status<> check_contents(const std::filesystem::path& path, const Contents& contents) {
+    for (const Leaf& leaf : contents.leaves()) {
+        if (leaf.value.isTensor()) {
+            const at::Tensor& tensor = leaf.value.toTensor();
+            if (tensor.defined() && !lies_in_its_memory(tensor))
+                return error(path.string() + ": corrupt: " + leaf.path +
+                             " lies outside of the file's numbers");
+        } else if (!leaf.is_plain()) {
+            return error(path.string() + ": " + leaf.path + " holds " + leaf.value.tagKind() +
+                         ", which is refused");
+        }
+    }
+    return Unit{};
+}
+
+inline Result<torch::jit::Module> load(const std::filesystem::path& path) {
+    RETRACE_CHECK(check_file(path));
+    try {
+        torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
+        RETRACE_CHECK(check_contents(path, Contents(module)));
+        RETRACE_CHECK(check_graphs(path, module));
+        return module;
+    } catch (const std::exception& e) {
+        const std::string why = in_words(e);
+        const bool is_newer = why.rfind("Unknown", 0) == 0;
+        return error(
+            path.string() + ": cannot be loaded (" + why + ")" +
+            (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
+    }
+}
+
+}  // namespace retrace::solver
