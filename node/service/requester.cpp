@@ -10,6 +10,7 @@
 #include "market/escrow.hpp"
 #include "node/artifacts/peer_source.hpp"
 #include "node/data/dataset.hpp"
+#include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/units.hpp"
@@ -290,7 +291,7 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
 /// disk is full.
 Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
     return error("the " + std::string(what) + " of task " + std::to_string(id) +
-                 " could not be fetched from those who keep it: " + why);
+                 " could not be fetched from those who keep it: " + printable(why));
 }
 
 }  // namespace
