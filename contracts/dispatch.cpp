@@ -13,10 +13,12 @@ namespace {
 
 constexpr std::size_t kSelectorSize = 4;
 
+std::uint64_t least_gas(View data) { return kGasCall + kGasByte * data.size(); }
+
 /// All phases of one rule. A payload that lacks one does not compile.
 template <class Call>
 Outcome run_rule(const ledger::Call& raw, Effects& fx) {
-    const std::uint64_t least = kGasCall + kGasByte * raw.data.size();
+    const std::uint64_t least = least_gas(raw.data);
     if (raw.gas < least) return {Verdict::out_of_gas, {}, raw.gas};                                       // 4.1.1
     const auto call = abi::decode_struct<Call>(raw.data.subspan(kSelectorSize));
     if (!call) return {Verdict::bad_arguments, std::string(abi::slug(call.error())), least};              // 4.1.3
@@ -34,29 +36,47 @@ Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     return {Verdict::ok, {}, gas};
 }
 
+template <class Call>
+std::uint64_t rule_gas(View data) {
+    const auto call = abi::decode_struct<Call>(data.subspan(kSelectorSize));
+    return call ? gas_of(*call, data.size()) : least_gas(data);
+}
+
 struct Method {
     Contract contract;
     std::uint32_t selector;
     Outcome (*run)(const ledger::Call&, Effects&);
+    std::uint64_t (*gas)(View);
 };
 
 template <class... Call>
 std::vector<Method> methods_of(std::type_identity<std::variant<Call...>>) {
-    return {Method{Call::kContract, abi::selector(signature_of<Call>()), &run_rule<Call>}...};
+    return {Method{Call::kContract, abi::selector(signature_of<Call>()), &run_rule<Call>, &rule_gas<Call>}...};
+}
+
+/// nullptr: there is none of that selector.
+const Method* method_of(Contract contract, View data) {
+    static const std::vector<Method> methods = methods_of(std::type_identity<AnyCall>{});
+    if (data.size() < kSelectorSize) return nullptr;
+    const std::uint32_t selector = std::uint32_t{data[0]} << 24 | std::uint32_t{data[1]} << 16 |
+                                   std::uint32_t{data[2]} << 8 | std::uint32_t{data[3]};
+    for (const Method& method : methods)
+        if (method.contract == contract && method.selector == selector) return &method;
+    return nullptr;
 }
 
 }  // namespace
 
+std::uint64_t gas_needed(Contract contract, View data) {
+    const Method* method = method_of(contract, data);
+    return method != nullptr ? method->gas(data) : least_gas(data);
+}
+
 Outcome dispatch(Contract contract, const ledger::Call& call, Effects& fx) {
-    static const std::vector<Method> methods = methods_of(std::type_identity<AnyCall>{});
-    const std::uint64_t least = kGasCall + kGasByte * call.data.size();
+    const std::uint64_t least = least_gas(call.data);
     if (call.gas < least) return {Verdict::out_of_gas, {}, call.gas};                                     // 4.1.1
-    if (call.data.size() < kSelectorSize) return {Verdict::unknown_method, {}, least};                    // 4.1.2
-    const std::uint32_t selector = std::uint32_t{call.data[0]} << 24 | std::uint32_t{call.data[1]} << 16 |
-                                   std::uint32_t{call.data[2]} << 8 | std::uint32_t{call.data[3]};
-    for (const Method& method : methods)
-        if (method.contract == contract && method.selector == selector) return method.run(call, fx);
-    return {Verdict::unknown_method, {}, least};                                                          // 4.1.2
+    const Method* method = method_of(contract, call.data);
+    return method != nullptr ? method->run(call, fx) : Outcome{Verdict::unknown_method, {}, least};       // 4.1.2
 }
 
 }  // namespace retrace::contracts

@@ -18,7 +18,7 @@ std::optional<Contract> contract_at(const ledger::Address& address) {
     return std::nullopt;
 }
 
-std::uint64_t read_gas(const ledger::Call& call) { return kViewGas + kGasByte * call.data.size(); }
+std::uint64_t read_gas(View data) { return kViewGas + kGasByte * data.size(); }
 
 ledger::CallResult refusal(const Outcome& outcome) {
     ledger::CallResult result;
@@ -31,8 +31,8 @@ ledger::CallResult refusal(const Outcome& outcome) {
 
 /// What keeps a view method from being read, before anything is read.
 std::optional<ledger::CallResult> refused_read(const ledger::Call& call) {
-    if (call.gas < read_gas(call)) return refusal({Verdict::out_of_gas, {}, call.gas});
-    if (!call.value.is_zero()) return refusal({Verdict::not_payable, {}, read_gas(call)});
+    if (call.gas < read_gas(call.data)) return refusal({Verdict::out_of_gas, {}, call.gas});
+    if (!call.value.is_zero()) return refusal({Verdict::not_payable, {}, read_gas(call.data)});
     return std::nullopt;
 }
 
@@ -42,13 +42,19 @@ Params params_of(const ledger::StateView& view) { return must_load<Params>(view,
 
 bool Executor::is_contract(const ledger::Address& address) const { return contract_at(address).has_value(); }
 
+std::uint64_t Executor::gas_of(const ledger::Address& address, View data) const {
+    const auto contract = contract_at(address);
+    ensure(contract.has_value(), "only native contracts have a price");
+    return is_view(*contract, data) ? read_gas(data) : gas_needed(*contract, data);
+}
+
 ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockContext& block,
                                   const ledger::Call& call) const {
     const auto contract = contract_at(call.to);
     ensure(contract.has_value(), "only calls of native contracts reach the executor");
     if (is_view(*contract, call.data)) {
         if (const auto refused = refused_read(call)) return *refused;
-        return {true, {}, read_gas(call), {}, {}};  // 6.5: nobody on the ledger takes the answer
+        return {true, {}, read_gas(call.data), {}, {}};  // 6.5: nobody on the ledger takes the answer
     }
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
@@ -67,8 +73,8 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
         if (const auto refused = refused_read(call)) return *refused;
         auto answer = answer_view(*contract, call.data, view);
         ensure(answer.has_value(), "a view method has an answer");
-        if (answer->verdict != Verdict::ok) return refusal({answer->verdict, {}, read_gas(call)});
-        return {true, std::move(answer->output), read_gas(call), {}, {}};
+        if (answer->verdict != Verdict::ok) return refusal({answer->verdict, {}, read_gas(call.data)});
+        return {true, std::move(answer->output), read_gas(call.data), {}, {}};
     }
     ledger::State scratch(view);
     return this->call(scratch, block, call);

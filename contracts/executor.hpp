@@ -10,6 +10,7 @@ namespace retrace::contracts {
 class Executor final : public ledger::TxExecutor {
 public:
     bool is_contract(const ledger::Address& address) const override;
+    std::uint64_t gas_of(const ledger::Address& contract, View data) const override;
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override;
     /// Views, and every other method with its effects thrown away.

@@ -13,8 +13,8 @@ inline constexpr std::uint64_t kGasPost = 100'000;      ///< A new task's record
 inline constexpr std::uint64_t kGasDispute = 150'000;   ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;      ///< A move: proofs, at most one referee's element.
 inline constexpr std::uint64_t kGasCapability = 120'000;   ///< Proofs, and as many elements as are drawn.
-/// For each reminder that a call puts on the agenda. A block handles 256 of them (effects.hpp), and half of a block's
-/// gas of 10^9, where its price stays as it is, pays for as many (decisions/005).
+/// For each reminder that a call puts on the agenda. A block handles 256 of them (effects.hpp), and all the gas of a
+/// block of 4·10^8 pays for 200 (decisions/005).
 inline constexpr std::uint64_t kGasReminder = 2'000'000;
 
 template <class Call>

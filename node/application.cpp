@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ledger/crypto/keccak.hpp"
 
@@ -19,11 +20,19 @@ engine::AppInfo LedgerApplication::info() const {
 
 Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
     RETRACE_TRY(tx, ledger::read_tx(raw, chain_.genesis().chain_id));
-    RETRACE_TRY(added,
-                pool_.add(std::move(tx), chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit));
-    remember(added.hash);
-    tell_pending(added.promoted);
-    return added.hash;
+    std::vector<TxPtr> promoted;
+    {
+        const std::lock_guard lock(accepting_);
+        RETRACE_TRY(added, pool_.add(tx, chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit));
+        if (journal_ != nullptr) {
+            if (!added.evicted.empty()) warn(journal_->forget(added.evicted));
+            warn(journal_->append(*tx));
+        }
+        promoted = std::move(added.promoted);
+    }
+    if (journal_ != nullptr && journal_->has_grown(pool_.bytes())) rewrite_journal();
+    tell_pending(promoted);
+    return tx->hash;
 }
 
 engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
@@ -79,10 +88,15 @@ Status<> LedgerApplication::commit() {
     outcome_.reset();
     if (!committed) return error(committed.error().message);
     const auto view = chain_.view();
-    const std::vector<TxPtr> promoted = pool_.on_block(*block, *view);
-    trim_journal(false);
+    ledger::PoolChange change;
+    {
+        const std::lock_guard lock(accepting_);
+        change = pool_.on_block(*block, *view, chain_.next_base_fee());
+        if (journal_ != nullptr && !change.dropped.empty()) warn(journal_->forget(change.dropped));
+    }
+    if (journal_ != nullptr && journal_->wants_rewrite(pool_.bytes())) rewrite_journal();
     tell_block(block);
-    tell_pending(promoted);
+    tell_pending(change.promoted);
     return Unit{};
 }
 
@@ -114,28 +128,31 @@ void LedgerApplication::tell_pending(const std::vector<TxPtr>& txs) {
 }
 
 std::size_t LedgerApplication::attach(ledger::MempoolJournal& journal) {
+    // Of one account and nonce the newest record holds: the others had been replaced or given up.
+    std::vector<TxPtr> newest;
+    std::set<std::pair<ledger::Address, std::uint64_t>> places;
+    const std::vector<Bytes> recovered = journal.take_recovered();
+    for (auto raw = recovered.rbegin(); raw != recovered.rend(); ++raw) {
+        const auto tx = ledger::read_tx(*raw, chain_.genesis().chain_id);
+        if (tx && places.emplace((*tx)->sender, (*tx)->tx.nonce).second) newest.push_back(*tx);
+    }
     std::size_t taken = 0;
-    for (const Bytes& raw : journal.take_recovered()) {
-        if (submit(raw)) ++taken;
+    for (auto tx = newest.rbegin(); tx != newest.rend(); ++tx) {
+        if (pool_.restore(*tx, chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit)) ++taken;
     }
     journal_ = &journal;
-    trim_journal(true);
+    rewrite_journal();
     return taken;
 }
 
 // A transaction that could not be written is still in the pool, and the next block tries to write it again.
-void LedgerApplication::remember(const Hash32& hash) {
-    if (journal_ == nullptr) return;
-    const TxPtr tx = pool_.find(hash);
-    if (!tx) return;
-    const Status<> written = journal_->append(*tx);
+void LedgerApplication::warn(const Status<>& written) {
     if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
 }
 
-void LedgerApplication::trim_journal(bool always) {
-    if (journal_ == nullptr || (!always && !journal_->wants_rewrite(pool_.stats().bytes))) return;
-    const Status<> written = journal_->rewrite([this] { return pool_.contents(); });
-    if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
+void LedgerApplication::rewrite_journal() {
+    const std::unique_lock lock(rewriting_, std::try_to_lock);
+    if (lock) warn(journal_->rewrite([this] { return pool_.contents(); }));
 }
 
 }  // namespace retrace::node

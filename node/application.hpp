@@ -44,19 +44,21 @@ public:
     void unlisten(Token token);
 
     /// Before the engine starts. From now on what is accepted is written to `journal`, which outlives the
-    /// application. What the journal remembers of the last run is taken back as far as it still holds; the
+    /// application. What the journal remembers of the last run is taken back as far as it may still run; the
     /// number of those.
     std::size_t attach(ledger::MempoolJournal& journal);
 
 private:
-    void remember(const Hash32& hash);
-    void trim_journal(bool always);
+    static void warn(const Status<>& written);
+    void rewrite_journal();
     void tell_block(const std::shared_ptr<const ledger::Block>& block);
     void tell_pending(const std::vector<ledger::TxPtr>& txs);
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
     ledger::MempoolJournal* journal_ = nullptr;
+    std::mutex accepting_;  // held from a change of the pool until the journal has it: both have one order
+    std::mutex rewriting_;  // of the journal, by one thread; another one does without
     std::optional<ledger::BlockOutcome> outcome_;  // of the last finalize; consensus thread only
     std::mutex listeners_mutex_;
     Token next_token_ = 1;

@@ -55,7 +55,7 @@ struct Node::Impl {
     std::unique_ptr<DataDir> data;
     std::unique_ptr<ledger::Store> store;
     std::unique_ptr<ledger::Chain> chain;
-    ledger::Mempool pool;
+    ledger::Mempool pool{*rules.executor};
     std::unique_ptr<ledger::MempoolJournal> journal;
     Metrics metrics;
     rpc::FilterStore filters;

@@ -46,19 +46,20 @@ Hash32 tx_root(std::span<const Hash32> tx_hashes) {
     return merkle::tree_root(leaves);
 }
 
-U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit) {
+U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit,
+                   const U256& least) {
     constexpr std::uint64_t kElasticity = 2;
     constexpr std::uint64_t kChangeDenominator = 8;
     const std::uint64_t target = gas_limit / kElasticity;
     ensure(target > 0 && gas_used <= gas_limit, "next_base_fee: gas within the limit");
-    if (gas_used == target) return base_fee;
+    if (gas_used == target) return max(base_fee, least);
     if (gas_used > target) {
         const U256 delta = mul_div(base_fee, gas_used - target, target) / U256{kChangeDenominator};
-        const U256 next = base_fee + max(delta, 1);
+        const U256 next = max(base_fee + max(delta, 1), least);
         return min(next, std::numeric_limits<std::uint64_t>::max());  // clients hold it in 64 bits
     }
     const U256 delta = mul_div(base_fee, target - gas_used, target) / U256{kChangeDenominator};
-    return max(base_fee - delta, 1);
+    return max(base_fee - delta, least);
 }
 
 }  // namespace retrace::ledger

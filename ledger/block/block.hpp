@@ -53,7 +53,8 @@ struct Block {
 };
 
 /// EIP-1559: the next block's base fee moves by at most 1/8 towards the price at which blocks are half full.
-/// Never below 1, because wallets take 0 for "no EIP-1559 here".
-U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit);
+/// Never below `least`, genesis' own (at least 1: wallets take 0 for "no EIP-1559 here"): a price that falls to
+/// nothing on an idle chain makes floods free. SPEC 4.3
+U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit, const U256& least);
 
 }  // namespace retrace::ledger

@@ -32,10 +32,13 @@ Status<ChainFailure> check_owner(const Store& store, const Genesis& genesis) {
     if (format && *format != Bytes{kFormatVersion}) {
         const std::string written = format->size() == 1 ? std::to_string((*format)[0]) : to_0x(*format);
         return failure(ChainError::other_version,
-                       "the data were written in format " + written + ", this program reads format " +
-                           std::to_string(kFormatVersion) +
-                           "; export a snapshot with the program that wrote them and import it into a new directory, "
-                           "or begin with an empty one");
+                       "the data were written in format " + written +
+                           ", by the rules of another version; this program's is " + std::to_string(kFormatVersion) +
+                           ". To go on from their state, `retrace snapshot export` with the program that wrote "
+                           "them and `retrace snapshot import` with this one into a new --data-dir, with the same "
+                           "genesis (a file that named no gasLimit meant 1000000000 up to format 3), on every node "
+                           "from the same block. Or begin with an empty --data-dir. This old directory is left as it "
+                           "is");
     }
     if (owner && !equal(*owner, view(expected))) {
         return failure(ChainError::other_chain, "the data belong to another chain: genesis " + to_0x(*owner) +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/execute.hpp"
 
+#include "ledger/exec/gas_most.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
 
@@ -68,14 +69,24 @@ Receipt run(State& state, const BlockContext& block, const TxExecutor& executor,
     return receipt;
 }
 
-Receipt execute_tx(State& block_state, const BlockContext& block, std::uint64_t gas_left,
+/// The gas of the block, all of it and what is left.
+struct BlockGas {
+    std::uint64_t limit = 0, left = 0;
+};
+
+Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas& gas,
                    const TxExecutor& executor, const BlockTx& entry) {
     if (!entry.tx) return refused({TxError::malformed, "not a valid transaction of this chain"});
-    if (const auto refusal = check(entry.tx->tx)) return refused(*refusal);
-    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, gas_left))
+    const Transaction& tx = entry.tx->tx;
+    if (const auto refusal = check(tx)) return refused(*refusal);
+    if (const auto refusal = check_gas_limit(tx, gas.limit)) return refused(*refusal);
+    // What it can use is asked for only where its limit does not say already that it fits.
+    const std::uint64_t most = tx.gas_limit <= gas.left ? tx.gas_limit : gas_most(tx, executor);
+    if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, most, gas.left))
         return refused(*refusal);
     State state = State::over(block_state);
     Receipt receipt = run(state, block, executor, *entry.tx);
+    ensure(receipt.gas_used <= gas.left, "a transaction used more gas than its bytes say");
     ensure(supply_conserved(block_state, state), "a transaction changed the supply");
     executor.check_invariants(block_state, state);
     block_state.apply(state.diff());
@@ -100,7 +111,7 @@ ExecutedTxs execute_txs(State& state, const BlockContext& block, std::uint64_t g
     for (const Log& log : out.system_logs) add_to_bloom(out.bloom, log);
     out.receipts.reserve(txs.size());
     for (const BlockTx& tx : txs) {
-        Receipt receipt = execute_tx(state, block, gas_limit - out.gas_used, executor, tx);
+        Receipt receipt = execute_tx(state, block, {gas_limit, gas_limit - out.gas_used}, executor, tx);
         out.gas_used += receipt.gas_used;
         receipt.cumulative_gas = out.gas_used;
         for (const Log& log : receipt.logs) add_to_bloom(out.bloom, log);

@@ -16,8 +16,8 @@ inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///
 struct Genesis {
     std::uint64_t chain_id = 0;
     std::uint64_t time_ns = 0;
-    std::uint64_t gas_limit = 1'000'000'000;   ///< Of every block; half of it is the base fee's target.
-    U256 base_fee = 1'000'000'000;             ///< Of block 0.
+    std::uint64_t gas_limit = 400'000'000;     ///< Of every block; half of it is the base fee's target.
+    U256 base_fee = 1'000'000'000;             ///< Of block 0, and the least of every block after it.
     std::map<Address, U256> alloc;             ///< Balances that exist at height 0; their sum is the supply.
     Bytes contracts;                           ///< For TxExecutor::genesis.
 };

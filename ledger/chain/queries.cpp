@@ -38,7 +38,7 @@ std::shared_ptr<const Block> Chain::tip() const {
 
 U256 Chain::next_base_fee() const {
     const Header header = tip()->header;
-    return ledger::next_base_fee(header.base_fee, header.gas_used, header.gas_limit);
+    return ledger::next_base_fee(header.base_fee, header.gas_used, header.gas_limit, impl_->genesis.base_fee);
 }
 
 const StateView& Chain::live() const noexcept { return impl_->live; }

@@ -48,6 +48,9 @@ public:
     virtual ~TxExecutor() = default;
     /// Whether `address` is a native contract (eth_getCode answers a marker; transfers to it go through `call`).
     virtual bool is_contract(const Address& address) const = 0;
+    /// The gas that a call of the contract with this calldata uses, whatever the state is; one that has less uses all
+    /// of it. Blocks are filled by it, not by the limits that senders name. SPEC 5.3.7
+    virtual std::uint64_t gas_of(const Address& contract, View data) const = 0;
     /// Runs one call. Value was not moved yet: the executor moves it from sender to contract if the rule is payable.
     /// On refusal the state is as before the call (the executor reverts to its mark).
     virtual CallResult call(State& state, const BlockContext& block, const Call& call) const = 0;

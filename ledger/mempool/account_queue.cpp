@@ -26,12 +26,12 @@ AccountQueue::Entries::iterator AccountQueue::erase(Entries::iterator at) {
     return entries_.erase(at);
 }
 
-std::vector<TxPtr> AccountQueue::put(TxPtr tx, std::uint64_t arrival) {
+std::vector<TxPtr> AccountQueue::put(TxPtr tx, std::uint64_t arrival, std::uint64_t gas) {
     const std::uint64_t nonce = tx->tx.nonce;
     const std::uint64_t old_end = pending_end_;
     if (const auto old = entries_.find(nonce); old != entries_.end()) erase(old);
     const U256 cost = cost_of(tx->tx);
-    entries_.emplace(nonce, Entry{std::move(tx), arrival, cost});
+    entries_.emplace(nonce, Entry{std::move(tx), arrival, cost, gas});
     total_cost_ += cost;
     find_end();
     if (nonce < old_end) return {entries_.at(nonce).tx};  // a replacement
@@ -47,8 +47,9 @@ AccountQueue::Advance AccountQueue::advance(std::uint64_t next_nonce, const U256
     Advance out;
     const std::uint64_t old_end = std::max(pending_end_, next_nonce);
     for (auto at = entries_.begin(); at != entries_.end();) {
-        if (at->first < next_nonce || at->second.cost > balance) {
-            out.dropped.push_back(at->second.tx);
+        const bool done = at->first < next_nonce;
+        if (done || at->second.cost > balance) {
+            (done ? out.done : out.dropped).push_back(at->second.tx);
             at = erase(at);
         } else {
             ++at;

@@ -18,6 +18,7 @@ public:
         TxPtr tx;
         std::uint64_t arrival = 0;  ///< Order of arrival in the pool.
         U256 cost;                  ///< At most, gas and value together.
+        std::uint64_t gas = 0;      ///< That it uses at most.
     };
 
     explicit AccountQueue(std::uint64_t next_nonce) : next_(next_nonce), pending_end_(next_nonce) {}
@@ -39,12 +40,13 @@ public:
 
     /// Puts or replaces; the caller has checked that the sum of all costs fits. Returns what became pending,
     /// `tx` included, in nonce order.
-    std::vector<TxPtr> put(TxPtr tx, std::uint64_t arrival);
+    std::vector<TxPtr> put(TxPtr tx, std::uint64_t arrival, std::uint64_t gas);
     /// Removes one; what lay behind it is no longer pending.
     void remove(std::uint64_t nonce);
 
     struct Advance {
-        std::vector<TxPtr> dropped;
+        std::vector<TxPtr> done;     ///< Its nonce is used.
+        std::vector<TxPtr> dropped;  ///< The balance cannot cover it.
         std::vector<TxPtr> promoted;
     };
     /// The account now has this next nonce and this balance: drops nonces that are used and transactions that

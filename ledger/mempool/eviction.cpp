@@ -70,7 +70,7 @@ private:
     std::map<Address, AccountQueue::Entries::const_reverse_iterator> next_;
 };
 
-std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const AccountQueue& queue) {
+Result<std::vector<TxPtr>, TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const AccountQueue& queue) {
     const auto* old = queue.find(tx.tx.nonce);
     const std::size_t freed = old ? old->tx->raw.size() : 0;
     const std::size_t more_bytes = tx.raw.size() > freed ? tx.raw.size() - freed : 0;
@@ -80,9 +80,10 @@ std::optional<TxRefusal> Mempool::Impl::make_room(const SignedTx& tx, const Acco
         eviction.take_waiting();
         eviction.take_cheapest();
     }
-    if (!eviction.enough()) return TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"};
+    if (!eviction.enough())
+        return Unexpected{TxRefusal{TxError::pool_full, "transaction underpriced: txpool is full"}};
     for (const TxPtr& victim : eviction.victims()) remove(*victim);
-    return std::nullopt;
+    return eviction.victims();
 }
 
 }  // namespace retrace::ledger

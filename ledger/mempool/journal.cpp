@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <utility>
 
 #include "ledger/crypto/keccak.hpp"
@@ -17,6 +18,7 @@ namespace retrace::ledger {
 namespace {
 
 constexpr std::size_t kHeader = 8;  // length u32, first four bytes of the transaction's hash
+constexpr std::uint32_t kGone = 0xffffffff;  // in place of a length: the hash of one that was given up follows
 constexpr std::size_t kSlack = 4U << 20;
 constexpr unsigned kPauseMax = 1024;
 constexpr int kOpenFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -32,6 +34,14 @@ void append_record(Bytes& out, const SignedTx& tx) {
     store_u32(out.data() + at, static_cast<std::uint32_t>(tx.raw.size()));
     std::memcpy(out.data() + at + 4, tx.hash.data(), 4);
     out.insert(out.end(), tx.raw.begin(), tx.raw.end());
+}
+
+void append_gone(Bytes& out, const Hash32& hash) {
+    const std::size_t at = out.size();
+    out.resize(at + kHeader);
+    store_u32(out.data() + at, kGone);
+    std::memcpy(out.data() + at + 4, keccak256(view(hash)).data(), 4);
+    out.insert(out.end(), hash.bytes.begin(), hash.bytes.end());
 }
 
 bool write_all(int file, View bytes) {
@@ -78,15 +88,29 @@ MempoolJournal::~MempoolJournal() {
 }
 
 void MempoolJournal::recover(View content) {
+    std::map<Hash32, std::size_t> places;  // of what is there, in recovered_
+    const auto leave = [&](const Hash32& hash) {
+        const auto found = places.find(hash);
+        if (found == places.end()) return;
+        recovered_[found->second].clear();
+        places.erase(found);
+    };
     while (content.size() - size_ > kHeader) {
         const View rest = content.subspan(size_);
         const std::uint32_t length = load_u32(rest.data());
-        if (length > kTxBytesMax || length > rest.size() - kHeader) return;
-        const View raw = rest.subspan(kHeader, length);
-        if (!equal(View(keccak256(raw).bytes).first(4), rest.subspan(4, 4))) return;
-        recovered_.push_back(to_bytes(raw));
-        size_ += kHeader + length;
+        const std::size_t size = length == kGone ? Hash32::size() : length;
+        if (size > kTxBytesMax || size > rest.size() - kHeader) break;
+        const View body = rest.subspan(kHeader, size);
+        const Hash32 hash = keccak256(body);
+        if (!equal(View(hash.bytes).first(4), rest.subspan(4, 4))) break;
+        leave(length == kGone ? to_hash32(body) : hash);
+        if (length != kGone) {
+            places.emplace(hash, recovered_.size());
+            recovered_.push_back(to_bytes(body));
+        }
+        size_ += kHeader + size;
     }
+    std::erase_if(recovered_, [](const Bytes& raw) { return raw.empty(); });
 }
 
 std::vector<Bytes> MempoolJournal::take_recovered() {
@@ -97,15 +121,25 @@ std::vector<Bytes> MempoolJournal::take_recovered() {
 Status<> MempoolJournal::append(const SignedTx& tx) {
     Bytes record;
     append_record(record, tx);
+    return write(record);
+}
+
+Status<> MempoolJournal::forget(const std::vector<TxPtr>& gone) {
+    Bytes records;
+    for (const TxPtr& tx : gone) append_gone(records, tx->hash);
+    return write(records);
+}
+
+Status<> MempoolJournal::write(View records) {
     const std::lock_guard lock(mutex_);
-    if (meanwhile_) meanwhile_->insert(meanwhile_->end(), record.begin(), record.end());
-    if (!cut_torn() || !write_all(file_, record)) {
+    if (meanwhile_) meanwhile_->insert(meanwhile_->end(), records.begin(), records.end());
+    if (!cut_torn() || !write_all(file_, records)) {
         const auto why = failed(path_, "cannot be written");
         torn_ = incomplete_ = true;
         (void)cut_torn();
         return why;
     }
-    size_ += record.size();
+    size_ += records.size();
     return Unit{};
 }
 
@@ -116,18 +150,30 @@ bool MempoolJournal::cut_torn() {
 }
 
 Status<> MempoolJournal::rewrite(const std::function<std::vector<TxPtr>()>& waiting) {
-    {
-        const std::lock_guard lock(mutex_);
-        meanwhile_.emplace();
-    }
+    /// However the attempt ends, what is appended after it is kept for no other.
+    class Attempt {
+    public:
+        explicit Attempt(MempoolJournal& journal) : journal_(journal) {
+            const std::lock_guard lock(journal_.mutex_);
+            journal_.meanwhile_.emplace();
+        }
+        ~Attempt() {
+            const std::lock_guard lock(journal_.mutex_);
+            journal_.meanwhile_.reset();
+            journal_.pause_ = replaced ? 0 : std::clamp(2 * journal_.pause_, 1U, kPauseMax);
+            journal_.left_ = journal_.pause_;
+            journal_.failed_at_ = replaced ? 0 : journal_.size_;
+        }
+        bool replaced = false;
+
+    private:
+        MempoolJournal& journal_;
+    } attempt(*this);
     Bytes content;
     for (const TxPtr& tx : waiting()) append_record(content, *tx);
-    const Status<> replaced = replace(content);
-    const std::lock_guard lock(mutex_);
-    meanwhile_.reset();
-    pause_ = replaced ? 0 : std::clamp(2 * pause_, 1U, kPauseMax);
-    left_ = pause_;
-    return replaced;
+    const Status<> outcome = replace(content);
+    attempt.replaced = outcome.has_value();
+    return outcome;
 }
 
 Status<> MempoolJournal::replace(View content) {
@@ -156,6 +202,11 @@ bool MempoolJournal::wants_rewrite(std::size_t live_bytes) {
         return false;
     }
     return incomplete_ || size_ > 2 * live_bytes + kSlack;
+}
+
+bool MempoolJournal::has_grown(std::size_t live_bytes) {
+    const std::lock_guard lock(mutex_);
+    return size_ > std::max(2 * live_bytes, failed_at_) + kSlack;
 }
 
 }  // namespace retrace::ledger

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "ledger/exec/gas_most.hpp"
 #include "ledger/mempool/mempool_impl.hpp"
 #include "ledger/tx/admit.hpp"
 #include "merkle/base/ensure.hpp"
@@ -27,13 +28,14 @@ bool bumped(const U256& old_fee, const U256& new_fee) {
 
 }  // namespace
 
-Mempool::Mempool(MempoolLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
+Mempool::Mempool(const TxExecutor& executor, MempoolLimits limits)
+    : impl_(std::make_unique<Impl>(executor, limits)) {}
 Mempool::~Mempool() = default;
 
-std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const StateView& view) const {
+std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const Account& account) const {
     // The caller's view may be one block older than the pool; then the pool knows better.
     const auto found = last_block_nonces.find(sender);
-    return std::max(view.account(sender).nonce, found == last_block_nonces.end() ? 0 : found->second);
+    return std::max(account.nonce, found == last_block_nonces.end() ? 0 : found->second);
 }
 
 std::optional<TxRefusal> Mempool::Impl::check_fee(const SignedTx& tx, const U256& fee) const {
@@ -129,41 +131,70 @@ void Mempool::Impl::rank_again(const U256& new_base_fee) {
     }
 }
 
+Added Mempool::Impl::put(const TxPtr& tx, std::uint64_t gas, std::uint64_t next) {
+    AccountQueue& queue = accounts.try_emplace(tx->sender, next).first->second;
+    Added added;
+    added.hash = tx->hash;
+    if (const auto* old = queue.find(tx->tx.nonce)) {
+        added.replaced = old->tx->hash;
+        forget(*old->tx);
+    }
+    index(tx);
+    const std::size_t waited = queue.waiting();
+    added.promoted = queue.put(tx, arrivals++, gas);
+    note_waiting(tx->sender, waited, queue.waiting());
+    return added;
+}
+
 Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U256& base_fee,
                                       std::uint64_t gas_limit) {
     Impl& pool = *impl_;
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
-    if (tx->tx.gas_limit > gas_limit) return refuse(TxError::exceeds_block_gas, "exceeds block gas limit");
+    if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.check_fee(*tx, base_fee)) return Unexpected{std::move(*refusal)};
+    const std::uint64_t gas = gas_most(tx->tx, pool.executor);
     const std::unique_lock lock(pool.mutex);
     const Account account = view.account(tx->sender);  // under the lock: a live view is then never behind the pool
     if (pool.known.contains(tx->hash)) return refuse(TxError::already_known, "already known");
     if (pool.base_fee.is_zero()) pool.rank_again(base_fee);
-    const auto recent = pool.last_block_nonces.find(tx->sender);
-    const std::uint64_t next =
-        std::max(account.nonce, recent == pool.last_block_nonces.end() ? 0 : recent->second);
+    const std::uint64_t next = pool.next_nonce(tx->sender, account);
     const auto found = pool.accounts.find(tx->sender);
     const AccountQueue fresh(next);
     const AccountQueue& queue = found == pool.accounts.end() ? fresh : found->second;
     if (auto refusal = pool.check_place(*tx, queue, next)) return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.check_balance(*tx, queue, account)) return Unexpected{std::move(*refusal)};
-    if (auto refusal = pool.make_room(*tx, queue)) return Unexpected{std::move(*refusal)};
-    AccountQueue& target = pool.accounts.try_emplace(tx->sender, next).first->second;
-    Added added;
-    added.hash = tx->hash;
-    if (const auto* old = target.find(tx->tx.nonce)) {
-        added.replaced = old->tx->hash;
-        pool.forget(*old->tx);
-    }
-    pool.index(tx);
-    const Address sender = tx->sender;
-    const std::size_t waited = target.waiting();
-    added.promoted = target.put(std::move(tx), pool.arrivals++);
-    pool.note_waiting(sender, waited, target.waiting());
+    RETRACE_TRY(evicted, pool.make_room(*tx, queue));
+    Added added = pool.put(tx, gas, next);
+    added.evicted = std::move(evicted);
     return added;
 }
 
-std::vector<TxPtr> Mempool::on_block(const Block& block, const StateView& view) {
+Status<TxRefusal> Mempool::restore(TxPtr tx, const StateView& view, const U256& base_fee,
+                                   std::uint64_t gas_limit) {
+    Impl& pool = *impl_;
+    if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
+    if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
+    const std::uint64_t gas = gas_most(tx->tx, pool.executor);
+    const std::unique_lock lock(pool.mutex);
+    const Account account = view.account(tx->sender);
+    if (pool.base_fee.is_zero()) pool.rank_again(base_fee);
+    const std::uint64_t next = pool.next_nonce(tx->sender, account);
+    if (tx->tx.nonce < next) return Unexpected{nonce_too_low(tx->tx.nonce, next)};
+    const auto queue = pool.accounts.find(tx->sender);
+    if (queue != pool.accounts.end() && queue->second.find(tx->tx.nonce) != nullptr)
+        return refuse(TxError::already_known, "its nonce is taken");
+    // As on_block: what one transaction costs has to be there, what all of them cost may have been spent since.
+    if (auto refusal = check_funds(*tx, account.balance)) return Unexpected{std::move(*refusal)};
+    const U256 queued = queue == pool.accounts.end() ? U256{} : queue->second.total_cost();
+    if (!checked_add(queued, *max_cost(tx->tx)))
+        return refuse(TxError::insufficient_funds, "the account's costs are over 256 bits");
+    if (pool.known.size() >= pool.limits.count || pool.bytes + tx->raw.size() > pool.limits.bytes)
+        return refuse(TxError::pool_full, "txpool is full");
+    pool.put(tx, gas, next);
+    return Unit{};
+}
+
+PoolChange Mempool::on_block(const Block& block, const StateView& view, const U256& base_fee) {
     Impl& pool = *impl_;
     std::map<Address, Account> senders;
     for (const BlockTx& tx : block.txs) {
@@ -172,7 +203,7 @@ std::vector<TxPtr> Mempool::on_block(const Block& block, const StateView& view) 
     for (auto& [address, account] : senders) account = view.account(address);
     const std::unique_lock lock(pool.mutex);
     pool.last_block_nonces.clear();
-    std::vector<TxPtr> promoted;
+    PoolChange change;
     for (const auto& [address, account] : senders) {
         pool.last_block_nonces.emplace_hint(pool.last_block_nonces.end(), address, account.nonce);
         const auto queue = pool.accounts.find(address);
@@ -180,13 +211,14 @@ std::vector<TxPtr> Mempool::on_block(const Block& block, const StateView& view) 
         const std::size_t waited = queue->second.waiting();
         AccountQueue::Advance advance = queue->second.advance(account.nonce, account.balance);
         pool.note_waiting(address, waited, queue->second.waiting());
+        for (const TxPtr& tx : advance.done) pool.forget(*tx);
         for (const TxPtr& tx : advance.dropped) pool.forget(*tx);
-        std::move(advance.promoted.begin(), advance.promoted.end(), std::back_inserter(promoted));
+        std::move(advance.promoted.begin(), advance.promoted.end(), std::back_inserter(change.promoted));
+        std::move(advance.dropped.begin(), advance.dropped.end(), std::back_inserter(change.dropped));
         if (queue->second.empty()) pool.accounts.erase(queue);
     }
-    const Header& header = block.header;
-    pool.rank_again(next_base_fee(header.base_fee, header.gas_used, header.gas_limit));
-    return promoted;
+    pool.rank_again(base_fee);
+    return change;
 }
 
 TxPtr Mempool::find(const Hash32& hash) const {
@@ -197,9 +229,14 @@ TxPtr Mempool::find(const Hash32& hash) const {
 
 std::uint64_t Mempool::pending_nonce(const Address& sender, const StateView& view) const {
     const std::shared_lock lock(impl_->mutex);
-    const std::uint64_t next = impl_->next_nonce(sender, view);
+    const std::uint64_t next = impl_->next_nonce(sender, view.account(sender));
     const auto queue = impl_->accounts.find(sender);
     return queue == impl_->accounts.end() ? next : std::max(next, queue->second.pending_end());
+}
+
+std::size_t Mempool::bytes() const {
+    const std::shared_lock lock(impl_->mutex);
+    return impl_->bytes;
 }
 
 PoolStats Mempool::stats() const {
@@ -276,10 +313,11 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
         const TxPtr& tx = best.next->second.tx;
         const std::size_t size = tx->raw.size() + kBytesPerTx;
         // One that does not fit takes its account out of this block: its later nonces cannot go without it.
-        bool more = size <= max_bytes && tx->tx.gas_limit <= gas_limit;
+        const std::uint64_t gas = best.next->second.gas;
+        bool more = size <= max_bytes && gas <= gas_limit;
         if (more) {
             max_bytes -= size;
-            gas_limit -= tx->tx.gas_limit;
+            gas_limit -= gas;
             out.push_back(tx);
             ++best.next;
             more = best.find_tip(base_fee);

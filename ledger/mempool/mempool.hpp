@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ledger/block/block.hpp"
+#include "ledger/exec/executor.hpp"
 #include "ledger/state/view.hpp"
 #include "ledger/tx/transaction.hpp"
 
@@ -24,6 +25,13 @@ struct Added {
     Hash32 hash;
     std::optional<Hash32> replaced;  ///< The transaction of the same nonce that went.
     std::vector<TxPtr> promoted;     ///< Became executable by this one, itself included; in nonce order.
+    std::vector<TxPtr> evicted;      ///< Of others, given up for this one by a full pool.
+};
+
+/// What a block changed, beside taking out what it included.
+struct PoolChange {
+    std::vector<TxPtr> promoted;  ///< Became executable.
+    std::vector<TxPtr> dropped;   ///< Can never be paid for any more.
 };
 
 struct PoolStats {
@@ -35,7 +43,8 @@ struct PoolStats {
 /// Thread-safe. Holds nothing but transactions that `read_tx` returned.
 class Mempool {
 public:
-    explicit Mempool(MempoolLimits limits = {});
+    /// `executor` outlives the pool: it says what gas a transaction uses.
+    explicit Mempool(const TxExecutor& executor, MempoolLimits limits = {});
     ~Mempool();
 
     /// `view` is the committed state, best Chain::live(): a view that is blocks old may put a transaction behind a
@@ -44,20 +53,26 @@ public:
     Result<Added, TxRefusal> add(TxPtr tx, const StateView& view, const U256& base_fee,
                                  std::uint64_t gas_limit);
 
+    /// Takes back what the pool of an earlier run had accepted: neither a base fee that has risen meanwhile nor a hole
+    /// in front of it is a reason to lose it. Of one account and nonce the first stays; nothing is given up for it.
+    Status<TxRefusal> restore(TxPtr tx, const StateView& view, const U256& base_fee, std::uint64_t gas_limit);
+
     /// What a proposer puts in the next block: by effective tip, per account by nonce, each account's
-    /// transactions covered by its balance together; at most that many bytes and that much gas.
+    /// transactions covered by its balance together; at most that many bytes, and that much gas as it is used
+    /// (gas_most), not as limits promise it.
     std::vector<TxPtr> ready(const StateView& view, const U256& base_fee, std::size_t max_bytes,
                              std::uint64_t gas_limit) const;
 
     /// After a commit: drops what the block included and what can never run any more, promotes what it can.
-    /// `view` is the state after the block. Returns what became executable.
-    std::vector<TxPtr> on_block(const Block& block, const StateView& view);
+    /// `view` is the state after the block, `base_fee` the one of the block that follows.
+    PoolChange on_block(const Block& block, const StateView& view, const U256& base_fee);
 
     /// nullptr when unknown. Also the cache of checked signatures for execution (BlockInput::known).
     TxPtr find(const Hash32& hash) const;
     /// Nonce after the account's executable transactions here; its nonce in `view` when there are none.
     std::uint64_t pending_nonce(const Address& sender, const StateView& view) const;
     PoolStats stats() const;
+    std::size_t bytes() const;  ///< As in stats(), which counts more.
     /// All transactions, for a restart: per account in nonce order.
     std::vector<TxPtr> contents() const;
 

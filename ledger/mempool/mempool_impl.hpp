@@ -24,8 +24,9 @@ struct Mempool::Impl {
         std::uint64_t arrival = 0;
     };
 
-    explicit Impl(MempoolLimits l) : limits(l) {}
+    Impl(const TxExecutor& e, MempoolLimits l) : executor(e), limits(l) {}
 
+    const TxExecutor& executor;
     const MempoolLimits limits;
     mutable std::shared_mutex mutex;
     std::map<Address, AccountQueue> accounts;
@@ -38,13 +39,17 @@ struct Mempool::Impl {
     std::size_t bytes = 0;
     std::uint64_t arrivals = 0;
 
-    std::uint64_t next_nonce(const Address& sender, const StateView& view) const;
+    std::uint64_t next_nonce(const Address& sender, const Account& account) const;
     std::optional<TxRefusal> check_fee(const SignedTx& tx, const U256& base_fee) const;
     std::optional<TxRefusal> check_place(const SignedTx& tx, const AccountQueue& queue,
                                          std::uint64_t next) const;
     std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
                                            const Account& account) const;
-    std::optional<TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
+    /// What it gave up, or why it gave up nothing.
+    Result<std::vector<TxPtr>, TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
+    /// Puts it into its account's queue, in place of another of the same nonce. `gas`: that it uses at most; `next`:
+    /// the account's next nonce.
+    Added put(const TxPtr& tx, std::uint64_t gas, std::uint64_t next);
     class Eviction;
     void index(const TxPtr& tx);
     void forget(const SignedTx& tx);

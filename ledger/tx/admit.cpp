@@ -9,6 +9,10 @@ std::string nonces(std::uint64_t nonce, std::uint64_t next) {
     return ": next nonce " + std::to_string(next) + ", tx nonce " + std::to_string(nonce);
 }
 
+TxRefusal exceeds_block_gas() {
+    return {TxError::exceeds_block_gas, "exceeds block gas limit"};
+}
+
 }  // namespace
 
 TxRefusal nonce_too_low(std::uint64_t nonce, std::uint64_t next) {
@@ -26,13 +30,17 @@ TxRefusal fee_cap_too_low(const SignedTx& tx, const U256& base_fee) {
 }
 
 std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
-                               std::uint64_t gas_left) {
+                               std::uint64_t gas_most, std::uint64_t gas_left) {
     const Account account = view.account(tx.sender);
     if (tx.tx.nonce < account.nonce) return nonce_too_low(tx.tx.nonce, account.nonce);
     if (tx.tx.nonce > account.nonce) return nonce_too_high(tx.tx.nonce, account.nonce);
     if (tx.tx.fee_cap < base_fee) return fee_cap_too_low(tx, base_fee);
-    if (tx.tx.gas_limit > gas_left) return TxRefusal{TxError::exceeds_block_gas, "exceeds block gas limit"};
+    if (gas_most > gas_left) return exceeds_block_gas();
     return check_funds(tx, account.balance);
+}
+
+std::optional<TxRefusal> check_gas_limit(const Transaction& tx, std::uint64_t block_gas_limit) {
+    return tx.gas_limit > block_gas_limit ? std::optional(exceeds_block_gas()) : std::nullopt;
 }
 
 std::optional<TxRefusal> check_funds(const SignedTx& tx, const U256& balance) {

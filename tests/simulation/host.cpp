@@ -52,7 +52,7 @@ bool Host::open_with_fault() {
     auto chain = ledger::Chain::open(*store_, genesis_, executor_, {.threads = 1});
     if (!chain) return false;
     chain_ = std::move(*chain);
-    pool_ = std::make_unique<ledger::Mempool>();  // What waited is lost; whoever sent it repeats it.
+    pool_ = std::make_unique<ledger::Mempool>(executor_);  // What waited is lost; whoever sent it repeats it.
     return true;
 }
 
@@ -105,7 +105,7 @@ Host::Made Host::produce() {
             break;
         }
     }
-    (void)pool_->on_block(*made.block, *chain_->view());
+    (void)pool_->on_block(*made.block, *chain_->view(), chain_->next_base_fee());
     return made;
 }
 

@@ -30,6 +30,9 @@ public:
     std::optional<std::string> take_broken() const { return std::exchange(broken_, std::nullopt); }
 
     bool is_contract(const ledger::Address& address) const override { return rules_.is_contract(address); }
+    std::uint64_t gas_of(const ledger::Address& contract, View data) const override {
+        return rules_.gas_of(contract, data);
+    }
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override;
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,

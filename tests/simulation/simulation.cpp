@@ -97,6 +97,7 @@ ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
     ledger::Genesis out;
     out.chain_id = kChainId;
     out.gas_limit = 20'000'000'000;
+    out.base_fee = 7;  // Who gains and who loses is to follow from the rules, not from what calls cost.
     for (const Cast& member : cast) out.alloc[member.address] = initial_coins();
     out.contracts = market::encode(params_);
     return out;

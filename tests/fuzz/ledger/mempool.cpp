@@ -32,6 +32,19 @@ public:
     mutable std::array<Account, kParties> accounts{};
 };
 
+/// One contract whose calls use a third of what most limits promise.
+class OneContract final : public TxExecutor {
+public:
+    static constexpr std::uint64_t kGas = 20'000;
+    bool is_contract(const Address& address) const override { return address == party(1); }
+    std::uint64_t gas_of(const Address&, View) const override { return kGas; }
+    CallResult call(State&, const BlockContext&, const Call&) const override { return {}; }
+    CallResult view_call(const StateView&, const BlockContext&, const Call&) const override { return {}; }
+    std::vector<Log> begin_block(State&, const BlockContext&) const override { return {}; }
+    void genesis(State&, View) const override {}
+    void check_invariants(const StateView&, const State&) const override {}
+};
+
 /// As read_tx would return it, but nobody signed: the pool looks at no signature.
 TxPtr make(Choices& choices, std::uint64_t serial, const Accounts& state) {
     auto tx = std::make_shared<SignedTx>();
@@ -41,7 +54,7 @@ TxPtr make(Choices& choices, std::uint64_t serial, const Accounts& state) {
     tx->tx.tip_cap = choices.below(6) * 10;
     tx->tx.fee_cap = tx->tx.tip_cap + U256{choices.below(40)};
     tx->tx.gas_limit = 21'000 + 60'000 * choices.below(4);
-    tx->tx.to = party(0);
+    tx->tx.to = party(choices.below(2));
     tx->tx.value = choices.below(16) == 0 ? U256{choices.number()} : U256{1};
     store_u64(tx->hash.bytes.data(), serial);
     tx->raw = Bytes(choices.below(8) == 0 ? 700 : 100 + choices.below(20));
@@ -76,7 +89,9 @@ public:
     void block(Choices& choices) {
         const auto ready = pool_.ready(state_, base_fee_, 100 + 10 * choices.byte(), kGasLimit);
         Block block;
+        std::uint64_t gas = 0;
         for (const TxPtr& tx : ready) {
+            gas += std::min(tx->tx.gas_limit, kTransferGas + (*tx->tx.to == party(1) ? OneContract::kGas : 0));
             Account& account = state_.accounts[tx->sender.bytes[19] % kParties];
             require(there_.contains(tx->hash), "what is ready is there");
             require(tx->tx.nonce == account.nonce, "what is ready comes in order of nonces");
@@ -86,6 +101,7 @@ public:
             ++account.nonce;
             block.txs.push_back({tx->hash, {}, tx});
         }
+        require(gas <= kGasLimit, "what is ready has room for the gas that it uses");
         if (choices.below(4) == 0) {
             const TxPtr other = make(choices, ++serial_, state_);
             Account& account = state_.accounts[other->sender.bytes[19] % kParties];
@@ -93,10 +109,8 @@ public:
             if (choices.flip()) account.balance = U256{choices.number() % 20'000'000};
             block.txs.push_back({other->hash, {}, other});
         }
-        block.header.base_fee = base_fee_ = U256{1 + choices.below(30)};
-        block.header.gas_limit = kGasLimit;
-        block.header.gas_used = kGasLimit / 2;
-        pool_.on_block(block, state_);
+        base_fee_ = U256{1 + choices.below(30)};
+        pool_.on_block(block, state_, base_fee_);
         drop_gone(true);
         for (const auto& [hash, tx] : there_)
             require(tx->tx.nonce >= state_.account(tx->sender).nonce || !sent_in(block, tx->sender),
@@ -109,8 +123,13 @@ public:
         require(stats.bytes == bytes && stats.pending + stats.queued == there_.size(), "the books are right");
         require(there_.size() <= kLimits.count && bytes <= kLimits.bytes, "and within the limits");
         require(pool_.contents().size() == there_.size(), "and complete");
-        Mempool again;  // without limits of its own that would matter
-        for (const TxPtr& tx : pool_.contents()) (void)again.add(tx, state_, base_fee_, kGasLimit);
+        Mempool again(executor_, kLimits);
+        for (const TxPtr& tx : pool_.contents()) {
+            const bool may = tx->tx.nonce >= state_.account(tx->sender).nonce &&
+                             *max_cost(tx->tx) <= state_.account(tx->sender).balance;
+            require(again.restore(tx, state_, base_fee_, kGasLimit).has_value() == may,
+                    "all that may still run comes back after a restart");
+        }
     }
 
 private:
@@ -127,7 +146,8 @@ private:
     }
 
     Accounts state_;
-    Mempool pool_{kLimits};
+    OneContract executor_;
+    Mempool pool_{executor_, kLimits};
     U256 base_fee_{10};
     std::uint64_t serial_ = 0;
     std::map<Hash32, TxPtr> there_;

@@ -41,6 +41,7 @@ Address number(std::uint64_t n) {
 class NoRules final : public TxExecutor {
 public:
     bool is_contract(const Address&) const override { return false; }
+    std::uint64_t gas_of(const Address&, View) const override { return 0; }
     CallResult call(State&, const BlockContext&, const Call&) const override { return {}; }
     CallResult view_call(const StateView&, const BlockContext&, const Call&) const override { return {}; }
     std::vector<Log> begin_block(State&, const BlockContext&) const override { return {}; }

@@ -68,7 +68,7 @@ struct World {
     ledger::MemoryStore store;
     std::unique_ptr<ledger::Chain> chain =
         ledger::Chain::open(store, dev_genesis(market::encode(market::Params{})), executor, {.threads = 1}).value();
-    ledger::Mempool pool;
+    ledger::Mempool pool{executor};
     LedgerApplication application{*chain, pool};
     IdleEngine engine{application};
     rpc::FilterStore filters;

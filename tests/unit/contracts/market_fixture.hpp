@@ -132,6 +132,7 @@ protected:
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         ledger::Call call{sender, to, value, data, 10'000'000};
         last = executor.call(next, block(), call);
+        EXPECT_EQ(last.gas_used, executor.gas_of(to, data)) << "blocks are filled by it (4.4)";
         if (!last.ok) {
             EXPECT_TRUE(next.diff().empty()) << "a refused call changes nothing: " << last.revert_reason;
             EXPECT_TRUE(last.logs.empty());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Each rule refuses what it must, by name, and the fixture checks that nothing changed.
 #include "contracts/views/methods.hpp"
+#include "ledger/chain/genesis.hpp"
+#include "ledger/tx/transaction.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -45,6 +47,27 @@ TEST_F(Refusals, Executor) {
     EXPECT_FALSE(short_of_gas.ok);
     EXPECT_EQ(short_of_gas.gas_used, 100u);
     EXPECT_EQ(decode_refusal(short_of_gas.output)->slug, "out_of_gas");
+}
+
+// 4.4: what a block has to have left for a call follows from its bytes, whatever the limit says; and the dearest call
+// that fits a transaction leaves room for others.
+TEST_F(Refusals, TheGasOfACallIsKnownFromItsBytes) {
+    OpenRoots most;
+    while (calldata(most).size() < ledger::kTxBytesMax) most.roots.emplace_back();
+    for (const Bytes& data :
+         {calldata(CancelTask{1}), calldata(CommitCheckpoint{}), calldata(PlayMove{}), calldata(most),
+          calldata(ReadTaskIds{}), Bytes(), Bytes{1, 2, 3, 4}, Bytes(9, 0xff)}) {
+        for (const Contract contract : kContracts) {
+            const Address to = address_of(contract);
+            const std::uint64_t price = executor.gas_of(to, data);
+            EXPECT_LE(price + 21'000 + 16 * data.size(), ledger::Genesis{}.gas_limit / 4);
+            for (const std::uint64_t gas : {price - 1, price, price + 1, ledger::Genesis{}.gas_limit}) {
+                ledger::State next{static_cast<const ledger::StateView&>(state)};
+                const auto result = executor.call(next, block(), {party("alice"), to, 0, data, gas});
+                EXPECT_EQ(result.gas_used, std::min(gas, price)) << to_hex(data).substr(0, 8);
+            }
+        }
+    }
 }
 
 TEST_F(Refusals, Views) {

@@ -33,19 +33,32 @@ TEST(BaseFee, agrees_with_known_answers) {
     const auto vectors = test::load_vectors("ethereum/fees_bloom.json");
     for (const auto& v : vectors.at("base_fee_eip1559").as_array()) {
         const auto get = [&](const char* name) { return *U256::from_decimal(text(v.at(name))); };
-        EXPECT_EQ(next_base_fee(get("baseFee"), get("gasUsed").low64(), get("gasLimit").low64()),
+        EXPECT_EQ(next_base_fee(get("baseFee"), get("gasUsed").low64(), get("gasLimit").low64(), 1),
                   get("nextBaseFee"));
     }
 }
 
 TEST(BaseFee, stays_between_one_and_64_bits) {
     U256 fee = 1'000'000'000;
-    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 0, 30'000'000);
+    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 0, 30'000'000, 1);
     EXPECT_GE(fee, U256{1});
     EXPECT_LT(fee, U256{8});
-    EXPECT_EQ(next_base_fee(1, 0, 30'000'000), U256{1});
-    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 30'000'000, 30'000'000);
+    EXPECT_EQ(next_base_fee(1, 0, 30'000'000, 1), U256{1});
+    for (int i = 0; i < 1000; ++i) fee = next_base_fee(fee, 30'000'000, 30'000'000, 1);
     EXPECT_TRUE(fee.fits_u64());
+}
+
+TEST(BaseFee, never_falls_below_that_of_genesis) {
+    const U256 least = 1'000'000'000;
+    U256 fee = least + 7;
+    for (const std::uint64_t used : {0U, 0U, 14'999'999U}) {
+        fee = next_base_fee(fee, used, 30'000'000, least);
+        EXPECT_EQ(fee, least) << "an idle chain is not free";
+    }
+    EXPECT_EQ(next_base_fee(least, 15'000'000, 30'000'000, least), least);
+    EXPECT_EQ(next_base_fee(least, 30'000'000, 30'000'000, least), U256{1'125'000'000}) << "and rises as ever";
+    EXPECT_EQ(next_base_fee(7, 30'000'000, 30'000'000, least), least) << "a header of other rules";
+    EXPECT_EQ(next_base_fee(7, 15'000'000, 30'000'000, least), least);
 }
 
 Header some_header() {

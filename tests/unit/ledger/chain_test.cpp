@@ -132,6 +132,41 @@ TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
     EXPECT_EQ(block->receipts[1].cumulative_gas, 42'000U);
 }
 
+// Whoever executes a block counts what is used, as whoever chose its transactions did.
+TEST(Chain, a_block_counts_the_gas_that_is_used_and_not_what_limits_promise) {
+    MemoryStore store;
+    Genesis genesis = make_genesis();
+    genesis.gas_limit = 75'000;
+    World world(store, {}, genesis);
+    std::vector<TxPtr> txs;
+    for (std::uint64_t nonce = 0; nonce < 4; ++nonce) {
+        Transaction tx = nonce < 2 ? transfer(nonce, number(1), 1) : call(nonce, bytes("p"));
+        tx.gas_limit = 75'000;
+        txs.push_back(sign_tx(tx, key(0)));
+    }
+    const auto block = world.block(txs);
+    for (std::size_t i = 0; i < 3; ++i)
+        EXPECT_TRUE(block->receipts[i].success) << block->receipts[i].revert_reason;
+    EXPECT_EQ(block->header.gas_used, 21'000U + 21'000U + 22'016U);
+    EXPECT_EQ(block->receipts[3].revert_reason, "exceeds_block_gas: exceeds block gas limit") << "10984 are left";
+    Transaction hungry = transfer(3, number(1), 1);
+    hungry.gas_limit = 75'001;
+    EXPECT_EQ(world.block({sign_tx(hungry, key(0))})->receipts[0].gas_used, 0U) << "over the block's all the same";
+}
+
+// SPEC 4.3: a chain that nobody uses is not free to flood.
+TEST(Chain, the_base_fee_never_falls_below_that_of_genesis) {
+    MemoryStore store;
+    World world(store);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(world.block({})->header.base_fee, make_genesis().base_fee);
+    EXPECT_EQ(world.chain->next_base_fee(), make_genesis().base_fee);
+    MemoryStore other;
+    Genesis bare = make_genesis();
+    bare.base_fee = 7;
+    World falling(other, {}, bare);
+    EXPECT_EQ(falling.block({})->header.base_fee, U256{7}) << "the bare rule begins at its end";
+}
+
 TEST(Chain, execution_is_repeatable_and_leaves_nothing) {
     MemoryStore store;
     World world(store);
@@ -277,6 +312,14 @@ TEST(Chain, refuses_data_of_another_chain_or_version) {
     EXPECT_EQ(version.error().code, ChainError::other_version);
     EXPECT_NE(version.error().message.find("format 9"), std::string::npos) << version.error().message;
     EXPECT_NE(version.error().message.find("snapshot"), std::string::npos) << "what to do";
+    Batch earlier;  // before the rules of base fees and of a block's gas changed, and those of bids and replicas
+    earlier.put(keys::format(), {3});
+    ASSERT_TRUE(store.write(earlier, true));
+    const auto old = Chain::open(store, make_genesis(), executor);
+    ASSERT_FALSE(old);
+    EXPECT_EQ(old.error().code, ChainError::other_version);
+    for (const char* const way : {"retrace snapshot export", "retrace snapshot import", "old directory", "empty"})
+        EXPECT_NE(old.error().message.find(way), std::string::npos) << old.error().message;
     Genesis bad = make_genesis();
     bad.chain_id = 0;
     MemoryStore fresh;

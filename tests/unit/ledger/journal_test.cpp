@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <new>
 
 #include "tests/unit/ledger/temp_dir.hpp"
 #include "tests/unit/ledger/world.hpp"
@@ -95,6 +96,74 @@ TEST(Journal, what_is_appended_during_a_rewrite_is_kept) {
     EXPECT_EQ(recovered(path).size(), 3U) << "once each: the next rewrite begins anew";
 }
 
+TEST(Journal, what_was_given_up_does_not_come_back) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        for (std::uint64_t nonce = 0; nonce < 4; ++nonce) ASSERT_TRUE(journal->append(*make(nonce)));
+        ASSERT_TRUE(journal->forget({make(1), make(2)}));
+        ASSERT_TRUE(journal->append(*make(2))) << "was sent again";
+        ASSERT_TRUE(journal->append(*make(4)));
+    }
+    EXPECT_EQ(recovered(path),
+              (std::vector<Bytes>{make(0)->raw, make(3)->raw, make(2)->raw, make(4)->raw}));
+}
+
+TEST(Journal, what_is_given_up_during_a_rewrite_does_not_come_back) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->append(*make(0)));
+        ASSERT_TRUE(journal->rewrite([&] {
+            EXPECT_TRUE(journal->forget({make(0)}));
+            EXPECT_TRUE(journal->append(*make(1)));
+            return std::vector{make(0)};
+        }));
+    }
+    EXPECT_EQ(recovered(path), std::vector<Bytes>{make(1)->raw});
+}
+
+TEST(Journal, a_torn_record_of_what_was_given_up_is_cut_off) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->append(*make(0)));
+        ASSERT_TRUE(journal->forget({make(0)}));
+    }
+    const auto whole = std::filesystem::file_size(path);
+    for (auto size = whole - 40; size < whole; ++size) {
+        const std::string copy = dir.path() + "/copy";
+        std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
+        std::filesystem::resize_file(copy, size);
+        ASSERT_EQ(recovered(copy).size(), 1U) << size;
+        ASSERT_EQ(std::filesystem::file_size(copy), whole - 40);
+    }
+    EXPECT_TRUE(recovered(path).empty());
+}
+
+TEST(Journal, asks_to_be_rewritten_when_it_has_grown_though_no_block_comes) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    const auto journal = MempoolJournal::open(path).value();
+    Transaction tx = test::transfer(0, test::number(1), 1);
+    tx.data = Bytes(100'000);
+    const TxPtr large = sign_tx(tx, test::key(0));
+    const auto fill = [&] {
+        int appended = 0;
+        for (; appended < 1000 && !journal->has_grown(large->raw.size()); ++appended)
+            if (!journal->append(*large)) break;
+        return appended;
+    };
+    EXPECT_EQ(fill(), 44) << "4 MiB and twice what waits";
+    EXPECT_THROW((void)journal->rewrite([]() -> std::vector<TxPtr> { throw std::bad_alloc(); }), std::bad_alloc);
+    EXPECT_GE(fill(), 40) << "after a failure not at each append";
+    ASSERT_TRUE(journal->rewrite([&] { return std::vector{large}; }));
+    EXPECT_EQ(fill(), 43);
+}
+
 /// A disk that is full: files of this process grow no further than that, until this is gone.
 class FullDisk {
 public:
@@ -152,6 +221,28 @@ TEST(Journal, a_rewrite_that_fails_changes_nothing_and_is_tried_again_ever_later
         EXPECT_FALSE(journal->wants_rewrite(0)) << "nothing is missing any more";
     }
     EXPECT_EQ(recovered(path).size(), 2U);
+}
+
+TEST(Journal, a_rewrite_that_throws_changes_nothing_and_is_tried_again_later) {
+    const TempDir dir;
+    const std::string path = dir.path() + "/pool";
+    {
+        const auto journal = MempoolJournal::open(path).value();
+        ASSERT_TRUE(journal->append(*make(0)));
+        {
+            const FullDisk disk(std::filesystem::file_size(path) + 20);
+            ASSERT_FALSE(journal->append(*make(1)));
+        }
+        const auto no_memory = []() -> std::vector<TxPtr> { throw std::bad_alloc(); };
+        EXPECT_THROW((void)journal->rewrite(no_memory), std::bad_alloc);
+        EXPECT_FALSE(journal->wants_rewrite(0)) << "not at once";
+        EXPECT_TRUE(journal->wants_rewrite(0));
+        ASSERT_TRUE(journal->append(*make(1)));
+        std::filesystem::copy_file(path, path + ".copy");
+        EXPECT_EQ(recovered(path + ".copy").size(), 2U);
+        ASSERT_TRUE(journal->rewrite([] { return std::vector{make(2)}; }));
+    }
+    EXPECT_EQ(std::filesystem::file_size(path), 8 + make(2)->raw.size());
 }
 
 TEST(Journal, a_path_that_cannot_be_opened_is_named) {

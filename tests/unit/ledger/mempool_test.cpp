@@ -5,46 +5,18 @@
 
 #include <thread>
 
-#include "tests/unit/ledger/world.hpp"
+#include "ledger/exec/gas_most.hpp"
+#include "tests/unit/ledger/pool.hpp"
 
 namespace retrace::ledger {
 namespace {
 
+using test::kBaseFee;
 using test::key;
+using test::kGasLimit;
 using test::number;
+using test::Pool;
 using test::transfer;
-using test::World;
-
-constexpr std::uint64_t kGasLimit = 30'000'000;
-const U256 kBaseFee = 1'000'000'000;
-
-struct Pool : testing::Test {
-    Pool() : world(store) {}
-
-    Result<Added, TxRefusal> add(const TxPtr& tx) {
-        return pool.add(tx, *world.chain->view(), kBaseFee, kGasLimit);
-    }
-    std::string refusal(const TxPtr& tx) {
-        const auto added = add(tx);
-        return added ? "" : added.error().message;
-    }
-    static TxPtr make(std::uint64_t who, std::uint64_t nonce, std::uint64_t tip = 1'000'000'000) {
-        Transaction tx = transfer(nonce, number(9), 1);
-        tx.tip_cap = tip;
-        tx.fee_cap = 10 * tip + 10'000'000'000;
-        return sign_tx(tx, key(who));
-    }
-    std::vector<TxPtr> ready(std::size_t bytes = 1 << 20, std::uint64_t gas = kGasLimit) {
-        return pool.ready(*world.chain->view(), kBaseFee, bytes, gas);
-    }
-    std::uint64_t pending(std::uint64_t who) {
-        return pool.pending_nonce(key(who).address(), *world.chain->view());
-    }
-
-    MemoryStore store;
-    World world;
-    Mempool pool;
-};
 
 TEST_F(Pool, pending_nonce_counts_at_once) {
     EXPECT_EQ(pending(0), 0U);
@@ -103,7 +75,7 @@ TEST_F(Pool, refusals_have_ethereums_words) {
 }
 
 TEST_F(Pool, minimum_tip_is_asked_for) {
-    Mempool strict({.min_tip = 5});
+    Mempool strict(world.executor, {.min_tip = 5});
     Transaction tx = transfer(0, number(9), 1);
     tx.tip_cap = 4;
     const auto added = strict.add(sign_tx(tx, key(0)), *world.chain->view(), kBaseFee, kGasLimit);
@@ -148,7 +120,7 @@ TEST_F(Pool, what_a_block_has_paid_for_is_not_asked_for_again) {
     const U256 rest = *U256::from_decimal("300000000000000000000");
     EXPECT_EQ(refusal(sign_tx(transfer(1, number(9), rest), key(0))), "");
     EXPECT_NE(refusal(sign_tx(transfer(2, number(9), rest), key(0))), "") << "what waits still counts";
-    pool.on_block(*block, *world.chain->view());
+    on_block(*block);
     EXPECT_EQ(ready().size(), 1U);
 }
 
@@ -190,6 +162,31 @@ TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
     EXPECT_EQ(ready(1 << 20, 63'000).size(), 3U);
 }
 
+// A limit is a promise that costs nothing: whoever named the whole block's gas twenty times once kept everybody else out
+// of twenty blocks.
+TEST_F(Pool, limits_take_no_room_from_others) {
+    constexpr std::uint64_t kPromises = 20;
+    for (std::uint64_t nonce = 0; nonce < kPromises; ++nonce) {
+        Transaction tx = transfer(nonce, number(9), 1);
+        if (nonce % 2 == 1) tx = test::call(nonce, test::bytes("p"));
+        tx.gas_limit = kGasLimit;
+        tx.tip_cap = 1'000'000'001;
+        ASSERT_TRUE(add(sign_tx(tx, key(0))));
+    }
+    const TxPtr victim = make(1, 0, 1'000'000'000);
+    ASSERT_TRUE(add(victim));
+    const auto txs = ready();
+    ASSERT_EQ(txs.size(), kPromises + 1);
+    EXPECT_EQ(txs.back(), victim);
+    std::uint64_t used = 0;
+    for (const TxPtr& tx : txs) used += gas_most(tx->tx, world.executor);
+    EXPECT_EQ(ready(1 << 20, used - 1).size(), kPromises) << "what is used is counted";
+    EXPECT_EQ(ready(1 << 20, used).size(), kPromises + 1);
+    const auto block = world.block(txs);
+    for (const Receipt& receipt : block->receipts) EXPECT_TRUE(receipt.success) << receipt.revert_reason;
+    EXPECT_EQ(block->header.gas_used, used);
+}
+
 TEST_F(Pool, everything_ready_executes) {
     for (std::uint64_t nonce = 0; nonce < 20; ++nonce) {
         for (std::uint64_t who = 0; who < 4; ++who)
@@ -198,7 +195,7 @@ TEST_F(Pool, everything_ready_executes) {
     const auto block = world.block(ready());
     EXPECT_EQ(block->receipts.size(), 80U);
     for (const Receipt& receipt : block->receipts) EXPECT_TRUE(receipt.success) << receipt.revert_reason;
-    EXPECT_TRUE(pool.on_block(*block, *world.chain->view()).empty());
+    EXPECT_TRUE(on_block(*block).promoted.empty());
     EXPECT_EQ(pool.stats().pending + pool.stats().queued, 0U);
     EXPECT_EQ(pool.stats().bytes, 0U);
     EXPECT_EQ(pending(0), 20U);
@@ -207,7 +204,7 @@ TEST_F(Pool, everything_ready_executes) {
 TEST_F(Pool, a_block_by_others_promotes_what_waited) {
     ASSERT_TRUE(add(make(0, 1)));
     const auto block = world.block({make(0, 0)});
-    const auto promoted = pool.on_block(*block, *world.chain->view());
+    const auto promoted = on_block(*block).promoted;
     ASSERT_EQ(promoted.size(), 1U);
     EXPECT_EQ(promoted[0]->tx.nonce, 1U);
     EXPECT_EQ(pending(0), 2U);
@@ -218,7 +215,7 @@ TEST_F(Pool, a_spent_balance_drops_what_it_covered) {
     const TxPtr big = sign_tx(transfer(1, number(9), most), key(0));
     ASSERT_TRUE(add(big));
     const auto block = world.block({sign_tx(transfer(0, number(9), most), key(0))});  // came another way
-    pool.on_block(*block, *world.chain->view());
+    on_block(*block);
     EXPECT_EQ(pool.find(big->hash), nullptr);
 }
 
@@ -227,14 +224,14 @@ TEST_F(Pool, a_view_one_block_old_does_not_bring_back_what_is_done) {
     const auto old_view = world.chain->view();
     ASSERT_TRUE(add(tx));
     const auto block = world.block({tx});
-    pool.on_block(*block, *world.chain->view());
+    on_block(*block);
     const auto again = pool.add(tx, *old_view, kBaseFee, kGasLimit);
     ASSERT_FALSE(again);
     EXPECT_EQ(again.error().code, TxError::nonce_too_low);
 }
 
 TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
-    Mempool small({.count = 4});
+    Mempool small(world.executor, {.count = 4});
     const auto view = world.chain->view();
     const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
     const TxPtr cheap_first = make(0, 0, 10);
@@ -257,7 +254,7 @@ TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
 
 // A hole is never filled by whoever promises high tips behind it: such transactions cost nothing.
 TEST_F(Pool, a_full_pool_gives_up_what_waits_behind_holes_first) {
-    Mempool small({.count = 6});
+    Mempool small(world.executor, {.count = 6});
     const auto view = world.chain->view();
     const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
     const std::uint64_t high = 1'000'000'000'000;
@@ -293,7 +290,7 @@ TEST_F(Pool, who_is_refused_pushes_nobody_out) {
     for (std::uint64_t i = 0; i < 12; ++i) there.push_back(i < 4 ? make(0, i, 100) : make(1, i - 4, 200));
     std::size_t bytes = 0;
     for (const TxPtr& tx : there) bytes += tx->raw.size();
-    Mempool small({.bytes = bytes});
+    Mempool small(world.executor, {.bytes = bytes});
     const auto view = world.chain->view();
     const auto put = [&](const TxPtr& tx) { return small.add(tx, *view, kBaseFee, kGasLimit); };
     for (const TxPtr& tx : there) ASSERT_TRUE(put(tx));
@@ -305,7 +302,7 @@ TEST_F(Pool, who_is_refused_pushes_nobody_out) {
 
 TEST_F(Pool, bytes_are_bounded) {
     const std::size_t size = make(0, 0)->raw.size();
-    Mempool small({.bytes = 2 * size + 10});
+    Mempool small(world.executor, {.bytes = 2 * size + 10});
     const auto view = world.chain->view();
     for (std::uint64_t i = 0; i < 4; ++i) {
         (void)small.add(make(i, 0, 100 + i), *view, kBaseFee, kGasLimit);
@@ -315,7 +312,7 @@ TEST_F(Pool, bytes_are_bounded) {
 }
 
 TEST_F(Pool, accounts_are_bounded) {
-    Mempool small({.pending_per_account = 2});
+    Mempool small(world.executor, {.pending_per_account = 2});
     const auto view = world.chain->view();
     ASSERT_TRUE(small.add(make(0, 0), *view, kBaseFee, kGasLimit));
     ASSERT_TRUE(small.add(make(0, 1), *view, kBaseFee, kGasLimit));
@@ -325,7 +322,7 @@ TEST_F(Pool, accounts_are_bounded) {
 TEST_F(Pool, contents_refill_a_pool) {
     for (const std::uint64_t nonce : {0, 1, 3}) ASSERT_TRUE(add(make(0, nonce)));
     ASSERT_TRUE(add(make(1, 0)));
-    Mempool next;
+    Mempool next(world.executor);
     for (const TxPtr& tx : pool.contents()) {
         ASSERT_TRUE(next.add(tx, *world.chain->view(), kBaseFee, kGasLimit));
     }
@@ -350,7 +347,7 @@ TEST_F(Pool, many_threads_add_while_blocks_are_made) {
             world.block(pool.ready(*world.chain->view(), world.chain->next_base_fee(), 1 << 20, kGasLimit));
         for (const Receipt& receipt : block->receipts) ASSERT_TRUE(receipt.success) << receipt.revert_reason;
         included += block->txs.size();
-        pool.on_block(*block, *world.chain->view());
+        on_block(*block);
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(refused, 0);

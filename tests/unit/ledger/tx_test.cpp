@@ -168,8 +168,8 @@ TEST(Admit, asks_in_ethereums_order) {
     State state(empty);
     const SecretKey key = test::key(0);
     state.set_account(key.address(), {5, 1'000'000});
-    const auto refusal = [&](Transaction tx, const U256& base_fee, std::uint64_t gas_left) {
-        const auto refused = admit(*sign_tx(std::move(tx), key), state, base_fee, gas_left);
+    const auto refusal = [&](const Transaction& tx, const U256& base_fee, std::uint64_t gas_left) {
+        const auto refused = admit(*sign_tx(tx, key), state, base_fee, tx.gas_limit, gas_left);
         return refused ? refused->message : "";
     };
     Transaction tx = test::transfer(5, test::number(1), 0);

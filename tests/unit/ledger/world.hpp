@@ -37,6 +37,7 @@ inline const Address kContract = number(0xc0);
 class FakeExecutor final : public TxExecutor {
 public:
     bool is_contract(const Address& address) const override { return address == kContract; }
+    std::uint64_t gas_of(const Address&, View) const override { return 1000; }
 
     CallResult call(State& state, const BlockContext& block, const Call& call) const override {
         const State::Mark mark = state.mark();

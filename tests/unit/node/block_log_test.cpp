@@ -145,7 +145,7 @@ struct FourBlocks {
     ToyExecutor executor;
     ledger::MemoryStore store;
     std::unique_ptr<ledger::Chain> chain;
-    ledger::Mempool pool;
+    ledger::Mempool pool{executor};
     LedgerApplication application;
     engine::SoloEngine engine;
 };

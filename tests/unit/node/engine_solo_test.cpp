@@ -225,7 +225,7 @@ TEST(LedgerApplication, SurvivesLosingTheChainBehindTheLog) {
     ledger::MemoryStore empty;
     auto chain = ledger::Chain::open(empty, world.chain->genesis(), world.executor, {});
     ASSERT_TRUE(chain.has_value());
-    ledger::Mempool pool;
+    ledger::Mempool pool(world.executor);
     LedgerApplication application(**chain, pool);
     engine::SoloEngine engine(options(world.folder.file("blocks.log")));
     ASSERT_TRUE(engine.start(application).has_value());

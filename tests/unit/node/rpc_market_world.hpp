@@ -21,6 +21,9 @@ namespace retrace::node::test {
 class PreparedExecutor final : public ledger::TxExecutor {
 public:
     bool is_contract(const ledger::Address& address) const override { return rules_.is_contract(address); }
+    std::uint64_t gas_of(const ledger::Address& contract, View data) const override {
+        return rules_.gas_of(contract, data);
+    }
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override {
         return rules_.call(state, block, call);

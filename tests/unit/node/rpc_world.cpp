@@ -100,7 +100,8 @@ void OvertakenStore::after_read_of(char letter, std::function<void()> then) {
     then_ = std::move(then);
 }
 
-RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::ChainOptions kept) {
+RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::ChainOptions kept)
+    : pool(rules != nullptr ? *rules : executor) {
     const ledger::TxExecutor& used = rules != nullptr ? *rules : executor;
     auto opened = ledger::Chain::open(store, dev_genesis(std::move(genesis)), used, kept);
     EXPECT_TRUE(opened.has_value());

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#include "ledger/exec/gas_most.hpp"
+
+#include <algorithm>
+
+namespace retrace::ledger {
+
+std::uint64_t gas_most(const Transaction& tx, const TxExecutor& executor) {
+    const std::uint64_t intrinsic = intrinsic_gas(tx);
+    const std::uint64_t rest = tx.gas_limit - intrinsic;
+    return intrinsic + (executor.is_contract(*tx.to) ? std::min(rest, executor.gas_of(*tx.to, tx.data)) : 0);
+}
+
+}  // namespace retrace::ledger
