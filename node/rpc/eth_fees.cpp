@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 
 #include "node/rpc/methods.hpp"
 
@@ -9,6 +11,10 @@ namespace {
 
 constexpr std::uint64_t kHistoryMax = 1024;
 constexpr std::size_t kPercentilesMax = 100;
+constexpr std::uint64_t kTipBlocks = 20;
+constexpr double kTipPercentile = 60;
+/// Nobody is told to pay more: when blocks stay full it is the base fee that rises.
+const ledger::U256 kTipMost = 10'000'000'000;
 
 /// A quantity; also a JSON number, which some clients send here.
 Checked<std::uint64_t> parse_count(const Params& params) {
@@ -32,29 +38,80 @@ Checked<std::vector<double>> parse_percentiles(const Params& params) {
     return out;
 }
 
-/// The tips at the given percentiles of the block's gas.
-json::array rewards(const ledger::Block& block, const std::vector<double>& percentiles) {
-    std::vector<std::pair<ledger::U256, std::uint64_t>> tips;  // and the gas they were paid for
-    for (std::size_t i = 0; i < block.txs.size(); ++i) {
-        if (!block.txs[i].tx) continue;
-        tips.emplace_back(ledger::effective_tip(block.txs[i].tx->tx, block.header.base_fee),
-                          block.receipts[i].gas_used);
+/// What was paid for a block's gas, the cheapest first.
+class Tips {
+public:
+    explicit Tips(const ledger::Block& block) : gas_(block.header.gas_used) {
+        for (std::size_t i = 0; i < block.txs.size(); ++i) {
+            if (!block.txs[i].tx) continue;
+            tips_.emplace_back(ledger::effective_tip(block.txs[i].tx->tx, block.header.base_fee),
+                               block.receipts[i].gas_used);
+        }
+        std::sort(tips_.begin(), tips_.end());
     }
-    std::sort(tips.begin(), tips.end());
-    json::array out;
-    for (const double percentile : percentiles) {
-        const double wanted = static_cast<double>(block.header.gas_used) * percentile / 100;
+    /// Of an empty block 0.
+    ledger::U256 at(double percentile) const {
+        const double wanted = static_cast<double>(gas_) * percentile / 100;
         std::uint64_t sum = 0;
         ledger::U256 tip;
-        for (const auto& [price, gas] : tips) {
+        for (const auto& [price, gas] : tips_) {
             tip = price;
             sum += gas;
             if (static_cast<double>(sum) >= wanted) break;
         }
-        out.emplace_back(quantity(tip));
+        return tip;
     }
+
+private:
+    std::uint64_t gas_;
+    std::vector<std::pair<ledger::U256, std::uint64_t>> tips_;  // and the gas they were paid for
+};
+
+json::array rewards(const ledger::Block& block, const std::vector<double>& percentiles) {
+    const Tips tips(block);
+    json::array out;
+    for (const double percentile : percentiles) out.emplace_back(quantity(tips.at(percentile)));
     return out;
 }
+
+/// What tip gets a transaction into the next block by what was paid of late. Thread-safe.
+class TipOracle {
+public:
+    explicit TipOracle(const Backend& backend) : backend_(backend) {}
+
+    /// One sample a block, so that a single one who pays much, or an idle hour, says little.
+    Checked<ledger::U256> suggest(Caller& caller) {
+        const std::uint64_t tip = backend_.chain.height();
+        const std::uint64_t first = std::max<std::uint64_t>(tip + 1 - std::min(tip, kTipBlocks), 1);
+        const std::lock_guard lock(mutex_);
+        samples_.erase(samples_.begin(), samples_.lower_bound(first));
+        std::vector<ledger::U256> sorted;
+        for (std::uint64_t height = first; height <= tip; ++height) {
+            RETRACE_TRY(sample, sample_of(height, caller));
+            if (sample) sorted.push_back(*sample);
+        }
+        if (sorted.empty()) return backend_.suggested_tip;
+        const auto wanted = static_cast<std::size_t>(static_cast<double>(sorted.size() - 1) * kTipPercentile / 100);
+        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted), sorted.end());
+        return ledger::max(backend_.suggested_tip, ledger::min(sorted[wanted], kTipMost));
+    }
+
+private:
+    /// nullopt: the block is not kept.
+    Checked<std::optional<ledger::U256>> sample_of(std::uint64_t height, Caller& caller) {
+        const auto found = samples_.find(height);
+        if (found != samples_.end()) return std::optional(found->second);
+        const auto header = backend_.chain.header(height);
+        RETRACE_CHECK(caller.spend(ledger::kBlockWork + (header ? header->tx_count : 0)));
+        const auto block = backend_.chain.block(height);
+        if (!block) return std::optional<ledger::U256>();
+        return std::optional(samples_[height] = Tips(*block).at(kTipPercentile));
+    }
+
+    const Backend& backend_;
+    std::mutex mutex_;
+    std::map<std::uint64_t, ledger::U256> samples_;  // by height; blocks are final
+};
 
 Answer fee_history(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(count, parse_count(params));
@@ -85,7 +142,8 @@ Answer fee_history(const Backend& backend, const Params& params, Caller& caller)
         reward_rows.emplace_back(rewards(*block, percentiles));
     }
     base_fees.emplace_back(
-        quantity(ledger::next_base_fee(header->base_fee, header->gas_used, header->gas_limit)));
+        quantity(ledger::next_base_fee(header->base_fee, header->gas_used, header->gas_limit,
+                                       backend.chain.genesis().base_fee)));
     json::object out{{"oldestBlock", quantity(oldest)},
                      {"baseFeePerGas", std::move(base_fees)},
                      {"gasUsedRatio", std::move(ratios)}};
@@ -96,19 +154,23 @@ Answer fee_history(const Backend& backend, const Params& params, Caller& caller)
 }  // namespace
 
 void register_eth_fees(Router& router, const Backend& backend) {
+    const auto oracle = std::make_shared<TipOracle>(backend);
     router.add({"eth_gasPrice",
                 "Next base fee and the suggested tip.",
                 {},
                 "Quantity",
-                [&backend](const Params&, Caller&) -> Answer {
-                    return json::value(quantity(backend.chain.next_base_fee() + backend.suggested_tip));
+                [&backend, oracle](const Params&, Caller& caller) -> Answer {
+                    RETRACE_TRY(tip, oracle->suggest(caller));
+                    return json::value(quantity(backend.chain.next_base_fee() + tip));
                 }});
     router.add({"eth_maxPriorityFeePerGas",
-                "The suggested tip.",
+                "The tip that most of the last 20 blocks' gas was paid with at the most; at least 0.1 and at most 10 "
+                "gwei.",
                 {},
                 "Quantity",
-                [&backend](const Params&, Caller&) -> Answer {
-                    return json::value(quantity(backend.suggested_tip));
+                [oracle](const Params&, Caller& caller) -> Answer {
+                    RETRACE_TRY(tip, oracle->suggest(caller));
+                    return json::value(quantity(tip));
                 }});
     router.add(
         {"eth_feeHistory",

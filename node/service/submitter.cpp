@@ -10,6 +10,27 @@ namespace {
 constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::size_t kPendingMax = 256;
 
+/// A quarter more, and more at all: pools ask for a tenth, other nodes' for an eighth.
+std::optional<ledger::U256> a_quarter_more(const ledger::U256& fee) {
+    const auto five = ledger::checked_mul(fee, 5);
+    return five ? ledger::checked_add(*five / 4, 1) : std::nullopt;
+}
+
+/// The same call for more; nullopt where that could cost more than anything may.
+std::optional<ledger::Transaction> raised(const ledger::Transaction& tx, const ledger::U256& base_fee) {
+    const auto tip = a_quarter_more(tx.tip_cap);
+    const auto more = a_quarter_more(tx.fee_cap);
+    const auto twice = ledger::checked_mul(base_fee, 2);
+    const auto asked = tip && twice ? ledger::checked_add(*twice, *tip) : std::nullopt;
+    if (!more || !asked) return std::nullopt;
+    ledger::Transaction out = tx;
+    out.tip_cap = *tip;
+    out.fee_cap = ledger::max(*more, *asked);
+    const auto most = ledger::checked_mul(out.fee_cap, tx.gas_limit);
+    if (!most || *most > kFeeMost) return std::nullopt;
+    return out;
+}
+
 /// What a refused estimate means: the rule's slug when there is one.
 std::string refusal_of(const RpcFailure& failure) {
     if (failure.data.empty()) return failure.message;
@@ -52,25 +73,28 @@ Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to,
     const auto sent = client_.send_raw(signed_tx->raw);
     if (!sent) return error(what + ": " + sent.error().message);
     if (pending_.size() == kPendingMax) pending_.erase(pending_.begin());
-    pending_.push_back({std::move(what), *sent, signed_tx->raw});
+    pending_.push_back({std::move(what), {*sent}, signed_tx, std::nullopt});
     return *sent;
 }
 
 Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds patience) {
-    const auto is_it = [&](const Pending& item) { return item.hash == tx; };
-    const auto sent = std::find_if(pending_.begin(), pending_.end(), is_it);
-    const std::optional<Pending> copy = sent != pending_.end() ? std::optional(*sent) : std::nullopt;
+    const auto find = [&] {
+        return std::find_if(pending_.begin(), pending_.end(),
+                            [&](const Pending& item) { return item.hashes.front() == tx; });
+    };
+    std::optional<Pending> last;
     const auto end = std::chrono::steady_clock::now() + patience;
     while (std::chrono::steady_clock::now() < end) {
+        if (const auto item = find(); item != pending_.end()) last = *item;
         for (Finished& finished : poll()) {
-            if (finished.outcome.hash != tx) continue;
+            if (finished.sent != tx) continue;
             if (!finished.outcome.ok) return error(finished.what + ": " + finished.outcome.reason);
             return std::move(finished.outcome);
         }
-        if (copy && std::none_of(pending_.begin(), pending_.end(), is_it)) {
-            if (const auto again = client_.send_raw(copy->raw); !again)
-                return error(copy->what + ": the node forgot it: " + again.error().message);
-            pending_.push_back(*copy);
+        if (last && find() == pending_.end()) {
+            if (const auto again = client_.send_raw(last->tx->raw); !again)
+                return error(last->what + ": the node forgot it: " + again.error().message);
+            pending_.push_back(*last);
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
@@ -79,17 +103,52 @@ Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds patienc
 
 std::vector<Finished> Submitter::poll() {
     std::vector<Finished> out;
+    if (pending_.empty()) return out;
+    const auto height = client_.height();
     std::erase_if(pending_, [&](Pending& item) {
-        auto outcome = client_.outcome(item.hash);
-        if (!outcome) return false;
-        if (outcome->has_value()) {
-            out.push_back({std::move(item.what), std::move(**outcome)});
+        if (auto outcome = outcome_of(item)) {
+            out.push_back({std::move(item.what), item.hashes.front(), std::move(*outcome)});
             return true;
         }
-        const auto known = client_.known(item.hash);
-        return known && !*known;
+        if (forgotten(item)) return true;
+        if (!height) return false;
+        if (!item.since) item.since = *height;
+        if (*height >= *item.since + kPatience) raise(item, *height);
+        return false;
     });
     return out;
+}
+
+std::optional<TxOutcome> Submitter::outcome_of(const Pending& item) {
+    auto newest = client_.outcome(item.hashes.back());
+    if (newest && *newest) return std::move(**newest);
+    // An earlier price was taken if any: then the newest is not waiting any more.
+    const auto waits = item.hashes.size() == 1 ? Result<bool, RpcFailure>(true) : client_.known(item.hashes.back());
+    if (!waits || *waits) return std::nullopt;
+    for (const Hash32& hash : item.hashes) {
+        auto outcome = client_.outcome(hash);
+        if (outcome && *outcome) return std::move(**outcome);
+    }
+    return std::nullopt;
+}
+
+bool Submitter::forgotten(const Pending& item) {
+    return std::all_of(item.hashes.rbegin(), item.hashes.rend(), [&](const Hash32& hash) {
+        const auto known = client_.known(hash);
+        return known && !*known;
+    });
+}
+
+void Submitter::raise(Pending& item, std::uint64_t height) {
+    item.since = height;  // the next attempt is as late, whatever comes of this one
+    if (item.hashes.size() > kRaisesMax) return;
+    const auto base_fee = client_.base_fee();
+    auto more = base_fee ? raised(item.tx->tx, *base_fee) : std::nullopt;
+    if (!more) return;
+    const ledger::TxPtr tx = ledger::sign_tx(std::move(*more), key_);
+    if (!client_.send_raw(tx->raw)) return;
+    item.hashes.push_back(tx->hash);
+    item.tx = tx;
 }
 
 }  // namespace retrace::node

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,18 @@
 namespace retrace::node {
 
 struct Finished {
-    std::string what;  ///< As given to `send`.
-    TxOutcome outcome;
+    std::string what;   ///< As given to `send`.
+    Hash32 sent;        ///< As `send` returned it.
+    TxOutcome outcome;  ///< Of the price that was taken: its hash may be another.
 };
 
 /// Blocks; not thread-safe. One process at a time sends for an account.
 class Submitter {
 public:
+    /// Blocks that a call waits for before more is offered for it, and how often that is done.
+    static constexpr std::uint64_t kPatience = 3;
+    static constexpr std::size_t kRaisesMax = 20;
+
     /// Both outlive the submitter.
     Submitter(RpcClient& client, const ledger::SecretKey& key, std::uint64_t chain_id)
         : client_(client), key_(key), address_(key.address()), chain_id_(chain_id) {}
@@ -49,17 +55,23 @@ public:
     Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds patience = std::chrono::seconds(60));
 
     /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
-    /// it.
+    /// it. One that is in no block after kPatience of them is sent again, the same call with the same nonce for a
+    /// quarter more, and for what the base fee asks by now; never for more than kFeeMost.
     std::vector<Finished> poll();
 
 private:
     struct Pending {
         std::string what;
-        Hash32 hash;
-        Bytes raw;
+        std::vector<Hash32> hashes;  // of all its prices, the highest last
+        ledger::TxPtr tx;            // at the last one
+        std::optional<std::uint64_t> since;  // height from which it waits at that price; unknown before a poll
     };
     Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
                              std::uint64_t gas);
+    /// What became of it; nullopt while it waits or where the node does not say.
+    std::optional<TxOutcome> outcome_of(const Pending& item);
+    bool forgotten(const Pending& item);
+    void raise(Pending& item, std::uint64_t height);
     RpcClient& client_;
     const ledger::SecretKey& key_;
     ledger::Address address_;

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+// What a submitter does with a call that no block takes: it offers more, within bounds, and knows what was taken.
+#include "node/service/submitter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include "ledger/crypto/keccak.hpp"
+#include "tests/unit/node/artifacts_hostile_peer.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace json = boost::json;
+using ledger::U256;
+
+/// A node of one account: it keeps the newest transaction of each nonce, and includes what the test says.
+struct OneAccountsNode : ::testing::Test {
+    std::mutex mutex;
+    std::uint64_t height = 100;
+    std::uint64_t base_fee = 1'000'000'000, gas = 21'000;
+    std::vector<ledger::DecodedTx> sent;
+    std::vector<Hash32> hashes;               ///< Of `sent`.
+    std::map<std::uint64_t, Hash32> waiting;  ///< By nonce.
+    std::optional<Hash32> included;
+    test::HostilePeer peer{[this](const std::string&, const test::HostilePeer::Send& send) {
+        const std::lock_guard lock(mutex);
+        const json::object call = json::parse(peer.body()).as_object();
+        send(test::HostilePeer::ok(R"({"jsonrpc":"2.0","id":1,"result":)" +
+                                   answer(std::string(call.at("method").as_string()), call.at("params").as_array()) +
+                                   "}"));
+    }};
+    RpcClient client = *RpcClient::connect(peer.url());
+    const ledger::SecretKey key = *ledger::SecretKey::from_bytes(Bytes(32, 7));
+    Submitter submitter{client, key, 7};
+
+    static std::string quoted(std::uint64_t n) {
+        char text[32];
+        std::snprintf(text, sizeof text, "\"0x%llx\"", static_cast<unsigned long long>(n));
+        return text;
+    }
+    static Hash32 hash_in(const json::array& params) { return to_hash32(*from_hex(params[0].as_string().c_str())); }
+    std::string answer(const std::string& method, const json::array& params) {
+        if (method == "eth_blockNumber") return quoted(height);
+        if (method == "eth_estimateGas") return quoted(gas);
+        if (method == "eth_getTransactionCount") return quoted(waiting.size());
+        if (method == "eth_getBlockByNumber") return R"({"baseFeePerGas":)" + quoted(base_fee) + "}";
+        if (method == "eth_getTransactionReceipt") {
+            if (included != hash_in(params)) return "null";
+            return R"({"status":"0x1","blockNumber":"0x7","gasUsed":"0x5208","logs":[],"effectiveGasPrice":"0x1"})";
+        }
+        if (method == "eth_getTransactionByHash") {
+            const Hash32 hash = hash_in(params);
+            bool known = included == hash;
+            for (const auto& [nonce, tx] : waiting) known = known || tx == hash;
+            return known ? "{}" : "null";
+        }
+        const Bytes raw = *from_hex(params[0].as_string().c_str());
+        sent.push_back(*ledger::decode_tx(raw));
+        hashes.push_back(ledger::keccak256(raw));
+        waiting[sent.back().tx.nonce] = hashes.back();
+        return "\"" + to_0x(view(hashes.back())) + "\"";
+    }
+    /// Blocks without the call, and what the submitter does after each.
+    void pass(int blocks) {
+        for (int i = 0; i < blocks; ++i) {
+            {
+                const std::lock_guard lock(mutex);
+                ++height;
+            }
+            EXPECT_TRUE(submitter.poll().empty());
+        }
+    }
+    /// A block takes it, and its nonce is used.
+    void include(std::size_t which) {
+        const std::lock_guard lock(mutex);
+        included = hashes[which];
+        waiting.erase(sent[which].tx.nonce);
+    }
+};
+
+TEST_F(OneAccountsNode, WhatNoBlockTakesIsOfferedAgainForMore) {
+    const auto hash = submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2});
+    ASSERT_TRUE(hash);
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(2);
+    EXPECT_EQ(sent.size(), 1U) << "two blocks may be full";
+    pass(1);
+    ASSERT_EQ(sent.size(), 2U);
+    const ledger::Transaction& first = sent[0].tx;
+    const ledger::Transaction& second = sent[1].tx;
+    EXPECT_GE(second.tip_cap * U256{8}, first.tip_cap * U256{9}) << "an eighth more at the least";
+    EXPECT_GE(second.fee_cap * U256{8}, first.fee_cap * U256{9});
+    ledger::Transaction same = second;
+    same.tip_cap = first.tip_cap;
+    same.fee_cap = first.fee_cap;
+    EXPECT_EQ(same, first) << "else the same: nonce, receiver, value, data, gas";
+    pass(3);
+    ASSERT_EQ(sent.size(), 3U);
+    include(2);
+    const auto done = submitter.poll();
+    ASSERT_EQ(done.size(), 1U);
+    EXPECT_EQ(done[0].sent, *hash) << "as it was sent";
+    EXPECT_EQ(done[0].outcome.hash, hashes[2]) << "as it was taken";
+    pass(4);
+    EXPECT_EQ(sent.size(), 3U) << "and no more";
+}
+
+TEST_F(OneAccountsNode, AnEarlierPriceMayBeTheOneThatIsTaken) {
+    const auto hash = submitter.send("a call", ledger::Address{}, 0, {});
+    ASSERT_TRUE(hash);
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(3);
+    ASSERT_EQ(sent.size(), 2U);
+    include(0);
+    const auto done = submitter.wait(*hash, std::chrono::seconds(5));
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->hash, hashes[0]);
+}
+
+TEST_F(OneAccountsNode, ABaseFeeThatRoseIsFollowedAtOnce) {
+    ASSERT_TRUE(submitter.send("a call", ledger::Address{}, 0, {}));
+    EXPECT_TRUE(submitter.poll().empty());
+    base_fee = 50'000'000'000;
+    pass(3);
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_GE(sent[1].tx.fee_cap, U256{100'000'000'000});
+}
+
+TEST_F(OneAccountsNode, NeverForMoreThanTenCoinsAndNotForEver) {
+    gas = 1'000'000'000;  // three coins to begin with
+    ASSERT_TRUE(submitter.send("a dear call", ledger::Address{}, 0, {}));
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(60);
+    EXPECT_GT(sent.size(), 2U);
+    for (const auto& tx : sent) EXPECT_LE(tx.tx.fee_cap * U256{tx.tx.gas_limit}, kFeeMost);
+    EXPECT_GT(sent.back().tx.fee_cap * U256{sent.back().tx.gas_limit} * U256{5}, kFeeMost * U256{4}) << "up to them";
+
+    sent.clear();
+    gas = 21'000;
+    ASSERT_TRUE(submitter.send("a cheap call", ledger::Address{}, 0, {}));
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(100);
+    EXPECT_EQ(sent.size(), 1 + Submitter::kRaisesMax) << "whoever keeps it waiting gains no more by it";
+}
+
+TEST_F(OneAccountsNode, WhatTheNodeForgotIsDropped) {
+    ASSERT_TRUE(submitter.send("a call", ledger::Address{}, 0, {}));
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(3);
+    ASSERT_EQ(sent.size(), 2U);
+    waiting.clear();
+    pass(4);
+    EXPECT_EQ(sent.size(), 2U) << "the agent repeats it, and not its prices";
+}
+
+}  // namespace
+}  // namespace retrace::node
