@@ -1,11 +1,45 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/builder/training.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/builder/optimizer.hpp"
 #include "kernels/builder/samples.hpp"
+#include "kernels/program/limits.hpp"
 
 namespace retrace::kernels {
 namespace {
+
+/// NaN is in no range.
+Status<> check_numbers(const TrainingSpec& spec) {
+    const auto share = [](float x) { return x >= 0.0f && x < 1.0f; };
+    const auto least = [](float x) { return std::isfinite(x) && x >= 0.0f; };
+    if (!std::isfinite(spec.learning_rate) || !(spec.learning_rate > 0.0f))
+        return error("training learning_rate is no finite number over 0");
+    if (!share(spec.momentum)) return error("training momentum is not in [0, 1)");
+    if (!share(spec.beta1) || !share(spec.beta2)) return error("training beta1 and beta2 are not in [0, 1)");
+    if (!std::isfinite(spec.epsilon) || !(spec.epsilon > 0.0f))
+        return error("training epsilon is no finite number over 0");
+    if (!least(spec.weight_decay)) return error("training weight_decay is no finite number from 0");
+    if (!least(spec.clip_norm)) return error("training clip_norm is no finite number from 0 (0: never)");
+    return Unit{};
+}
+
+/// The layers of an mlp and what a batch makes in them, before ops of that size are written.
+Status<> check_mlp(const ModelSpec& spec, std::uint64_t rows) {
+    std::uint64_t before = 1;
+    for (const std::uint64_t extent : spec.input) before *= extent;
+    std::vector<std::uint64_t> widths = spec.hidden;
+    widths.push_back(spec.classes);
+    for (const std::uint64_t width : widths) {
+        if (before > kElementsMax / width) return error("model hidden has a layer of more than 2^36 weights");
+        if (std::max(before, width) > kElementsMax / rows)
+            return error("training batch makes more than 2^36 numbers in a layer");
+        before = width;
+    }
+    return Unit{};
+}
 
 Status<> check_training(const TrainingSpec& spec, std::uint64_t eval_samples, std::uint64_t eval_batch) {
     constexpr std::uint64_t kSamplesMax = 0x7fffffff;
@@ -18,6 +52,7 @@ Status<> check_training(const TrainingSpec& spec, std::uint64_t eval_samples, st
     }
     if (spec.optimizer != Optimizer::sgd && spec.optimizer != Optimizer::adamw)
         return error("training optimizer unknown");
+    RETRACE_CHECK(check_numbers(spec));
     if (spec.precision < Precision::f32 || spec.precision > Precision::i8x3) return error("training precision unknown");
     if (spec.order == DataOrder::sequential &&
         (spec.samples > kSequentialSamplesMax || spec.steps > kSequentialStepsMax)) {
@@ -138,6 +173,8 @@ Result<TrainingPrograms> build_training(const ModelSource& model, const Training
 Result<TrainingPrograms> build_training(const ModelSpec& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch) {
     RETRACE_CHECK(check_model(model));
+    const std::uint64_t rows = std::max<std::uint64_t>({training.batch, eval_batch, 1});
+    if (model.kind == "mlp") RETRACE_CHECK(check_mlp(model, rows));
     return build_training(source_of(model, training.precision), training, eval_samples, eval_batch);
 }
 
