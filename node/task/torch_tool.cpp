@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
+#include <iostream>
 
 #include "node/artifacts/files.hpp"
 #include "node/data/dataset.hpp"
 #include "node/task/initial_state.hpp"
+#include "solver/import/mapping.hpp"
 
 extern char** environ;
 
@@ -84,6 +87,11 @@ Status<> run(std::vector<std::string> words) {
     ::waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Unit{};
     while (!said.empty() && said.back() == '\n') said.pop_back();
+    if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
+        return error(
+            "retrace-torch was stopped while it read the model: forward() takes more time or memory than a "
+            "model may (twenty minutes of a processor, three quarters of the memory)");
+    }
     if (WIFSIGNALED(status)) {
         return error("LibTorch ended with signal " + std::to_string(WTERMSIG(status)) +
                      " while it read the model; the file may be corrupt");
@@ -107,7 +115,12 @@ Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInp
                        batch_text(input, input.eval_batch)}));
     auto bytes = read_file(out, kDataBytesMax);
     if (!bytes) return error(bytes.error().message);
-    return solver::decode_recording(*bytes);
+    auto recorded = solver::decode_recording(*bytes);
+    if (recorded) {
+        for (const std::string& sentence : solver::fixed_modes(*recorded))
+            std::cerr << "warning: " << sentence << '\n';
+    }
+    return recorded;
 }
 
 Status<> export_model(const fs::path& model, const std::vector<solver::NamedTensor>& tensors,

@@ -3,6 +3,9 @@
 // of the file is read.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cstdio>
+
 #include "solver/import/mapping.hpp"
 #include "solver/torch/torch_model.hpp"
 #include "tests/functional/torch/one_step.hpp"
@@ -13,7 +16,7 @@ namespace retrace::testing {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -122,6 +125,24 @@ TEST(LyingFiles, tensors_that_reach_beyond_the_file_are_refused_before_they_are_
         EXPECT_THAT(recorded.error().message,
                     HasSubstr(how == std::string("class") ? "torch.classes" : "corrupt"));
     }
+}
+
+/// A model that computes for ever does so for twenty minutes of a processor at most, and not in all of the
+/// memory.
+TEST(LyingFiles, recording_has_limits) {
+    const TemporaryFolder folder;
+    make_state_model({"while True:\n    y = y + 1.0\n", {6}, {}}, folder / "model.pt");
+    const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() +
+                                " " + (folder / "out").string() +
+                                " f32:1x6 f32:1x6 & p=$!; sleep 3; cat /proc/$p/limits; kill -9 $p";
+    std::FILE* const pipe = ::popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string said;
+    for (int c; (c = std::fgetc(pipe)) != EOF;) said += static_cast<char>(c);
+    ::pclose(pipe);
+    EXPECT_THAT(said, ContainsRegex("Max cpu time +1200 +1200 "));
+    EXPECT_THAT(said, ContainsRegex("Max data size +[0-9]+ +[0-9]+ "));
+    EXPECT_THAT(said, ContainsRegex("Max core file size +0 +0 "));
 }
 
 solver::RecordedModel recorded(const std::string& body) {
