@@ -7,6 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -24,9 +25,10 @@ using asio::ip::tcp;
 using Body = http::vector_body<std::uint8_t>;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
-constexpr std::size_t kBufferMax = 1 << 20;  ///< Of what came and is not understood yet, as heads of chunks.
+constexpr std::size_t kBufferMax = 64 << 10;  ///< Of what came and is not understood yet, as heads of chunks.
 constexpr std::size_t kLingerBytesMax = 8 << 20;
 constexpr std::chrono::seconds kLingerTime{2};
+constexpr std::chrono::milliseconds kPause{50};  ///< Before another newcomer, when one could not be taken.
 
 class Session;
 
@@ -108,13 +110,37 @@ public:
     void start() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read_header(); });
     }
+    /// From any thread, when its turn has come.
+    void go_on() {
+        asio::post(stream_.get_executor(), [self = shared_from_this()] { self->handle(); });
+    }
     /// For somebody else, from any thread.
     void give_way() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
     }
 
 private:
+    /// Its address's, until this goes: then it is the next one's.
+    class Turn {
+    public:
+        explicit Turn(Session& session) : session_(session) {}
+        ~Turn() {
+            while (const auto next = session_.turns_.end(session_.address_)) {
+                try {
+                    next->go_on();
+                    return;
+                } catch (const std::exception&) {  // No memory for it: its connection ends, and another is next.
+                }
+            }
+        }
+        Turn(const Turn&) = delete;
+
+    private:
+        Session& session_;
+    };
+
     void read_header() {
+        buffer_.shrink_to_fit();
         room_.waits(this, true);
         parser_.emplace();
         parser_->header_limit(kHeaderBytesMax);
@@ -153,17 +179,19 @@ private:
     }
 
     void handle() {
-        auto message = parser_->release();
-        const bool keep_alive = message.keep_alive();
+        bool keep_alive = false;
         HttpReply reply;
-        try {
-            reply = server_.handle(
-                {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
-        } catch (const std::exception& failed) {  // Memory that is not to be had ends a request, and no process.
-            reply = refusal({Fault::io, failed.what()});
+        {
+            const Turn turn(*this);
+            try {
+                auto message = parser_->release();
+                keep_alive = message.keep_alive();
+                reply = server_.handle(
+                    {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
+            } catch (const std::exception& failed) {  // Memory that is not to be had ends a request, and no process.
+                reply = refusal({Fault::io, failed.what()});
+            }
         }
-        if (auto next = turns_.end(address_))
-            asio::post(next->stream_.get_executor(), [next] { next->handle(); });
         write(std::move(reply), keep_alive);
     }
 
@@ -267,12 +295,36 @@ std::string address_of(const tcp::socket& socket) {
 struct ArtifactHttpServer::Impl {
     Impl(ArtifactServer& server_in, const Options& options_in) : server(server_in), options(options_in) {}
 
+    /// A newcomer for whom there is no memory or no descriptor is not the end of the others, nor of the listener.
     void accept() {
-        acceptor.async_accept(asio::make_strand(context), [this](beast::error_code code, tcp::socket socket) {
+        const auto welcomed = [this](beast::error_code code, tcp::socket socket) {
             if (code == asio::error::operation_aborted) return;
-            if (!code) welcome(std::move(socket));
+            try {
+                if (!code) welcome(std::move(socket));
+            } catch (const std::exception&) {
+                code = asio::error::no_memory;
+            }
+            if (code) std::this_thread::sleep_for(kPause);
             accept();
-        });
+        };
+        for (;;) {
+            try {
+                return acceptor.async_accept(asio::make_strand(context), welcomed);
+            } catch (const std::exception&) {
+                std::this_thread::sleep_for(kPause);
+            }
+        }
+    }
+
+    /// What a connection's own handlers let through is the end of that connection.
+    void run() noexcept {
+        for (;;) {
+            try {
+                context.run();
+                return;
+            } catch (const std::exception&) {
+            }
+        }
     }
 
     void welcome(tcp::socket socket) {
@@ -313,7 +365,7 @@ Result<std::unique_ptr<ArtifactHttpServer>, Failure> ArtifactHttpServer::start(A
     if (code) return failure(Fault::io, "cannot serve artifacts on " + where + ": " + code.message());
     impl->accept();
     for (unsigned i = 0; i < std::max(options.threads, 1u); ++i)
-        impl->threads.emplace_back([context = &impl->context] { context->run(); });
+        impl->threads.emplace_back([impl = impl.get()] { impl->run(); });
     return std::unique_ptr<ArtifactHttpServer>(new ArtifactHttpServer(std::move(impl)));
 }
 

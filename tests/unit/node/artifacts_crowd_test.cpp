@@ -131,17 +131,20 @@ TEST_F(Crowd, ARequestThatMemoryEndsIsOneRequest) {
     EXPECT_EQ(ask(one), 404u) << "the next of the same address has its turn";
 }
 
-TEST_F(Crowd, AServerThatEndsForgetsWhoseTurnItWas) {
+TEST_F(Crowd, AServerThatEndsAnswersNobodyWhoseTurnHasNotCome) {
     std::atomic<bool> over{false};
+    std::atomic<int> handled{0}, answered{0};
     server.tamper_with_answers([&](const HttpRequest&, HttpReply&) {
+        ++handled;
         while (!over) std::this_thread::sleep_for(milliseconds(5));
     });
     start({});
+    const Url url = *parse_url(http->url());
     std::vector<std::thread> waiting;
     for (int i = 0; i < 3; ++i) {
         waiting.emplace_back([&] {
-            HttpConnection one(*parse_url(http->url()));
-            (void)ask(one);
+            HttpConnection one(url);
+            if (ask(one) != 0) ++answered;
         });
     }
     std::this_thread::sleep_for(milliseconds(300));
@@ -149,10 +152,13 @@ TEST_F(Crowd, AServerThatEndsForgetsWhoseTurnItWas) {
         std::this_thread::sleep_for(milliseconds(100));
         over = true;
     });
-    const std::string url = http->url();
+    const auto begin = std::chrono::steady_clock::now();
     http.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(2000)) << "it waits for one";
     later.join();
     for (std::thread& one : waiting) one.join();
+    EXPECT_EQ(handled, 1) << "the others' turn has not come";
+    EXPECT_LE(answered, 1);
 }
 
 }  // namespace
