@@ -29,7 +29,7 @@ public:
     explicit Held(HeldLimits limits) : limits_(limits) {}
 
     /// Returns the connections that have to be closed, this one perhaps among them; what they hold counts no
-    /// more.
+    /// more, so it has to be given back at once.
     std::vector<Connection> add(Connection connection, const std::string& client, std::size_t bytes);
     void remove(Connection connection, const std::string& client, std::size_t bytes) noexcept;
 

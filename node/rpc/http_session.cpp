@@ -2,15 +2,16 @@
 // One HTTP connection: requests one after the other, JSON-RPC on POST, routes, upgrade to WebSocket.
 #include <spdlog/spdlog.h>
 
-#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/read_size.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <ctime>
 #include <limits>
 
 #include "node/rpc/admin_token.hpp"
@@ -22,10 +23,22 @@ namespace {
 using HttpReply = http::response<http::string_body>;
 using RequestParser = http::request_parser<http::string_body>;
 
-constexpr std::size_t kBufferMax = std::size_t{1} << 20;  ///< Of what is not understood yet, as heads of chunks.
+constexpr std::size_t kBufferMax = std::size_t{64} << 10;  ///< Of what is not understood yet.
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;  ///< At once, at most.
+/// What a route may compute for nothing, and what a millisecond more costs: hashing a large tensor is paid
+/// for.
+constexpr std::int64_t kFreeNs = 10'000'000;
+constexpr double kTokensPerMs = 4;
 
 std::int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch().count();
+}
+
+/// Of this thread, without what it waited.
+std::int64_t computed_ns() {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
 std::string_view text(beast::string_view v) {
@@ -40,22 +53,30 @@ public:
           executor(s.get_executor()),
           stream(std::move(s)),
           client(std::move(c)),
+          wake(executor),
           held(shared, id, client) {
         waiting_since_ns = now_ns();
     }
     void close() override {
         net::post(executor, [self = shared_from_this()] {
-            if (!self->upgraded) self->stream.tcp().close();
+            if (self->upgraded) return;
+            self->stream.tcp().close();
+            self->wake.cancel();
         });
     }
     bool is_websocket() const noexcept override { return false; }
+
+    Waiter waiter(bool admin) { return {stream.tcp(), wake, admin ? std::string() : client}; }
+    /// Counts the buffer, and `more`.
+    void hold(std::size_t more) { held.set(more + buffer.capacity()); }
 
     // Apart from the stream, which a WebSocket may be taking over while another thread wants to close it.
     const tls::Stream::executor_type executor;
     tls::Stream stream;
     const std::string client;
+    net::steady_timer wake;  ///< Of what it waits for (run_on).
     beast::flat_buffer buffer{kBufferMax};
-    HeldPart held;          ///< A body from its first byte to its answer, then the answer.
+    HeldPart held;          ///< The buffer, and a body from its first byte to its answer, then the answer.
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };
 
@@ -94,6 +115,10 @@ bool is_json(const HttpMessage& request) {
     return beast::iequals(beast::string_view(type.data(), type.size()), "application/json");
 }
 
+bool is_admin(const Shared& shared, const HttpMessage& request) {
+    return shows_token(text(request[http::field::authorization]), shared.options.admin_token);
+}
+
 net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     if (request.method() == http::verb::options) co_return make_reply(request, 204, "", "");
     if (request.method() != http::verb::post) {
@@ -104,33 +129,66 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
         co_return make_reply(request, 415, "text/plain",
                              "invalid content type, only application/json is supported\n");
     }
-    const bool admin = shows_token(text(request[http::field::authorization]), shared.options.admin_token);
-    Asker asker{connection.shared_from_this(), connection.stream.tcp(), nullptr,
-                admin ? "" : connection.client, admin};
+    const bool admin = is_admin(shared, request);
+    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin};
     std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }
 
-HttpReply answer_route(const HttpRoute& route, const HttpMessage& message) {
+/// A request of a route. Routes may read disks and hash: they run on workers, so that JSON-RPC goes on
+/// meanwhile.
+struct RouteCall final : Work {
+    RouteCall(std::shared_ptr<void> owner, Allowance paid, const HttpRoute& wanted, HttpMessage& message)
+        : keeps(std::move(owner)), allowance(std::move(paid)), route(wanted) {
+        request.method = std::string(text(message.method_string()));
+        request.target = std::string(text(message.target()));
+        for (const auto& field : message) {
+            std::string name(text(field.name_string()));
+            for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            request.headers[name] = std::string(text(field.value()));
+        }
+        request.body = std::move(message.body());
+    }
+    void run() noexcept override {
+        const std::int64_t begin = computed_ns();
+        try {
+            response = route.handler(request);
+            request.body = {};
+            const std::int64_t paid = computed_ns() - begin - kFreeNs;
+            if (paid > 0) allowance.charge(kTokensPerMs * static_cast<double>(paid) / 1e6);
+        } catch (const std::exception& e) {
+            spdlog::error("event=route_bug target=\"{}\" what=\"{}\"", request.target, e.what());
+            response = std::nullopt;
+        }
+    }
+
+    const std::shared_ptr<void> keeps;
+    Allowance allowance;
+    const HttpRoute& route;
     HttpRequest request;
-    request.method = std::string(text(message.method_string()));
-    request.target = std::string(text(message.target()));
-    for (const auto& field : message) {
-        std::string name(text(field.name_string()));
-        for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-        request.headers[name] = std::string(text(field.value()));
+    std::optional<HttpResponse> response;  ///< None: it failed.
+};
+
+net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,
+                                       HttpMessage& request) {
+    Waiter waiter = connection.waiter(is_admin(shared, request));
+    Allowance allowance = shared.allowance_of(waiter.client);
+    if (!allowance.take()) {
+        shared.count_refused();
+        co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
     }
-    request.body = message.body();
-    try {
-        HttpResponse response = route.handler(request);
-        HttpReply reply =
-            make_reply(message, response.status, response.content_type, std::move(response.body));
-        for (const auto& [name, value] : response.headers) reply.set(name, value);
-        return reply;
-    } catch (const std::exception& e) {
-        spdlog::error("event=route_bug target=\"{}\" what=\"{}\"", request.target, e.what());
-        return make_reply(message, 500, "text/plain", "internal error\n");
+    const auto call =
+        std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request);
+    const Done done = co_await run_on(shared.workers, std::move(waiter), call);
+    if (done == Done::refused) {
+        shared.count_refused();
+        co_return make_reply(request, 503, "text/plain", "too many requests are waiting, try again later\n");
     }
+    if (!call->response) co_return make_reply(request, 500, "text/plain", "internal error\n");
+    HttpResponse& response = *call->response;
+    HttpReply reply = make_reply(request, response.status, response.content_type, std::move(response.body));
+    for (const auto& [name, value] : response.headers) reply.set(name, value);
+    co_return reply;
 }
 
 std::size_t body_limit(const Shared& shared, std::string_view target) {
@@ -142,7 +200,7 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
                                  bool head_only) {
     reply.prepare_payload();
     if (head_only) reply.body().clear();
-    connection.held.set(reply.body().size());
+    connection.hold(reply.body().size());
     connection.stream.tcp().expires_after(shared.options.read_timeout);
     http::response_serializer<http::string_body> serializer(reply);
     if (head_only) {
@@ -161,21 +219,48 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
     co_await write_reply(connection, shared, reply, false);
 }
 
+/// A page's script could have sent it; the list of origins says whether it may. What only reads is not shown
+/// to scripts of other origins (add_cors).
+bool is_forbidden(const Shared& shared, const HttpMessage& request) {
+    const std::string_view origin = text(request[http::field::origin]);
+    const http::verb method = request.method();
+    const bool reads =
+        method == http::verb::get || method == http::verb::head || method == http::verb::options;
+    return !reads && !origin.empty() && !shared.origin_allowed(origin);
+}
+
 net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {
+    if (is_forbidden(shared, request)) {
+        shared.count_refused();
+        co_return make_reply(request, 403, "text/plain", "this origin is not listed (--cors)\n");
+    }
     const HttpRoute* route = shared.route_of(text(request.target()));
     if (route == nullptr || request.method() == http::verb::options) {
         co_return co_await answer_rpc(connection, shared, request);
     }
-    if (!shared.allowance_of(connection.client).take()) {
-        shared.count_refused();
-        co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
+    co_return co_await answer_route(connection, shared, *route, request);
+}
+
+/// One step of a body: understands what is there, or reads more. Beast's own would read on until it
+/// understands something, and what it has read by then would be counted nowhere.
+net::awaitable<boost::system::error_code> read_body_step(HttpConnection& connection, RequestParser& parser) {
+    boost::system::error_code failed;
+    beast::flat_buffer& buffer = connection.buffer;
+    if (buffer.size() != 0) {
+        buffer.consume(parser.put(buffer.data(), failed));
+        if (failed != http::error::need_more) co_return failed;
+        failed = {};
     }
-    // Routes may read disks: they run on workers, so that JSON-RPC goes on meanwhile.
-    const auto workers = shared.workers.get_executor();
-    co_await net::post(workers, net::bind_executor(workers, net::use_awaitable));
-    HttpReply reply = answer_route(*route, request);
-    co_await net::post(connection.stream.get_executor(), net::use_awaitable);
-    co_return reply;
+    const std::size_t room = beast::read_size(buffer, kReadBytes);
+    if (room == 0) co_return http::error::buffer_overflow;
+    const std::size_t got = co_await connection.stream.async_read_some(
+        buffer.prepare(room), net::redirect_error(net::use_awaitable, failed));
+    buffer.commit(got);
+    if (failed == net::error::eof) {
+        failed = {};
+        parser.put_eof(failed);
+    }
+    co_return failed;
 }
 
 /// Reads one request. nullopt: refused and answered, or the stream ended; the connection is done.
@@ -203,15 +288,16 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
     boost::system::error_code failed;
     parser.eager(true);
     while (!parser.is_done() && !failed) {
-        co_await http::async_read_some(connection.stream, connection.buffer, parser,
-                                       net::redirect_error(net::use_awaitable, failed));
-        connection.held.set(parser.get().body().size());
+        failed = co_await read_body_step(connection, parser);
+        connection.hold(parser.get().body().size());
     }
     if (failed == http::error::body_limit) {
         co_await refuse(connection, shared, parser.get(), 413, "the body is over the limit\n");
         co_return std::nullopt;
     }
     if (failed) throw boost::system::system_error(failed);
+    connection.buffer.shrink_to_fit();
+    connection.hold(parser.get().body().size());
     co_return parser.release();
 }
 
@@ -220,13 +306,15 @@ net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connec
     for (bool first = true;; first = false) {
         std::optional<HttpMessage> request = co_await read_request(connection, shared, first);
         if (!request || beast::websocket::is_upgrade(*request)) {
+            connection.buffer.clear();
+            connection.buffer.shrink_to_fit();
             connection.held.set(0);
             co_return request;
         }
         HttpReply reply = co_await answer(connection, shared, *request);
         add_cors(shared, *request, reply);
         co_await write_reply(connection, shared, reply, request->method() == http::verb::head);
-        connection.held.set(0);
+        connection.hold(0);
         if (!reply.keep_alive()) co_return std::nullopt;
     }
 }

@@ -239,6 +239,7 @@ Result<std::uint16_t> Server::bind() {
 
 void Server::serve() {
     Shared& shared = *impl_->shared;
+    shared.workers.start();
     shared.handlers.start();
     shared.deliveries.start();
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
@@ -258,7 +259,6 @@ void Server::stop() noexcept {
     shared.handlers.stop();
     shared.deliveries.stop();
     shared.workers.stop();
-    shared.workers.join();
     impl_->acceptor.reset();
 }
 

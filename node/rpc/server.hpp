@@ -24,7 +24,9 @@ struct ServerOptions {
     unsigned threads = 2;                         ///< For sockets and requests of one lookup.
     WorkPool::Limits handlers;                    ///< For all other requests.
     std::chrono::milliseconds request_timeout{5000};  ///< Of one body or message, waiting included.
-    unsigned workers = 2;                         ///< For HTTP routes.
+    /// For HTTP routes, and one more for this machine alone. Clients take turns, and as many may wait as for
+    /// handlers.
+    unsigned workers = 2;
     std::vector<std::string> cors_origins;        ///< "*" or exact origins.
     std::size_t body_max = std::size_t{5} << 20;  ///< JSON-RPC over HTTP, and one WebSocket message.
     std::size_t connections = 2048;               ///< One more pushes out the one that waits longest.

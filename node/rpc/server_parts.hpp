@@ -6,7 +6,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -82,7 +82,7 @@ struct Shared {
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
     net::io_context io;
-    net::thread_pool workers;
+    WorkPool workers;  ///< Of HTTP routes.
     WorkPool handlers;
     /// One thread that prepares what subscribers are told, so that neither the threads that move bytes nor
     /// the handlers do. A connection waits in it once at most.
@@ -94,7 +94,10 @@ struct Shared {
           rate(options.requests_per_second, options.request_burst),
           held(options.held),
           io(static_cast<int>(options.threads)),
-          workers(options.workers),
+          workers({.threads = options.workers,
+                   .local_threads = 1,
+                   .waiting = options.handlers.waiting,
+                   .waiting_per_client = options.handlers.waiting_per_client}),
           handlers(options.handlers),
           deliveries({.threads = 1,
                       .local_threads = 0,
@@ -122,12 +125,34 @@ struct Shared {
 
 using HttpMessage = http::request<http::string_body>;
 
+/// What a connection has made by a pool.
+class Work {
+public:
+    virtual ~Work() = default;
+    /// On a thread of the pool.
+    virtual void run() noexcept = 0;
+    /// Nobody waits for it any more. While it runs, or before.
+    virtual void hang_up() noexcept {}
+};
+/// What became of it; `left`: the client hung up, or was cut off, before it ran.
+enum class Done : std::uint8_t { waits, ran, refused, left };
+
+/// Who waits for work: a connection, on whose strand all but `Work::run` happens.
+struct Waiter {
+    beast::tcp_stream& tcp;
+    /// Of the connection, which cancels it when it is cut off: what waits is given up then.
+    net::steady_timer& wake;
+    std::string client;  ///< As `client_of` names it; an administrator counts as this machine.
+};
+/// `work` owns what `waiter` refers to.
+net::awaitable<Done> run_on(WorkPool& pool, Waiter waiter, std::shared_ptr<Work> work);
+
 /// Who sent a JSON-RPC body, and over what.
 struct Asker {
-    std::shared_ptr<void> keeps;  ///< Owns `tcp` and `subscriptions`, for as long as a handler runs.
-    beast::tcp_stream& tcp;
+    /// Owns what `waiter` refers to and `subscriptions`, for as long as a handler runs.
+    std::shared_ptr<void> keeps;
+    Waiter waiter;
     Subscriptions* subscriptions = nullptr;
-    std::string client;  ///< As `client_of` names it; an administrator counts as this machine.
     bool admin = false;
 };
 /// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may

@@ -27,39 +27,51 @@ public:
         std::size_t waiting_per_client = 64;  ///< Of a named client.
     };
     enum class Fate : std::uint8_t { runs, given_up };
-    /// Called once, or never when the pool stops before; what is given up is so on the thread of whoever came
-    /// instead.
+    /// Called once, or never when it is withdrawn or the pool stops before; what is given up is so on the
+    /// thread of whoever came instead.
     using Job = std::function<void(Fate)>;
+    /// Names a job that was taken; 0: none.
+    using Ticket = std::uint64_t;
 
     explicit WorkPool(Limits limits) : limits_(limits) {}
     ~WorkPool() { stop(); }
     WorkPool(const WorkPool&) = delete;
 
     void start();
-    /// False when too many wait, or after `stop`. `job` does not throw.
-    bool add(const std::string& client, Job job);
+    /// 0 when too many wait, or after `stop`. `job` does not throw. What throws here changes nothing.
+    Ticket add(const std::string& client, Job job);
+    /// Destroys a job that still waits; false when there is none, as of one that runs or ran.
+    bool withdraw(const std::string& client, Ticket ticket) noexcept;
     /// Idempotent. Waits for the jobs that run; those that wait are destroyed.
     void stop() noexcept;
 
 private:
+    struct Waiting {
+        Ticket ticket = 0;
+        Job job;
+    };
     struct Client {
-        std::deque<Job> waiting;
+        std::deque<Waiting> waiting;
         unsigned running = 0;
     };
-    using Turn = std::deque<std::string>::iterator;
+    using Clients = std::map<std::string, Client>;
+    using Turns = std::deque<Clients::iterator>;
 
     void run(bool local);
     /// The first client in line that may run; the end when there is none.
-    Turn next(bool local);
-    /// The newest of the named client with most that wait, if it has more than `own`; nullptr otherwise.
-    Job give_up(std::size_t own);
+    Turns::iterator next(bool local);
+    /// The named client with most that wait, if it has more than `own`; nullptr otherwise.
+    Client* with_most(std::size_t own);
+    void insert(const std::string& client, Waiting waiting);
+    void forget_idle(Clients::iterator client) noexcept;
 
     const Limits limits_;
     std::mutex mutex_;  // guards the members below
     std::condition_variable wake_;
-    std::map<std::string, Client> clients_;  // those that wait or run
-    std::deque<std::string> turns_;          // those that wait, each once
-    std::size_t waiting_ = 0;                // of named clients
+    Clients clients_;          // those that wait or run
+    Turns turns_;              // those that wait, each once
+    std::size_t waiting_ = 0;  // of named clients
+    Ticket last_ticket_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

@@ -66,6 +66,7 @@ public:
           client_(std::move(client)),
           wake_(ws_.get_executor()),
           drained_(ws_.get_executor()),
+          answered_(ws_.get_executor()),
           received_(shared, id, client_),
           unread_(shared, id, client_) {
         // Never the first to go when there is no room: a subscriber waits by nature.
@@ -111,7 +112,8 @@ public:
             if (!open_) break;
             std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
-            Asker asker{changes, beast::get_lowest_layer(ws_), changes.get(), admin ? "" : client_, admin};
+            Waiter waiter{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
+            Asker asker{changes, std::move(waiter), changes.get(), admin};
             std::string answer = co_await answer_call(shared_, std::move(asker), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));
@@ -127,6 +129,7 @@ public:
         wake_.cancel();
         drained_.cancel();
         beast::get_lowest_layer(ws_).close();
+        answered_.cancel();
     }
 
 private:
@@ -192,7 +195,7 @@ private:
     /// With the mutex held. One turn at a time, and the next only after the strand took what it prepared: so
     /// a connection takes no more of the deliveries than it takes off them.
     void take_turn() {
-        feeding_ = shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::Fate) mutable {
+        feeding_ = 0 != shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::Fate) mutable {
             WsConnection& connection = *self;
             connection.prepare(std::move(self));
         });
@@ -322,6 +325,7 @@ private:
     const std::string client_;
     net::steady_timer wake_;     // there is something to write
     net::steady_timer drained_;  // there is little left to write
+    net::steady_timer answered_;  // what it asked the handlers (run_on)
     std::deque<Message> outbox_;
     HeldPart received_;  // a message from its first byte to its answer
     HeldPart unread_;

@@ -28,12 +28,14 @@ using testing::HasSubstr;
 inline const std::string kChainId = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId"})";
 
 struct Served {
-    explicit Served(rpc::ServerOptions options = {}) {
+    explicit Served(rpc::ServerOptions options = {}, const ledger::TxExecutor* rules = nullptr)
+        : world(rules) {
         options.port = 0;
         if (options.cors_origins.empty()) options.cors_origins = {"https://wallet.example"};
         server = std::make_unique<rpc::Server>(std::move(options), *world.dispatcher);
-        server->route({"/hello", 10, [](const rpc::HttpRequest& request) {
+        server->route({"/hello", 10, [this](const rpc::HttpRequest& request) {
                            if (request.body == "throw") throw std::runtime_error("bug");
+                           if (request.body == "wait") on_wait();
                            return rpc::HttpResponse{
                                200,
                                "text/plain",
@@ -50,6 +52,7 @@ struct Served {
         world.application->listen(std::move(listener));
     }
 
+    std::function<void()> on_wait;  ///< In /hello, for a body of that word.
     RpcWorld world;
     std::unique_ptr<rpc::Server> server;
     std::uint16_t port = 0;

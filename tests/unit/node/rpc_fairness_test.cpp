@@ -131,6 +131,42 @@ TEST(RpcWorkPool, WhoHasMostGivesAPlaceToWhoHasFewer) {
     EXPECT_EQ(ran, "147958");
 }
 
+TEST(RpcWorkPool, WhatIsWithdrawnFreesItsPlaceAndWhatItHolds) {
+    WorkPool pool({.threads = 1, .local_threads = 0, .waiting = 2, .waiting_per_client = 2});
+    std::mutex mutex;
+    std::string order;
+    const auto body = std::make_shared<int>(0);
+    const auto job = [&](char name) {
+        return [&, name, held = body](Fate) {
+            const std::lock_guard lock(mutex);
+            order += name;
+        };
+    };
+    const auto ran = [&](const std::string& what) {
+        return comes([&] {
+            const std::lock_guard lock(mutex);
+            return order == what;
+        });
+    };
+    const WorkPool::Ticket first = pool.add("a", job('1')), second = pool.add("b", job('2'));
+    EXPECT_FALSE(pool.add("c", job('3')));
+    EXPECT_FALSE(pool.withdraw("b", first)) << "it is another's";
+    EXPECT_FALSE(pool.withdraw("c", first));
+    EXPECT_EQ(body.use_count(), 3);
+    EXPECT_TRUE(pool.withdraw("a", first));
+    EXPECT_FALSE(pool.withdraw("a", first));
+    EXPECT_EQ(body.use_count(), 2);
+    EXPECT_TRUE(pool.add("c", job('3'))) << "its place is free";
+    EXPECT_FALSE(pool.add("d", job('4')));
+    pool.start();
+    EXPECT_TRUE(ran("23"));
+    EXPECT_FALSE(pool.withdraw("b", second)) << "it ran";
+    EXPECT_TRUE(pool.add("a", job('4'))) << "who was withdrawn may come again";
+    EXPECT_TRUE(ran("234"));
+    pool.stop();
+    EXPECT_EQ(body.use_count(), 1);
+}
+
 TEST(RpcWorkPool, ThisMachineHasPlacesAndAThreadOfItsOwn) {
     WorkPool pool({.threads = 2, .local_threads = 1, .waiting = 4, .waiting_per_client = 4});
     std::atomic<bool> end{false};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A newcomer for whom there is no memory. This program has an `operator new` of its own, which fails when it
+// is told to.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "node/rpc/work_pool.hpp"
+
+namespace {
+
+thread_local int allocations_left = -1;  // negative: as many as there is memory for
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    if (allocations_left == 0) throw std::bad_alloc();
+    if (allocations_left > 0) --allocations_left;
+    void* out = std::malloc(size == 0 ? 1 : size);
+    if (out == nullptr) throw std::bad_alloc();
+    return out;
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace retrace::node::test {
+namespace {
+
+using rpc::WorkPool;
+
+// Whoever gave its place up would wait for an answer for ever.
+TEST(RpcNoMemory, ANewcomerWithoutMemoryTakesNobodysPlace) {
+    constexpr int kPlaces = 64;
+    int failures = 0;
+    for (int allocations = 0;; ++allocations) {
+        WorkPool pool({.threads = 1, .local_threads = 0, .waiting = kPlaces, .waiting_per_client = kPlaces});
+        std::atomic<int> ran{0}, gave_up{0};
+        const WorkPool::Job job = [&](WorkPool::Fate fate) {
+            ++(fate == WorkPool::Fate::runs ? ran : gave_up);
+        };
+        for (int i = 0; i < kPlaces; ++i) ASSERT_TRUE(pool.add("a", job));
+        WorkPool::Job newcomer = job;
+        bool added = false;
+        allocations_left = allocations;
+        try {
+            added = pool.add("an address that takes some memory, and more than a short string",
+                             std::move(newcomer));
+        } catch (const std::bad_alloc&) {
+            ++failures;
+        }
+        allocations_left = -1;
+        pool.start();
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        while (ran < kPlaces && std::chrono::steady_clock::now() < end)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        pool.stop();
+        EXPECT_EQ(ran, kPlaces) << "after " << allocations << " allocations";
+        EXPECT_EQ(gave_up, added ? 1 : 0) << "after " << allocations << " allocations";
+        if (added) break;
+    }
+    EXPECT_GT(failures, 2);
+}
+
+}  // namespace
+}  // namespace retrace::node::test
