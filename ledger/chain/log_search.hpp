@@ -22,8 +22,8 @@ private:
 };
 bool may_match(const LogFilter& filter, const Bloom& bloom);
 
-/// A log and its place. Logs of begin_block belong to no transaction: they come first in the block, `tx_hash`
-/// is the block's hash and `tx_index` is 0.
+/// A log and its place. Logs of begin_block belong to no transaction that somebody sent: they come first in
+/// the block, `tx_hash` is the block's hash and `tx_index` is behind its last transaction.
 struct LogEntry {
     Log log;
     std::uint64_t height = 0;

@@ -29,9 +29,11 @@ std::string result_text(const json::value& id, const json::value& result) {
     return out;
 }
 
-/// A number beyond double's range has no text that could be echoed.
+/// An id is echoed as it is or refused. A number beyond 64 bits was rounded when it was parsed, and so may
+/// any double be that is larger than all its digits.
 bool is_id(const json::value& id) {
-    if (id.is_double()) return std::isfinite(id.get_double());
+    constexpr double kExact = 9'007'199'254'740'992;  // 2^53
+    if (id.is_double()) return std::abs(id.get_double()) < kExact;
     return id.is_string() || id.is_number() || id.is_null();
 }
 
@@ -71,8 +73,10 @@ Weight Dispatcher::weight_of(const json::value& request) const {
     const json::object* object = request.if_object();
     const json::value* name = object != nullptr ? object->if_contains("method") : nullptr;
     if (name == nullptr || !name->is_string()) return Weight::light;  // an error, whatever it is
-    const Method* method = router_.find({name->get_string().data(), name->get_string().size()});
-    return method != nullptr ? method->weight : Weight::light;
+    static const json::array no_params;
+    const json::value* params = object->if_contains("params");
+    return router_.weight_of({name->get_string().data(), name->get_string().size()},
+                             params != nullptr && params->is_array() ? params->get_array() : no_params);
 }
 
 bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/eth_json.hpp"
 #include "node/rpc/methods.hpp"
+#include "node/rpc/system_tx.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -63,12 +64,20 @@ Answer get_block(const BlockPtr& block, const Params& params) {
     return json::value(block_json(*block, full));
 }
 
-Answer get_tx_at(const BlockPtr& block, const Params& params) {
+Answer get_tx_at(const Backend& backend, const BlockPtr& block, const Params& params) {
     RETRACE_TRY(index, params.u64(1));
+    if (index == block->txs.size() && has_system_tx(*block))
+        return json::value(system_tx_json(*block, backend.chain_id()));
     if (index >= block->txs.size()) return json::value(nullptr);
     const TxPlace place{block->hash, block->header.height, static_cast<std::uint32_t>(index),
                         block->receipts[index].effective_gas_price};
     return json::value(tx_json(block->txs[index], &place));
+}
+
+json::array all_receipts(const ledger::Block& block) {
+    json::array out = receipts_json(block);
+    if (has_system_tx(block)) out.emplace_back(system_receipt_json(block));
+    return out;
 }
 
 }  // namespace
@@ -108,7 +117,9 @@ void register_eth_blocks(Router& router, const Backend& backend) {
                "A transaction by its place.",
                "Transaction?",
                {{"index", "Quantity"}}},
-              get_tx_at);
+              [&backend](const BlockPtr& block, const Params& params) {
+                  return get_tx_at(backend, block, params);
+              });
     router.add({"eth_getBlockReceipts",
                 "Receipts of all transactions of a block.",
                 {{"block", "BlockTag"}},
@@ -116,7 +127,7 @@ void register_eth_blocks(Router& router, const Backend& backend) {
                 [&backend](const Params& params, Caller& caller) -> Answer {
                     RETRACE_TRY(ref, params.block(0));
                     RETRACE_TRY(block, find_block(backend, caller, ref));
-                    return block ? json::value(receipts_json(*block)) : json::value(nullptr);
+                    return block ? json::value(all_receipts(*block)) : json::value(nullptr);
                 }});
 }
 

@@ -104,7 +104,8 @@ Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params&
         const json::object* fields = entry.if_object();
         if (fields == nullptr) return invalid_argument(index, "an override is not an object");
         for (const char* refused : {"code", "state", "stateDiff"}) {
-            if (fields->contains(refused)) {
+            const json::value* value = fields->if_contains(refused);
+            if (value != nullptr && !value->is_null()) {
                 return invalid_argument(index,
                                         std::string("override of ") + refused + " is not supported: no EVM");
             }

@@ -45,9 +45,14 @@ Checked<Subscription> parse_subscription(const Backend& backend, const Params& p
     if (kind == nullptr) return invalid_argument(0, "not the name of a subscription");
     Subscription out;
     if (*kind == "newHeads") return out;
+    if (*kind == "syncing") {
+        out.kind = Subscription::Kind::syncing;
+        return out;
+    }
     if (*kind == "newPendingTransactions") {
         out.kind = Subscription::Kind::pending_txs;
-        if (params.has(1)) {
+        const json::object* options = params.at(1).if_object();  // some clients send {} for no options
+        if (params.has(1) && (options == nullptr || !options->empty())) {
             RETRACE_TRY(full, params.boolean(1));
             out.full_txs = full;
         }
@@ -55,8 +60,8 @@ Checked<Subscription> parse_subscription(const Backend& backend, const Params& p
     }
     if (*kind == "taskProgress") return task_progress(backend, params);
     if (*kind != "logs")
-        return invalid_argument(0,
-                                "no such subscription; newHeads, logs, newPendingTransactions, taskProgress");
+        return invalid_argument(
+            0, "no such subscription; newHeads, logs, newPendingTransactions, syncing, taskProgress");
     out.kind = Subscription::Kind::logs;
     if (params.has(1)) {
         RETRACE_TRY(query, parse_log_query(params, 1));
@@ -88,7 +93,7 @@ Answer unsubscribe(const Params& params, Caller& caller) {
 void register_eth_subscribe(Router& router, const Backend& backend) {
     router.add(
         {"eth_subscribe",
-         "Pushes newHeads, logs, newPendingTransactions or taskProgress (WebSocket only).",
+         "Pushes newHeads, logs, newPendingTransactions, syncing or taskProgress (WebSocket only).",
          {{"kind", "Text"}, {"options", "Subscribed", false}},
          "Id",
          [&backend](const Params& params, Caller& caller) { return subscribe(backend, params, caller); }});

@@ -2,6 +2,7 @@
 // Sending transactions and finding them again.
 #include "node/rpc/eth_json.hpp"
 #include "node/rpc/methods.hpp"
+#include "node/rpc/system_tx.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -22,19 +23,23 @@ json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
     return tx_json(record.tx, &place);
 }
 
-Answer get_tx(const Backend& backend, const Params& params) {
+Answer get_tx(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(hash, params.hash(0));
     if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
     if (const auto pending = backend.pool.find(hash)) return json::value(tx_json(*pending, nullptr));
     // It may have moved from the pool into a block between the two looks.
     if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
-    return json::value(nullptr);
+    RETRACE_TRY(block, find_system_tx(backend, caller, hash));
+    return block ? json::value(system_tx_json(*block, backend.chain_id())) : json::value(nullptr);
 }
 
-Answer get_receipt(const Backend& backend, const Params& params) {
+Answer get_receipt(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(hash, params.hash(0));
     const auto record = backend.chain.tx(hash);
-    if (!record) return json::value(nullptr);
+    if (!record) {
+        RETRACE_TRY(block, find_system_tx(backend, caller, hash));
+        return block ? json::value(system_receipt_json(*block)) : json::value(nullptr);
+    }
     const auto header = backend.chain.header(record->height);
     if (!header) return json::value(nullptr);  // pruned since
     return json::value(receipt_json(record->tx, record->receipt,
@@ -51,16 +56,18 @@ void register_eth_txs(Router& router, const Backend& backend) {
                 .result = "Hash",
                 .handler = [&backend](const Params& params, Caller&) { return send_raw(backend, params); },
                 .hands_on = true});
-    router.add({"eth_getTransactionByHash",
-                "A transaction, mined or pending.",
-                {{"hash", "Hash"}},
-                "Transaction?",
-                [&backend](const Params& params, Caller&) { return get_tx(backend, params); }});
-    router.add({"eth_getTransactionReceipt",
-                "What a mined transaction did.",
-                {{"hash", "Hash"}},
-                "Receipt?",
-                [&backend](const Params& params, Caller&) { return get_receipt(backend, params); }});
+    router.add(
+        {"eth_getTransactionByHash",
+         "A transaction, mined or pending.",
+         {{"hash", "Hash"}},
+         "Transaction?",
+         [&backend](const Params& params, Caller& caller) { return get_tx(backend, params, caller); }});
+    router.add(
+        {"eth_getTransactionReceipt",
+         "What a mined transaction did.",
+         {{"hash", "Hash"}},
+         "Receipt?",
+         [&backend](const Params& params, Caller& caller) { return get_receipt(backend, params, caller); }});
 }
 
 }  // namespace retrace::node::rpc

@@ -96,6 +96,8 @@ void Event::tell(const Subscribed& subscription, const std::function<bool(const 
         case Subscription::Kind::task_progress:
             tell_progress(what, tell);
             return;
+        case Subscription::Kind::syncing:
+            return;
     }
 }
 

@@ -54,7 +54,11 @@ Checked<LogQuery> parse_log_query(const Params& params, std::size_t index) {
     query.from = from;
     query.to = to;
     if (const json::value* hash = object->if_contains("blockHash"); hash != nullptr && !hash->is_null()) {
-        if (object->contains("fromBlock") || object->contains("toBlock")) {
+        const auto is_given = [&](const char* name) {
+            const json::value* bound = object->if_contains(name);
+            return bound != nullptr && !bound->is_null();
+        };
+        if (is_given("fromBlock") || is_given("toBlock")) {
             return invalid_params(
                 "cannot specify both BlockHash and FromBlock/ToBlock, choose one or the other");
         }
@@ -87,8 +91,8 @@ Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::ui
     return out;
 }
 
-Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
-                                  const LogRange& range) {
+Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller,
+                                       const ledger::LogFilter& filter, const LogRange& range) {
     Status<RpcError> spent = Unit{};
     auto found =
         ledger::search_logs(backend.chain, range.first, range.last, filter, kLogsMax, [&](std::size_t work) {
@@ -96,6 +100,12 @@ Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const 
             return spent.has_value();
         });
     RETRACE_CHECK(spent);
+    return found;
+}
+
+Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
+                                  const LogRange& range) {
+    RETRACE_TRY(found, search_kept(backend, caller, filter, range));
     if (found.end == ledger::FoundLogs::End::missing) return block_not_kept(backend, found.next);
     return found;
 }
@@ -125,7 +135,9 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller&
     };
     RETRACE_TRY(first, bound(query.from));
     RETRACE_TRY(last, bound(query.to));
-    if (first > last) return server_error("invalid block range params");
+    const bool both_given =
+        query.from.kind == BlockRef::Kind::height && query.to.kind == BlockRef::Kind::height;
+    if (both_given && first > last) return server_error("invalid block range params");
     return find_logs(backend, caller, query.filter, first, last);
 }
 

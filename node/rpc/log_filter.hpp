@@ -27,7 +27,10 @@ struct LogRange {
     bool empty() const noexcept { return first > last; }
 };
 Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::uint64_t last);
-/// `search_logs` at the caller's expense; an Error when a block was pruned meanwhile.
+/// `search_logs` at the caller's expense. It ends as `missing` at a block that was pruned meanwhile.
+Checked<ledger::FoundLogs> search_kept(const Backend& backend, Caller& caller,
+                                       const ledger::LogFilter& filter, const LogRange& range);
+/// The same; such a block is an Error.
 Checked<ledger::FoundLogs> search(const Backend& backend, Caller& caller, const ledger::LogFilter& filter,
                                   const LogRange& range);
 

@@ -1,8 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "node/rpc/methods.hpp"
 
+#include <mutex>
+
 namespace retrace::node::rpc {
 namespace {
+
+/// rpc.discover's answer: made for the first who asks, and again when methods were added since.
+class Document {
+public:
+    json::value of(const Router& router, const std::string& version) {
+        std::shared_ptr<const json::value> made;
+        {
+            const std::lock_guard lock(mutex_);
+            if (!made_ || methods_ != router.methods().size())
+                made_ = std::make_shared<const json::value>(openrpc(router, version));
+            methods_ = router.methods().size();
+            made = made_;
+        }
+        return *made;
+    }
+
+private:
+    std::mutex mutex_;
+    std::shared_ptr<const json::value> made_;
+    std::size_t methods_ = 0;
+};
 
 /// One lookup in memory or in the data base, or (eth_sendRawTransaction) one signature and a place in the
 /// pool. eth_subscribe looks nothing up.
@@ -45,14 +68,15 @@ void register_methods(Router& router, const Backend& backend) {
     register_retrace_audits(router, backend);
     register_retrace_parties(router, backend);
     register_retrace_explain(router, backend);
-    router.add(
-        {"rpc.discover",
-         "This document.",
-         {},
-         "Object",
-         [&router, &backend](const Params&, Caller&) -> Answer { return openrpc(router, backend.version); }});
+    router.add({"rpc.discover",
+                "This document.",
+                {},
+                "Object",
+                [&router, &backend, document = std::make_shared<Document>()](
+                    const Params&, Caller&) -> Answer { return document->of(router, backend.version); }});
     for (const char* name : kLight) router.set_weight(name, Weight::light);
     for (const char* name : kBrief) router.set_weight(name, Weight::brief);
+    weigh_system_txs(router, backend);
 }
 
 }  // namespace retrace::node::rpc

@@ -22,6 +22,10 @@ void register_retrace_audits(Router& router, const Backend& backend);
 void register_retrace_parties(Router& router, const Backend& backend);
 void register_retrace_explain(Router& router, const Backend& backend);
 
+/// Of the methods that take the hash of a transaction: they are brief, but for the hash of a block, which is
+/// read.
+void weigh_system_txs(Router& router, const Backend& backend);
+
 /// All of the above and rpc.discover, which lists what was registered by the time it is called.
 void register_methods(Router& router, const Backend& backend);
 

@@ -73,7 +73,7 @@ Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Call
     const std::uint64_t first = std::max(dispute.opened_height, backend.chain.oldest_block());
     const auto range = log_range(backend, first, last);
     if (!range) return std::optional<TaskEventAnswer>();  // pruned
-    RETRACE_TRY(found, search(backend, caller, filter, *range));
+    RETRACE_TRY(found, search_kept(backend, caller, filter, *range));  // without those pruned meanwhile
     for (auto log = found.logs.rbegin(); log != found.logs.rend(); ++log) {
         const auto decided = contracts::decode_event<contracts::DisputeDecided>(log->log);
         if (decided && decided->dispute == dispute.id) return task_event(*log, *state.view);

@@ -50,6 +50,18 @@ void Router::set_weight(std::string_view name, Weight weight) {
     it->second.weight = weight;
 }
 
+void Router::set_weight(std::string_view name, Weigh weigh) {
+    ensure(find(name) != nullptr, "only a method that was registered has a weight");
+    weighs_[std::string(name)] = std::move(weigh);
+}
+
+Weight Router::weight_of(std::string_view name, const json::array& params) const {
+    const Method* method = find(name);
+    if (method == nullptr) return Weight::light;  // an error
+    const auto weigh = weighs_.find(name);
+    return weigh != weighs_.end() ? weigh->second(params) : method->weight;
+}
+
 Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {
     const Method* method = find(name);
     if (method == nullptr) {

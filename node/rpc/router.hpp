@@ -23,7 +23,8 @@ struct TaskProgress {
 };
 
 struct Subscription {
-    enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress };
+    /// `syncing` never has an event: a node here has every block that there is.
+    enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress, syncing };
     Kind kind = Kind::new_heads;
     ledger::LogFilter filter;  ///< Of logs.
     bool full_txs = false;     ///< Of pending_txs: objects instead of hashes.
@@ -65,6 +66,9 @@ enum class Weight : std::uint8_t {
     light,  ///< One lookup, or one signature: below 100 microseconds, so a batch of them is brief.
 };
 
+/// Of a request by its parameters. Called where nobody may be held up longer than one lookup takes.
+using Weigh = std::function<Weight(const json::array& params)>;
+
 using Answer = Checked<json::value>;
 using Handler = std::function<Answer(const Params&, Caller&)>;
 
@@ -92,6 +96,9 @@ public:
     const Method* find(std::string_view name) const;
     /// Of a method that was added (asserted).
     void set_weight(std::string_view name, Weight weight);
+    void set_weight(std::string_view name, Weigh weigh);
+    /// Of a call; light when there is no such method.
+    Weight weight_of(std::string_view name, const json::array& params) const;
     /// By name.
     const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
 
@@ -100,6 +107,7 @@ public:
 
 private:
     std::map<std::string, Method, std::less<>> methods_;
+    std::map<std::string, Weigh, std::less<>> weighs_;  // of those whose weight depends on the parameters
 };
 
 /// The OpenRPC document of the table.

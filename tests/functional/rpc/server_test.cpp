@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The server over real loopback sockets: HTTP, WebSocket, limits, and clients that mean no good.
 #include "tests/functional/rpc/served.hpp"
+#include "tests/unit/node/rpc_beginning.hpp"
 
 namespace retrace::node::test {
 namespace {
@@ -39,6 +40,28 @@ TEST(RpcServer, SendsCorsHeadersToThoseOnTheList) {
     EXPECT_EQ(post[http::field::access_control_allow_origin], "https://wallet.example");
     EXPECT_ANY_THROW(WsClient(served.port, "https://evil.example"));
     EXPECT_NO_THROW(WsClient(served.port, "https://wallet.example"));
+}
+
+// No browser sends JSON without asking first, but not everything that runs pages is one.
+TEST(RpcServer, TakesNothingFromAPageThatIsNotOnTheList) {
+    Served served;
+    Client client(served.port);
+    const std::string evil = "Origin: https://evil.example\r\n";
+    const auto post = client.post(kChainId, "application/json", evil);
+    EXPECT_EQ(post.result_int(), 403U);
+    EXPECT_EQ(post.count(http::field::access_control_allow_origin), 0U);
+    EXPECT_THAT(post.body(), HasSubstr("--cors"));
+    EXPECT_EQ(client.request("PUT /hello", evil + "Content-Length: 1\r\n", "a").result_int(), 403U);
+    EXPECT_EQ(client.request("GET /hello", evil).result_int(), 200U) << "which it cannot read";
+    EXPECT_EQ(client.post(kChainId).result_int(), 200U) << "no page";
+    EXPECT_EQ(served.server->stats().refused, 2U);
+    rpc::ServerOptions options;
+    options.cors_origins = {"*"};
+    Served open(options);
+    Client any(open.port);
+    const auto taken = any.post(kChainId, "application/json", evil);
+    EXPECT_EQ(taken.result_int(), 200U);
+    EXPECT_EQ(taken[http::field::access_control_allow_origin], "*");
 }
 
 TEST(RpcServer, GivesRoutesTheirRequests) {
@@ -160,6 +183,40 @@ TEST(RpcWebSocket, PushesHeadsLogsAndPendingTransactions) {
     EXPECT_EQ(ws.call("eth_blockNumber", {}), "0x2");
 }
 
+TEST(RpcWebSocket, TakesTheSubscriptionsThatClientsOfGethMake) {
+    Served served;
+    WsClient ws(served.port);
+    EXPECT_TRUE(ws.call("eth_subscribe", {"syncing"}).is_string()) << "and has no events";
+    const json::value pending = ws.call("eth_subscribe", {"newPendingTransactions", json::object()});
+    const std::string hash =
+        served.world.send(served.world.make_tx(0, dev_key(1).address(), 1, {}, {}, 21'000));
+    const json::value event = ws.read();
+    EXPECT_EQ(event.at("params").at("subscription"), pending);
+    EXPECT_EQ(text(event.at("params").at("result")), hash);
+    served.world.mine();
+    ws.write(
+        R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newPendingTransactions",{"a":1}]})");
+    EXPECT_EQ(ws.read().at("error").at("code"), -32602);
+}
+
+TEST(RpcWebSocket, TheLogsThatBeginABlockHaveAReceipt) {
+    const BeginningExecutor executor;
+    Served served({}, &executor);
+    WsClient ws(served.port);
+    ws.call("eth_subscribe", {"logs", json::object{{"topics", {BeginningExecutor::kTopic}}}});
+    for (int i = 0; i < 2; ++i) served.world.mine();
+    const json::value told[2] = {ws.read(), ws.read()};
+    for (std::size_t i = 0; i < 2; ++i) {
+        const json::value log = told[i].at("params").at("result");
+        EXPECT_EQ(log.at("transactionHash"), log.at("blockHash"));
+        const json::value receipt = ws.call("eth_getTransactionReceipt", {log.at("transactionHash")});
+        ASSERT_TRUE(receipt.is_object());
+        EXPECT_EQ(receipt.at("logs").at(i), log);
+        EXPECT_EQ(ws.call("eth_getTransactionByHash", {log.at("transactionHash")}).at("transactionIndex"),
+                  log.at("transactionIndex"));
+    }
+}
+
 TEST(RpcWebSocket, BoundsSubscriptionsAndNamesUnknownOnes) {
     rpc::ServerOptions options;
     options.subscriptions = 2;
@@ -169,7 +226,7 @@ TEST(RpcWebSocket, BoundsSubscriptionsAndNamesUnknownOnes) {
     ws.call("eth_subscribe", {"newHeads"});
     ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]})");
     EXPECT_EQ(ws.read().at("error").at("message"), "too many subscriptions on this connection");
-    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["syncing"]})");
+    ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newThings"]})");
     EXPECT_EQ(ws.read().at("error").at("code"), -32602);
     ws.write(R"({"jsonrpc":"2.0","id":1,"method":"eth_unsubscribe","params":["0x1"]})");
     EXPECT_EQ(ws.read().at("error").at("message"), "subscription not found");

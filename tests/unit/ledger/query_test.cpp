@@ -65,6 +65,9 @@ TEST(Queries, logs_are_found_by_address_and_topic) {
     EXPECT_EQ(found[2].height, 6U);
     EXPECT_EQ(found[2].log_index, 1U) << "height 6 begins with a system log";
     EXPECT_EQ(found[2].tx_index, 0U);
+    const auto begun = logs_of(*world.chain->block(6), LogFilter{});
+    EXPECT_EQ(begun[0].tx_hash, world.chain->block(6)->hash);
+    EXPECT_EQ(begun[0].tx_index, 1U) << "behind the block's only transaction";
     EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).logs.empty());
 }
 

@@ -21,6 +21,21 @@ TEST(RpcEnvelope, EchoesTheIdOfAnyKind) {
     }
 }
 
+/// A client that finds another number than its own in the answer takes it for somebody else's.
+TEST(RpcEnvelope, AnIdThatCannotBeEchoedIsRefused) {
+    RpcWorld world;
+    const auto answer = [&](const std::string& id) {
+        return world.raw(R"({"jsonrpc":"2.0","method":"eth_chainId","id":)" + id + "}");
+    };
+    for (const char* exact : {"18446744073709551615", "-9223372036854775808", "9007199254740993"})
+        EXPECT_THAT(answer(exact), testing::HasSubstr(std::string("\"id\":") + exact + ",")) << exact;
+    for (const char* rounded :
+         {"18446744073709551616", "100000000000000000000001", "-9223372036854775809", "1e300"}) {
+        EXPECT_EQ(code_of(answer(rounded)), -32600) << rounded;
+        EXPECT_TRUE(json::parse(answer(rounded)).at("id").is_null()) << rounded;
+    }
+}
+
 TEST(RpcEnvelope, DoesNotAnswerNotifications) {
     RpcWorld world;
     EXPECT_EQ(world.raw(R"({"jsonrpc":"2.0","method":"eth_chainId"})"), "");

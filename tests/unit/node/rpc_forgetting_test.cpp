@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/node/rpc_world.hpp"
+#include "tests/unit/node/rpc_market_world.hpp"
 
 namespace retrace::node::test {
 namespace {
@@ -114,6 +114,22 @@ TEST_F(RpcForgetting, LogsOfAPartOfTheRangeAreNoAnswer) {
 
     const json::object range{{"fromBlock", rpc::quantity(oldest)}, {"topics", {kTopic}}};
     EXPECT_THAT(message(overtaken('l', "eth_getLogs", {range})), HasSubstr("is not kept; the oldest is"));
+}
+
+/// The event that closed it is gone, the dispute is not.
+TEST(RpcForgettingDispute, IsToldWithoutWhatDecidedIt) {
+    const PreparedExecutor executor;
+    market::Params params = default_params();
+    RpcWorld world(&executor, market::encode(params),
+                   {.state_window = 4, .proof_window = 4, .block_window = 10, .threads = 1});
+    for (int i = 0; i < 5; ++i) world.mine();
+    world.store.after_read_of('l', [&] {
+        for (int i = 0; i < 30; ++i) world.mine();
+    });
+    const json::object dispute = world.result("retrace_dispute", {"0x1"}).as_object();
+    EXPECT_GT(world.chain->oldest_block(), 5U) << "all blocks that it went through were pruned meanwhile";
+    ASSERT_TRUE(dispute.contains("decision")) << json::serialize(dispute);
+    EXPECT_TRUE(dispute.at("decision").is_null());
 }
 
 TEST(RpcBrokenRule, EndsTheQuestionAlone) {

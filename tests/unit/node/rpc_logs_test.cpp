@@ -71,10 +71,27 @@ TEST(RpcLogs, RefuseWhatIsTooMuchOrWrong) {
     EXPECT_EQ(code({{"topics", kFirst}}), -32602);
     EXPECT_EQ(code({{"address", json::array(1001, json::value(toy()))}}), -32602);
     EXPECT_EQ(code({{"blockHash", kFirst}, {"fromBlock", "0x0"}}), -32602);
+    const json::value hash = world.result("eth_getBlockByNumber", {"latest"}).at("hash");
+    EXPECT_EQ(count(world, {{"blockHash", hash}, {"fromBlock", nullptr}, {"toBlock", nullptr}}), 0U)
+        << "is not given";
     EXPECT_EQ(world.error("eth_getLogs", {json::object{{"blockHash", kFirst}}}).at("message"),
               "unknown block");
     EXPECT_EQ(
         world.error("eth_getLogs", {json::object{{"fromBlock", "0x5"}, {"toBlock", "0x2"}}}).at("message"),
+        "invalid block range params");
+}
+
+TEST(RpcLogs, BehindTheTipThereIsNothingYet) {
+    RpcWorld world;
+    emit(world, 1);
+    world.mine();
+    EXPECT_EQ(count(world, {{"fromBlock", "0x1"}}), 1U);
+    EXPECT_EQ(count(world, {{"fromBlock", "0x2"}}), 0U);
+    EXPECT_EQ(count(world, {{"fromBlock", "0x2"}, {"toBlock", "latest"}}), 0U);
+    EXPECT_EQ(count(world, {{"fromBlock", "0x2"}, {"toBlock", "0x5"}}), 0U);
+    EXPECT_EQ(count(world, {{"fromBlock", "latest"}, {"toBlock", "0x0"}}), 0U);
+    EXPECT_EQ(
+        world.error("eth_getLogs", {json::object{{"fromBlock", "0x3"}, {"toBlock", "0x2"}}}).at("message"),
         "invalid block range params");
 }
 

@@ -92,6 +92,20 @@ TEST_F(RpcOverrides, WhoIsPaidCanHaveAnything) {
     }
 }
 
+TEST_F(RpcOverrides, OfCodeAndSlotsAreRefusedByName) {
+    const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
+    for (const char* method : kMethods) {
+        for (const char* name : {"code", "state", "stateDiff"}) {
+            const auto with = [&](const json::value& value) {
+                return json::array{call, "latest", json::object{{kStranger, json::object{{name, value}}}}};
+            };
+            EXPECT_EQ(text(world.error(method, with("0x00")).at("message")),
+                      "invalid argument 2: override of " + std::string(name) + " is not supported: no EVM");
+            EXPECT_FALSE(world.result(method, with(nullptr)).is_null()) << "as if it were left out";
+        }
+    }
+}
+
 TEST_F(RpcOverrides, OfTheBlockAreRefusedByName) {
     const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
     for (const char* method : kMethods) {
