@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The ABI codec: what decodes as a type is what its value encodes to, byte by byte, and type names are read strictly.
+// The ABI codec: what decodes as a type is what its value encodes to, byte by byte, a naive reader takes the same data
+// and finds the same values in it, and type names are read strictly.
 #include "contracts/abi/codec.hpp"
 
+#include "tests/fuzz/contracts/naive_abi.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
@@ -17,6 +19,7 @@ constexpr std::string_view kSignatures[] = {
     "f((uint64,string),uint8[3])",
     "f((bytes,(address,bytes32)[])[],string[2])",
     "f(uint64,uint32,uint64,bytes32[],bytes32[])",
+    "f((string,bytes32[],uint256)[2][],int256,(bool,uint16)[2])",
 };
 
 /// A value of the type: small numbers, two elements in every array.
@@ -37,6 +40,15 @@ abi::Value sample(const abi::Type& type) {
     abi::Word word;
     word.bytes[type.kind == Kind::fixed_bytes ? 0 : 31] = 1;
     return {word};
+}
+
+/// As the naive reader writes it.
+std::string shown(const abi::Value& value) {
+    if (const auto* word = std::get_if<abi::Word>(&value.data)) return to_hex(view(*word)) + ",";
+    if (const auto* bytes = std::get_if<Bytes>(&value.data)) return to_hex(*bytes) + ".";
+    std::string out = "[";
+    for (const abi::Value& part : std::get<abi::List>(value.data)) out += shown(part);
+    return out + "]";
 }
 
 void parse_name(View bytes) {
@@ -68,7 +80,11 @@ void run(View input) {
     if (kind == std::size(kSignatures)) return parse_name(bytes);
     const auto type = abi::parse_signature(kSignatures[kind]);
     const auto value = abi::decode(*type, bytes);
-    if (value) require(equal(abi::encode(*type, *value), bytes), "one value has one encoding");
+    const auto naive = NaiveAbi::read(std::string(kSignatures[kind].substr(1)), to_bytes(bytes));
+    require(value.has_value() == naive.has_value(), "the codec takes what the naive reader takes");
+    if (!value) return;
+    require(shown(*value) == *naive, "and finds the same values in it");
+    require(equal(abi::encode(*type, *value), bytes), "one value has one encoding");
 }
 
 }  // namespace retrace::fuzz

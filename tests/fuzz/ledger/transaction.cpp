@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Signed transactions: what decodes is encoded as it was, and everything computed from it is safe.
+// Signed transactions: what decodes is encoded as it was, a naive reader takes the same bytes and finds the same fields
+// in them, and everything computed from it is safe.
 #include "ledger/tx/transaction.hpp"
 
 #include "ledger/crypto/keccak.hpp"
+#include "tests/fuzz/ledger/naive_transaction.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
 namespace retrace::fuzz {
@@ -26,6 +28,38 @@ Bytes signed_bytes(ledger::TxType type) {
     return ledger::sign_tx(tx, *key)->raw;
 }
 
+/// A number without leading zeros.
+std::string shown(const ledger::U256& value) {
+    const std::string digits = to_hex(value.to_be());
+    const std::size_t first = digits.find_first_not_of('0');
+    return first == std::string::npos ? "" : digits.substr(first / 2 * 2);
+}
+
+/// The fields as the naive reader writes them.
+std::vector<std::string> fields_of(const ledger::DecodedTx& decoded) {
+    const ledger::Transaction& tx = decoded.tx;
+    const bool legacy = tx.type == ledger::TxType::legacy;
+    std::vector<std::string> out;
+    if (!legacy) out.push_back(shown(tx.chain_id));
+    out.push_back(shown(tx.nonce));
+    if (tx.type == ledger::TxType::dynamic_fee) out.push_back(shown(tx.tip_cap));
+    out.insert(out.end(), {shown(tx.fee_cap), shown(tx.gas_limit), tx.to ? to_hex(view(*tx.to)) : "", shown(tx.value),
+                           to_hex(tx.data)});
+    std::string list = "[";
+    for (const ledger::AccessEntry& entry : tx.access_list) {
+        list += "[" + to_hex(view(entry.address)) + ",[";
+        for (const Hash32& key : entry.keys) list += to_hex(view(key)) + ",";
+        list += "],],";
+    }
+    if (!legacy) out.push_back(list + "]");
+    ledger::U256 v = decoded.signature.y_parity;
+    if (legacy) v += ledger::U256(tx.chain_id) + ledger::U256(tx.chain_id) + ledger::U256(35);
+    out.push_back(shown(v));
+    for (const Hash32& word : {decoded.signature.r, decoded.signature.s})
+        out.push_back(shown(ledger::U256::from_be(view(word))));
+    return out;
+}
+
 }  // namespace
 
 std::vector<Bytes> seeds() {
@@ -37,6 +71,9 @@ std::vector<Bytes> seeds() {
 
 void run(View input) {
     const auto decoded = ledger::decode_tx(input);
+    const auto naive = NaiveTransaction::read(to_bytes(input));
+    require(decoded.has_value() == naive.has_value(), "the decoder takes what the naive reader takes");
+    require(!decoded || fields_of(*decoded) == *naive, "and finds the same fields in it");
     if (!decoded) {
         require(!ledger::read_tx(input, kChain), "what does not decode is not read");
         return;
