@@ -162,8 +162,8 @@ TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
     EXPECT_EQ(ready(1 << 20, 63'000).size(), 3U);
 }
 
-// A limit is a promise that costs nothing: whoever named the whole block's gas twenty times once kept everybody else out
-// of twenty blocks.
+// A limit is a promise that costs nothing: whoever named the whole block's gas twenty times once kept everybody else
+// out of twenty blocks.
 TEST_F(Pool, limits_take_no_room_from_others) {
     constexpr std::uint64_t kPromises = 20;
     for (std::uint64_t nonce = 0; nonce < kPromises; ++nonce) {
