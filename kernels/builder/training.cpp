@@ -155,6 +155,7 @@ ModelSource source_of(const ModelSpec& model, Precision precision) {
     if (source.tokens) source.target = model.input;
     source.classes = model.classes;
     source.write = [model, precision](Tape& tape, Value x, std::uint64_t batch, bool training) -> Result<ModelOutput> {
+        if (model.kind == "mlp") RETRACE_CHECK(check_mlp(model, batch));
         return build_model(tape, model, x, batch, precision, training);
     };
     return source;
@@ -173,8 +174,6 @@ Result<TrainingPrograms> build_training(const ModelSource& model, const Training
 Result<TrainingPrograms> build_training(const ModelSpec& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch) {
     RETRACE_CHECK(check_model(model));
-    const std::uint64_t rows = std::max<std::uint64_t>({training.batch, eval_batch, 1});
-    if (model.kind == "mlp") RETRACE_CHECK(check_mlp(model, rows));
     return build_training(source_of(model, training.precision), training, eval_samples, eval_batch);
 }
 
