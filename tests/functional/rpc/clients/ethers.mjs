@@ -139,6 +139,28 @@ export async function ethersUsesAContract() {
     provider.destroy();
 }
 
+/// Deadlines and draws begin a block. Their logs name a transaction that nobody sent, behind all of the block's.
+export async function ethersFindsWhatBeganABlock() {
+    const provider = open();
+    const began = async () => {
+        for (;;) {
+            const log = (await provider.getLogs({ fromBlock: 0 })).find((one) => one.transactionHash === one.blockHash);
+            if (log) return log;
+            await sleep(200);
+        }
+    };
+    const log = await within(30, "a log that begins a block", began());
+    const [tx, receipt, block] = [await log.getTransaction(), await log.getTransactionReceipt(), await log.getBlock()];
+    assert.deepEqual([tx.hash, tx.from, tx.to], [log.blockHash, ethers.ZeroAddress, ethers.ZeroAddress]);
+    assert.deepEqual([tx.type, tx.gasLimit, tx.value, tx.index], [0, 0n, 0n, block.length]);
+    assert.deepEqual([receipt.hash, receipt.status, receipt.gasUsed], [tx.hash, 1, 0n]);
+    assert.ok(receipt.logs.some(({ index }) => index === log.index));
+    assert.ok(!block.transactions.includes(tx.hash));
+    const receipts = await provider.send("eth_getBlockReceipts", [ethers.toQuantity(log.blockNumber)]);
+    assert.deepEqual([receipts.length, receipts.at(-1).transactionHash], [block.length + 1, tx.hash]);
+    provider.destroy();
+}
+
 /// A refusal is known by its slug before it is sent, in the estimate, and after it was mined.
 export async function ethersDecodesACustomError() {
     const provider = open();

@@ -86,6 +86,22 @@ export async function viemUsesAContract() {
     assert.equal((await open.waitForTransactionReceipt({ hash: sunk })).status, "reverted");
 }
 
+export async function viemFindsWhatBeganABlock() {
+    const began = async () => {
+        for (;;) {
+            const log = (await open.getLogs({ fromBlock: 0n })).find((one) => one.transactionHash === one.blockHash);
+            if (log) return log;
+            await sleep(200);
+        }
+    };
+    const log = await within(30, "a log that begins a block", began());
+    const hash = log.transactionHash;
+    const [tx, receipt] = [await open.getTransaction({ hash }), await open.getTransactionReceipt({ hash })];
+    assert.deepEqual([tx.type, tx.from, tx.to, tx.gas], ["legacy", viem.zeroAddress, viem.zeroAddress, 0n]);
+    assert.deepEqual([receipt.status, receipt.transactionIndex], ["success", tx.transactionIndex]);
+    assert.ok(receipt.logs.some(({ logIndex }) => logIndex === log.logIndex));
+}
+
 export async function viemPollsFilters() {
     const filter = await open.createBlockFilter();
     const pending = await open.createPendingTransactionFilter();
