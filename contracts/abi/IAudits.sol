@@ -35,6 +35,16 @@ interface IAudits {
         uint64 deadline;
         uint256 fee;
     }
+    struct Retention {
+        uint64 id;
+        uint8 state;
+        uint64 task;
+        uint32 run;
+        uint64 index;
+        address solver;
+        address keeper;
+        uint256 fee;
+    }
     function openSegment(
         uint64 task,
         uint32 run,
@@ -64,9 +74,7 @@ interface IAudits {
     function answerUnavailable(uint64 report, bytes calldata proof) external;
     function auditOf(uint64 audit) external view returns (Audit memory);
     function reportOf(uint64 report) external view returns (Report memory);
-    function retentionOf(uint64 retention) external view returns (
-        (uint64,uint8,uint64,uint32,uint64,address,address,uint256) memory
-    );
+    function retentionOf(uint64 retention) external view returns (Retention memory);
     event AuditorsDrawn(
         uint64 indexed audit,
         uint64 indexed task,

@@ -33,6 +33,7 @@ std::string record_name() {
     else if constexpr (std::same_as<T, Audit>) return "Audit";
     else if constexpr (std::same_as<T, Dispute>) return "Dispute";
     else if constexpr (std::same_as<T, Report>) return "Report";
+    else if constexpr (std::same_as<T, Retention>) return "Retention";
     else if constexpr (std::same_as<T, Stake>) return "Stake";
     else if constexpr (std::same_as<T, SolverInfo>) return "SolverInfo";
     else if constexpr (std::same_as<T, Reputation>) return "Reputation";
@@ -41,7 +42,10 @@ std::string record_name() {
     else if constexpr (std::same_as<T, Params>) return "Params";
     else if constexpr (std::same_as<T, contracts::views::Beacon>) return "Beacon";
     else if constexpr (std::same_as<T, contracts::TaskIds>) return "TaskIds";
-    else return "";
+    else {
+        static_assert(!market::Record<T>, "Solidity has no struct without a name");
+        return "";
+    }
 }
 
 template <class T>
