@@ -50,7 +50,7 @@ private:
 class NotingExecutor final : public TxExecutor {
 public:
     bool is_contract(const Address& address) const override { return inner_.is_contract(address); }
-    std::uint64_t gas_of(const Address&, View) const { return 1000; }
+    std::uint64_t gas_of(const Address&, View) const override { return 1000; }
     CallResult call(State& state, const BlockContext& block, const Call& call) const override {
         calls.push_back(to_bytes(call.data));
         threads.insert(std::this_thread::get_id());
