@@ -15,7 +15,7 @@ struct ScryptParams {
     std::uint32_t p = 0;  ///< Parallelism.
 };
 
-/// Limits on what a keystore from a stranger may ask for: 1 GiB of memory and 2^32 block mixes.
+/// Limits of the function: 1 GiB of memory and 2^32 block mixes. A stranger's keystore is bounded by node/wallet.
 inline constexpr std::uint64_t kScryptMemoryMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kScryptWorkMax = std::uint64_t{1} << 32;
 
