@@ -219,6 +219,12 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
     co_await write_reply(connection, shared, reply, false);
 }
 
+/// A browser extension (MetaMask is one): no page can send such an origin, and its user gave it what it may do.
+bool is_extension(std::string_view origin) {
+    return origin.starts_with("chrome-extension://") || origin.starts_with("moz-extension://") ||
+           origin.starts_with("safari-web-extension://");
+}
+
 /// A page's script could have sent it; the list of origins says whether it may. What only reads is not shown
 /// to scripts of other origins (add_cors).
 bool is_forbidden(const Shared& shared, const HttpMessage& request) {
@@ -226,7 +232,7 @@ bool is_forbidden(const Shared& shared, const HttpMessage& request) {
     const http::verb method = request.method();
     const bool reads =
         method == http::verb::get || method == http::verb::head || method == http::verb::options;
-    return !reads && !origin.empty() && !shared.origin_allowed(origin);
+    return !reads && !origin.empty() && !is_extension(origin) && !shared.origin_allowed(origin);
 }
 
 net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {

@@ -51,6 +51,9 @@ TEST(RpcServer, TakesNothingFromAPageThatIsNotOnTheList) {
     EXPECT_EQ(post.result_int(), 403U);
     EXPECT_EQ(post.count(http::field::access_control_allow_origin), 0U);
     EXPECT_THAT(post.body(), HasSubstr("--cors"));
+    const std::string metamask = "Origin: chrome-extension://nkbihfbeogaeaoehlefnkodbefgpgknn\r\n";
+    EXPECT_EQ(client.post(kChainId, "application/json", metamask).result_int(), 200U) << "no page is called so";
+    EXPECT_EQ(client.post(kChainId, "application/json", "Origin: null\r\n").result_int(), 403U);
     EXPECT_EQ(client.request("PUT /hello", evil + "Content-Length: 1\r\n", "a").result_int(), 403U);
     EXPECT_EQ(client.request("GET /hello", evil).result_int(), 200U) << "which it cannot read";
     EXPECT_EQ(client.post(kChainId).result_int(), 200U) << "no page";
