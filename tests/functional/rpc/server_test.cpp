@@ -57,7 +57,7 @@ TEST(RpcServer, TakesNothingFromAPageThatIsNotOnTheList) {
     EXPECT_EQ(client.request("PUT /hello", evil + "Content-Length: 1\r\n", "a").result_int(), 403U);
     EXPECT_EQ(client.request("GET /hello", evil).result_int(), 200U) << "which it cannot read";
     EXPECT_EQ(client.post(kChainId).result_int(), 200U) << "no page";
-    EXPECT_EQ(served.server->stats().refused, 2U);
+    EXPECT_EQ(served.server->stats().refused, 3U);
     rpc::ServerOptions options;
     options.cors_origins = {"*"};
     Served open(options);
