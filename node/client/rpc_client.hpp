@@ -46,7 +46,7 @@ struct Fees {
     ledger::U256 tip_cap;
     ledger::U256 fee_cap;  ///< Of one gas: holds while the base fee rises for several full blocks.
 };
-/// Ten coins. At the base fee of an idle chain all the gas of a block costs one.
+/// Ten coins. At the least base fee of the defaults all the gas of a block costs 0.4.
 inline const ledger::U256 kFeeMost = ledger::U256(10'000'000'000'000'000'000u);
 /// An error where `gas` at that base fee could cost more than kFeeMost.
 Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas);

@@ -12,7 +12,7 @@ public:
         "0x4400000000000000000000000000000000000000000000000000000000000000";
 
     bool is_contract(const ledger::Address& address) const override { return toy_.is_contract(address); }
-    std::uint64_t gas_of(const ledger::Address&, View) const { return 1000; }
+    std::uint64_t gas_of(const ledger::Address&, View) const override { return 1000; }
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override {
         return toy_.call(state, block, call);
