@@ -86,17 +86,19 @@ TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
         for (const testing::Data data : {testing::Data::bell, testing::Data::heavy, testing::Data::special}) {
             const std::vector<Tensor> inputs = testing::random_inputs(facts, data, random);
             const DType first = facts.inputs[rule.code == OpCode::select ? 1 : 0].dtype;
-            const auto result = [&](const Loops& loops, unsigned moving) {
+            const auto result = [&](const Loops& loops, unsigned moving, std::size_t length) {
                 LoopOperand in[3];
                 for (unsigned i = 0; i < 3; ++i) in[i] = {inputs[i].data.data(), (moving >> i & 1) != 0};
                 Bytes out(4 * n);
-                loops.element(rule.code, first, bools ? DType::boolean : DType::f32)(in, out.data(), n);
+                loops.element(rule.code, first, bools ? DType::boolean : DType::f32)(in, out.data(), length);
                 return out;
             };
             for (const Loops& copy : copies) {
                 for (unsigned moving = 0; moving < 8; ++moving) {
-                    ASSERT_EQ(result(copy, moving), result(loops_generic(), moving))
-                        << rule.name << " " << moving;
+                    for (const std::size_t length : {0, 1, 7, 8, 15, 16, 17, 63, 64, 65, 128, 1003}) {
+                        ASSERT_EQ(result(copy, moving, length), result(loops_generic(), moving, length))
+                            << rule.name << " " << moving << " " << length;
+                    }
                 }
             }
         }
