@@ -247,14 +247,18 @@ float of_order_key(std::int32_t key) {
     return from_bits(static_cast<std::uint32_t>(key ^ ((key >> 31) & INT32_MAX)));
 }
 
-// The maximum does not depend on the order.
+// The maximum does not depend on the order. Without the choice that order_key makes the loop is a vector loop: a NaN
+// then lies above +Inf or, with a sign, below -Inf.
 float row_max_loop(const float* x, std::size_t n) {
-    std::int32_t best = order_key(from_bits(kInfinityBits | kSignBit));
+    constexpr std::int32_t kMost = kInfinityBits, kLeast = kMost ^ -1;
+    std::int32_t best = kLeast, least = kMost;
     for (std::size_t k = 0; k < n; ++k) {
-        const std::int32_t key = order_key(x[k]);
+        const auto bits = static_cast<std::int32_t>(to_bits(x[k]));
+        const std::int32_t key = bits ^ ((bits >> 31) & INT32_MAX);
         best = key > best ? key : best;
+        least = key < least ? key : least;
     }
-    return finish(of_order_key(best));
+    return best > kMost || least < kLeast ? from_bits(kNanBits) : finish(of_order_key(best));
 }
 
 template <std::size_t N>
