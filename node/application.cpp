@@ -27,6 +27,8 @@ Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
         if (journal_ != nullptr) {
             if (!added.evicted.empty()) warn(journal_->forget(added.evicted));
             warn(journal_->append(*tx));
+            // Once the other is there: should that be given up too, a restart brings neither back.
+            if (added.replaced) warn(journal_->forget(*added.replaced));
         }
         promoted = std::move(added.promoted);
     }

@@ -124,6 +124,12 @@ Status<> MempoolJournal::append(const SignedTx& tx) {
     return write(record);
 }
 
+Status<> MempoolJournal::forget(const Hash32& gone) {
+    Bytes record;
+    append_gone(record, gone);
+    return write(record);
+}
+
 Status<> MempoolJournal::forget(const std::vector<TxPtr>& gone) {
     Bytes records;
     for (const TxPtr& tx : gone) append_gone(records, tx->hash);

@@ -38,6 +38,7 @@ public:
     Status<> append(const SignedTx& tx);
     /// Were given up, and do not come back. The same holds for one that fails.
     Status<> forget(const std::vector<TxPtr>& gone);
+    Status<> forget(const Hash32& gone);
     /// Replaces the file by what still waits, which is asked for once: what is appended meanwhile is kept
     /// too, and waits for nothing. One thread at a time. One that fails, or throws, changes nothing.
     Status<> rewrite(const std::function<std::vector<TxPtr>()>& waiting);

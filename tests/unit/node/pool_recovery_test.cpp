@@ -112,6 +112,22 @@ TEST_F(PoolRecovery, WhatAFullPoolGaveUpStaysAwayAndWhatCameAgainIsThere) {
     EXPECT_TRUE(restarted.has(again));
 }
 
+TEST_F(PoolRecovery, WhatWasReplacedStaysAwayThoughItsSuccessorWasGivenUp) {
+    const TxPtr old = make(0, 1, 1'000), newer = make(0, 1, 500'000'000);
+    {
+        NodeRun run(path, {.count = 2});
+        ASSERT_TRUE(run.submit(old));
+        ASSERT_TRUE(run.submit(newer));
+        ASSERT_TRUE(run.submit(make(1, 0, 100)));
+        ASSERT_TRUE(run.submit(make(2, 0, 50)));
+        ASSERT_FALSE(run.has(newer)) << "it waited behind a hole";
+    }
+    const NodeRun restarted(path);
+    EXPECT_FALSE(restarted.has(newer));
+    EXPECT_FALSE(restarted.has(old)) << "its sender had taken it back";
+    EXPECT_EQ(restarted.taken, 2U);
+}
+
 TEST_F(PoolRecovery, OfReplacementsTheNewestHoldsInWhateverOrderTheyCanBePaid) {
     const TxPtr old = make(0, 0, 1'000'000'000), newer = make(0, 0, 2'000'000'000), behind = make(0, 70, 5);
     {
