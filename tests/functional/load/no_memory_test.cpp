@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Events for which there is no memory. This program has an `operator new` of its own, which fails when it is
-// told to.
+// Events for which there is no memory.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
 
 #include "node/rpc/event.hpp"
+#include "tests/failing_new.hpp"
 
 namespace {
 
@@ -14,18 +12,10 @@ thread_local int allocations_left = -1;  // negative: as many as there is memory
 
 }  // namespace
 
-void* operator new(std::size_t size) {
-    if (allocations_left == 0) throw std::bad_alloc();
-    if (allocations_left > 0) --allocations_left;
-    void* out = std::malloc(size == 0 ? 1 : size);
-    if (out == nullptr) throw std::bad_alloc();
-    return out;
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
+bool retrace::test::memory_ends() {
+    if (allocations_left <= 0) return allocations_left == 0;
+    --allocations_left;
+    return false;
 }
 
 namespace retrace::node::test {

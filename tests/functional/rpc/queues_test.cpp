@@ -145,36 +145,40 @@ TEST(RpcQueues, WhoIsIdleKeepsNoBuffer) {
     EXPECT_LT(allocated(), before + 6 * kMiB) << "of twelve that were sent";
 }
 
-/// Lets those go that wait in a route, whatever becomes of the test.
-struct LetGo {
-    std::atomic<bool>& over;
-    ~LetGo() { over = true; }
+/// A server whose route keeps those who say "wait" until it is over, whatever becomes of the test.
+struct Keeping {
+    explicit Keeping(const rpc::ServerOptions& options) : served(options) {
+        served.on_wait = [this] {
+            for (++waiting; !over;) std::this_thread::sleep_for(1ms);
+        };
+    }
+    ~Keeping() { over = true; }
+
+    std::atomic<bool> over{false};
+    std::atomic<int> waiting{0};
+    Served served;
 };
+
+constexpr char kWait[] = "PUT /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nwait";
 
 // One request of a route may read and hash a large tensor.
 TEST(RpcQueues, OneAddressKeepsNoOtherFromTheRoutes) {
     rpc::ServerOptions options = for_strangers();
     options.admin_token = kToken;
-    std::atomic<bool> over{false};
-    std::atomic<int> waiting{0};
-    Served served(options);
-    served.on_wait = [&] {
-        for (++waiting; !over;) std::this_thread::sleep_for(1ms);
-    };
-    const LetGo let_go{over};
-    const std::string wait = "PUT /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nwait";
+    Keeping keeping(options);
+    const std::uint16_t port = keeping.served.port;
     std::deque<Client> crowd;
-    for (int i = 0; i < 8; ++i) crowd.emplace_back(served.port, "127.0.0.2").write(wait);
-    ASSERT_TRUE(comes([&] { return waiting == 1; }));
-    Client other(served.port, "127.0.0.3");
+    for (int i = 0; i < 8; ++i) crowd.emplace_back(port, "127.0.0.2").write(kWait);
+    ASSERT_TRUE(comes([&] { return keeping.waiting == 1; }));
+    Client other(port, "127.0.0.3");
     EXPECT_EQ(other.request("GET /hello").result_int(), 200U);
-    EXPECT_EQ(waiting, 1) << "one of an address at a time";
-    other.write(wait);
-    ASSERT_TRUE(comes([&] { return waiting == 2; })) << "both workers are taken";
-    Client own(served.port, "127.0.0.4");
+    EXPECT_EQ(keeping.waiting, 1) << "one of an address at a time";
+    other.write(kWait);
+    ASSERT_TRUE(comes([&] { return keeping.waiting == 2; })) << "both workers are taken";
+    Client own(port, "127.0.0.4");
     EXPECT_EQ(own.request("GET /hello", "Authorization: Bearer " + std::string(kToken) + "\r\n").result_int(),
               200U);
-    over = true;
+    keeping.over = true;
     for (Client& one : crowd) EXPECT_EQ(one.read().result_int(), 200U) << "each gets its turn";
 }
 
@@ -198,21 +202,15 @@ TEST(RpcQueues, WhatARouteComputesIsPaidFor) {
 TEST(RpcQueues, TooManyThatWaitForARouteAreToldSo) {
     rpc::ServerOptions options = for_strangers();
     options.handlers.waiting_per_client = 2;
-    std::atomic<bool> over{false};
-    std::atomic<int> waiting{0};
-    Served served(options);
-    served.on_wait = [&] {
-        for (++waiting; !over;) std::this_thread::sleep_for(1ms);
-    };
-    const LetGo let_go{over};
+    Keeping keeping(options);
+    const std::uint16_t port = keeping.served.port;
     std::deque<Client> crowd;
     for (int i = 0; i < 3; ++i) {
-        crowd.emplace_back(served.port, "127.0.0.2")
-            .write("PUT /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nwait");
-        ASSERT_TRUE(comes([&] { return waiting == 1; }));
+        crowd.emplace_back(port, "127.0.0.2").write(kWait);
+        ASSERT_TRUE(comes([&] { return keeping.waiting == 1; }));
     }
     std::this_thread::sleep_for(200ms);
-    EXPECT_EQ(Client(served.port, "127.0.0.2").request("GET /hello").result_int(), 503U);
+    EXPECT_EQ(Client(port, "127.0.0.2").request("GET /hello").result_int(), 503U);
 }
 
 }  // namespace

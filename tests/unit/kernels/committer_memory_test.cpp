@@ -4,11 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
-#include <new>
 
 #include "kernels/commit/committer.hpp"
 #include "merkle/hash/sha256.hpp"
+#include "tests/failing_new.hpp"
 
 namespace {
 
@@ -17,25 +16,8 @@ thread_local bool is_tester = false;  ///< this one.
 
 }  // namespace
 
-// All that a plain delete may get: sanitizers bring their own of what is not replaced here.
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-    if (run_out.load(std::memory_order_relaxed) && !is_tester) throw std::bad_alloc();
-    void* const memory = std::malloc(bytes == 0 ? 1 : bytes);
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-    try {
-        return operator new(bytes);
-    } catch (const std::bad_alloc&) {
-        return nullptr;
-    }
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
+bool retrace::test::memory_ends() {
+    return run_out.load(std::memory_order_relaxed) && !is_tester;
 }
 
 namespace retrace::kernels {
