@@ -12,7 +12,7 @@ namespace retrace::kernels::cuda {
 __device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&a)[4],
                                     const std::uint32_t (&b)[2]) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
-    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
         "{%0,%1,%2,%3};\n"
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
@@ -20,7 +20,7 @@ __device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&
     // The large fragment is four small ones (m8n8k16) side by side, register by register.
     const auto small = [](std::int32_t& c0, std::int32_t& c1, std::uint32_t a_word, std::uint32_t b_word) {
 #if defined(__CUDACC__)
-        asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\n"
+        asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\n"
             : "+r"(c0), "+r"(c1)
             : "r"(a_word), "r"(b_word));
 #else
