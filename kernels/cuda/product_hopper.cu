@@ -109,7 +109,8 @@ __device__ void multiply_tile(const Product& p) {
         if (s < steps) fetch_stage<T>(p, tile, s, shared);
         copy_commit();
     }
-    std::int32_t sums[T::S][kSums<T>];
+    // The first products overwrite the zeros. Sums without a value would make ptxas 12.4 wait after every product.
+    std::int32_t sums[T::S][kSums<T>] = {};
     float carried[kSums<T>];
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < kSums<T>; ++i) carried[i] = 0.0f;
