@@ -30,8 +30,9 @@ __global__ void rows_kernel(const float* x, float* out, std::uint64_t total, std
 }
 
 template <Reduction kind>
-__global__ void columns_kernel(const float* x, float* out, std::uint64_t rows, std::uint64_t cols,
-                               std::uint64_t levels, std::uint64_t strips) {
+__global__ void __launch_bounds__(kLanes* kStrip)
+    columns_kernel(const float* x, float* out, std::uint64_t rows, std::uint64_t cols, std::uint64_t levels,
+                   std::uint64_t strips) {
     struct Shared {
         float value[kLanes][kStrip];
     };
