@@ -26,18 +26,44 @@ Status<> check_numbers(const TrainingSpec& spec) {
     return Unit{};
 }
 
-/// The layers of an mlp and what a batch makes in them, before ops of that size are written.
-Status<> check_mlp(const ModelSpec& spec, std::uint64_t rows) {
+/// The layers of an mlp, before ops of that size are written.
+Status<> check_mlp(const ModelSpec& spec) {
     std::uint64_t before = 1;
     for (const std::uint64_t extent : spec.input) before *= extent;
     std::vector<std::uint64_t> widths = spec.hidden;
     widths.push_back(spec.classes);
     for (const std::uint64_t width : widths) {
         if (before > kElementsMax / width) return error("model hidden has a layer of more than 2^36 weights");
-        if (std::max(before, width) > kElementsMax / rows)
-            return error("training batch makes more than 2^36 numbers in a layer");
         before = width;
     }
+    return Unit{};
+}
+
+/// The most numbers that one sample makes in one op: windows of convolutions, scores of attention, wide layers.
+std::uint64_t widest_layer(const ModelSpec& spec) {
+    std::uint64_t elements = 1;
+    for (const std::uint64_t extent : spec.input) elements *= extent;
+    std::uint64_t out = std::max(elements, spec.classes);
+    if (spec.kind == "mlp") {
+        for (const std::uint64_t width : spec.hidden) out = std::max(out, width);
+    } else if (spec.kind == "lenet") {
+        const std::uint64_t height = spec.input[1], width = spec.input[2];
+        out = std::max({out, 25 * elements, 6 * height * width, 150 * (height / 2 - 4) * (width / 2 - 4)});
+    } else if (spec.kind == "resnet") {
+        out = std::max(out, 9 * spec.input[1] * spec.input[2] * std::max(spec.input[0], spec.width));
+    } else {
+        const bool image = spec.kind == "vit", gated = spec.kind == "llama";
+        const std::uint64_t tokens =
+            image ? spec.input[1] / spec.patch * (spec.input[2] / spec.patch) : spec.input[0];
+        const std::uint64_t inner = gated ? std::max(spec.width, 8 * spec.width / 3) : 4 * spec.width;
+        out = std::max({out, tokens * inner, spec.heads * tokens * tokens, image ? 0 : tokens * spec.classes});
+    }
+    return out;
+}
+
+Status<> check_batch(const ModelSpec& spec, std::uint64_t rows) {
+    if (widest_layer(spec) > kElementsMax / rows)
+        return error("training batch makes more than 2^36 numbers in a layer");
     return Unit{};
 }
 
@@ -60,6 +86,15 @@ Status<> check_training(const TrainingSpec& spec, std::uint64_t eval_samples, st
     }
     if (eval_samples == 0 || eval_samples > kSamplesMax) return error("eval_samples out of range");
     if (eval_batch == 0 || eval_batch > eval_samples) return error("eval_batch is zero or larger than eval_samples");
+    return Unit{};
+}
+
+Status<> check_data(const ModelSource& model, std::uint64_t samples) {
+    for (const Dims& row : {model.sample, model.target}) {
+        Dims all{samples};
+        all.insert(all.end(), row.begin(), row.end());
+        if (!check_dims(all)) return error("training samples make a data set of more than 2^36 numbers");
+    }
     return Unit{};
 }
 
@@ -155,7 +190,8 @@ ModelSource source_of(const ModelSpec& model, Precision precision) {
     if (source.tokens) source.target = model.input;
     source.classes = model.classes;
     source.write = [model, precision](Tape& tape, Value x, std::uint64_t batch, bool training) -> Result<ModelOutput> {
-        if (model.kind == "mlp") RETRACE_CHECK(check_mlp(model, batch));
+        if (model.kind == "mlp") RETRACE_CHECK(check_mlp(model));
+        RETRACE_CHECK(check_batch(model, batch));
         return build_model(tape, model, x, batch, precision, training);
     };
     return source;
@@ -164,6 +200,7 @@ ModelSource source_of(const ModelSpec& model, Precision precision) {
 Result<TrainingPrograms> build_training(const ModelSource& model, const TrainingSpec& training,
                                         std::uint64_t eval_samples, std::uint64_t eval_batch) {
     RETRACE_CHECK(check_training(training, eval_samples, eval_batch));
+    RETRACE_CHECK(check_data(model, std::max(training.samples, eval_samples)));
     std::vector<ParameterSpec> parameters;
     RETRACE_TRY(train, build_train(model, training, parameters));
     RETRACE_TRY(init, build_init(training, parameters));

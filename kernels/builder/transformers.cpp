@@ -3,11 +3,13 @@
 // biases (Touvron et al., 2023). "vit": patches of an image as tokens (Dosovitskiy et al., 2021), mean of the tokens.
 #include "kernels/builder/declare.hpp"
 #include "kernels/builder/transformer_layers.hpp"
+#include "kernels/program/limits.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-constexpr float kDeviation = 0.02f;  ///< Of embeddings, as in GPT-2.
+constexpr float kDeviation = 0.02f;        ///< Of embeddings, as in GPT-2.
+constexpr std::uint64_t kPatchMax = 4096;  ///< Windows are no larger.
 
 class Transformer {
 public:
@@ -93,6 +95,9 @@ Status<> check_transformer(const ModelSpec& spec) {
         if (spec.patch == 0 || spec.input[1] % spec.patch != 0 || spec.input[2] % spec.patch != 0) {
             return error("model patch does not divide the image");
         }
+        if (spec.patch > kPatchMax) return error("model patch out of range");
+        if (spec.input[0] * spec.patch * spec.patch > kElementsMax / spec.width)
+            return error("model patch makes a layer of more than 2^36 weights");
     } else if (spec.input.size() != 1) {
         return error("model input of " + spec.kind + " is the number of tokens");
     }

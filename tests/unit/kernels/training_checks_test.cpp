@@ -59,5 +59,84 @@ TEST(TrainingChecks, layers_of_too_many_numbers_are_refused) {
     EXPECT_THAT(deep.error().message, HasSubstr("batch makes more than 2^36 numbers"));
 }
 
+struct Architecture {
+    const char* name;
+    ModelSpec model;
+    std::uint64_t widest;  ///< Numbers that a sample makes in the widest op.
+};
+
+ModelSpec architecture(const std::string& kind, std::vector<std::uint64_t> input, std::uint64_t width,
+                       std::uint64_t classes = 10) {
+    ModelSpec out;
+    out.kind = kind;
+    out.input = std::move(input);
+    out.width = width;
+    out.classes = classes;
+    out.heads = 4;
+    out.layers = 1;
+    return out;
+}
+
+/// The op that is widest is another one in each.
+std::vector<Architecture> architectures() {
+    ModelSpec wide = architecture("mlp", {4}, 0);
+    wide.hidden = {1 << 20};
+    return {{"mlp", wide, 1 << 20},
+            {"lenet_first_windows", architecture("lenet", {3, 64, 64}, 0), 25 * 3 * 64 * 64},
+            {"lenet_later_windows", architecture("lenet", {1, 128, 128}, 0), 150 * 60 * 60},
+            {"lenet_classes", architecture("lenet", {1, 12, 12}, 0, 1 << 20), 1 << 20},
+            {"resnet_channels", architecture("resnet", {1, 32, 32}, 64), 9 * 64 * 32 * 32},
+            {"resnet_input", architecture("resnet", {512, 32, 32}, 8), 9 * 512 * 32 * 32},
+            {"gpt_scores", architecture("gpt", {1024}, 16), 4 * 1024 * 1024},
+            {"gpt_up", architecture("gpt", {64}, 4096), 64 * 4 * 4096},
+            {"gpt_vocabulary", architecture("gpt", {64}, 64, 1 << 18), std::uint64_t{64} << 18},
+            {"llama_gate", architecture("llama", {64}, 3072), 64 * 8 * 1024},
+            {"vit_scores", architecture("vit", {3, 256, 256}, 16), std::uint64_t{4} * 4096 * 4096}};
+}
+
+/// One batch more than fits is refused by name; the greatest that fits is written, though it may cost too much to run.
+TEST(TrainingChecks, batches_of_too_many_numbers_are_refused_in_every_architecture) {
+    for (const auto& [name, model, widest] : architectures()) {
+        SCOPED_TRACE(name);
+        TrainingSpec spec = small_training();
+        const std::uint64_t most = (std::uint64_t{1} << 36) / widest;
+        spec.samples = spec.batch = most;
+        const auto fits = build_training(model, spec, 4, 4);
+        if (!fits) {
+            EXPECT_THAT(fits.error().message, ::testing::Not(HasSubstr("2^36")));
+        }
+        const auto evaluated = build_training(model, small_training(), most, most);
+        if (!evaluated) {
+            EXPECT_THAT(evaluated.error().message, ::testing::Not(HasSubstr("2^36")));
+        }
+        spec.samples = spec.batch = most + 1;
+        const auto over = build_training(model, spec, 4, 4);
+        ASSERT_FALSE(over);
+        EXPECT_EQ(over.error().message, "training batch makes more than 2^36 numbers in a layer");
+        EXPECT_FALSE(build_training(model, small_training(), most + 1, most + 1));
+    }
+}
+
+TEST(TrainingChecks, data_sets_of_too_many_numbers_are_refused) {
+    const ModelSpec model = architecture("lenet", {64, 1024, 1024}, 0);
+    TrainingSpec spec = small_training();
+    spec.samples = 1025;
+    const char* const why = "training samples make a data set of more than 2^36 numbers";
+    EXPECT_EQ(build_training(model, spec, 4, 4).error().message, why);
+    EXPECT_EQ(build_training(model, small_training(), 1025, 4).error().message, why);
+    spec.samples = 1024;
+    EXPECT_TRUE(build_training(model, spec, 4, 4));
+}
+
+TEST(TrainingChecks, patches_that_no_layer_reads_are_refused) {
+    ModelSpec model = architecture("vit", {1, 8192, 8192}, 16);
+    model.patch = 8192;
+    EXPECT_THAT(build_training(model, small_training(), 4, 4).error().message, HasSubstr("patch out of range"));
+    model = architecture("vit", {64, 1024, 1024}, 1 << 12);
+    model.patch = 1024;
+    EXPECT_THAT(build_training(model, small_training(), 4, 4).error().message,
+                HasSubstr("patch makes a layer of more than 2^36 weights"));
+}
+
 }  // namespace
 }  // namespace retrace::kernels
