@@ -2,7 +2,7 @@
 #include "solver/import/outputs.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string_view>
 
 namespace retrace::solver {
@@ -24,8 +24,43 @@ bool keeps_elements(const RecordedOp& op) {
 
 bool makes_probabilities(const RecordedOp& op) {
     constexpr std::string_view kNames[] = {"aten::sigmoid", "aten::softmax", "aten::_softmax",
-                                           "aten::hardsigmoid"};
+                                           "aten::hardsigmoid", "aten::log_sigmoid"};
     return is_one_of(op.name, kNames);
+}
+
+/// How a value behind the output gets there.
+struct Way {
+    bool divides = false;  ///< Something is divided by what it becomes.
+    bool shifted = false;  ///< A number is added to it.
+};
+
+Way operator|(Way a, Way b) {
+    return {a.divides || b.divides, a.shifted || b.shifted};
+}
+
+/// Sigmoid and softmax as people write them: 1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), exp(x) / exp(x).sum(),
+/// 0.5 * (1 + tanh(x / 2)).
+bool makes_probabilities_by_hand(const RecordedOp& op, Way way) {
+    constexpr std::string_view kPowers[] = {"aten::exp", "aten::exp2", "aten::expm1"};
+    return (way.divides && is_one_of(op.name, kPowers)) || (way.shifted && op.name == "aten::tanh");
+}
+
+/// A number, or the tensor of one that tracing made of it.
+bool is_number(const Recording& recording, const Argument& argument) {
+    if (argument.kind == Argument::Kind::number) return argument.number != 0;
+    if (argument.kind == Argument::Kind::integer) return !argument.integers.empty() && argument.integers[0] != 0;
+    return argument.kind == Argument::Kind::value && argument.values.size() == 1 &&
+           recording.values[argument.values[0]].kind == ValueKind::constant;
+}
+
+/// The way of what an op reads in its place `i`.
+Way way_through(const Recording& recording, const RecordedOp& op, std::size_t i, Way way) {
+    constexpr std::string_view kSums[] = {"aten::add", "aten::sub", "aten::rsub"};
+    const bool two = op.arguments.size() >= 2;
+    if (op.name == "aten::reciprocal" || (op.name == "aten::pow" && i == 0) || (op.name == "aten::div" && i == 1))
+        way.divides = true;
+    if (two && i < 2 && is_one_of(op.name, kSums) && is_number(recording, op.arguments[1 - i])) way.shifted = true;
+    return way;
 }
 
 bool is_product(const RecordedOp& op) {
@@ -54,15 +89,24 @@ const RecordedOp* maker_of(const Recording& recording, std::uint32_t value) {
 
 /// The first op behind the output, with no layer between, that makes probabilities.
 const RecordedOp* probabilities_behind(const Recording& recording) {
-    std::set<std::uint32_t> behind{recording.output};
+    std::map<std::uint32_t, Way> behind{{recording.output, {}}};
     for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
-        const bool leads = std::any_of(op->results.begin(), op->results.end(),
-                                       [&](std::uint32_t result) { return behind.contains(result); });
+        bool leads = false;
+        Way way;
+        for (const std::uint32_t result : op->results) {
+            const auto found = behind.find(result);
+            if (found == behind.end()) continue;
+            leads = true;
+            way = way | found->second;
+        }
         if (!leads) continue;
         if (makes_probabilities(*op)) return &*op;
         if (is_layer(recording, *op)) continue;
-        for (const Argument& argument : op->arguments)
-            behind.insert(argument.values.begin(), argument.values.end());
+        if (makes_probabilities_by_hand(*op, way)) return &*op;
+        for (std::size_t i = 0; i < op->arguments.size(); ++i) {
+            const Way before = way_through(recording, *op, i, way);
+            for (const std::uint32_t value : op->arguments[i].values) behind[value] = behind[value] | before;
+        }
     }
     return nullptr;
 }
@@ -82,7 +126,7 @@ Result<std::uint32_t> logits_of(const Recording& recording, kernels::LossKind lo
     if (const RecordedOp* const found = probabilities_behind(recording)) {
         return error("--loss bce takes logits, and the output is made of probabilities (" + found->name +
                      " in " + found->where +
-                     "); end the model with the sigmoid, or return what goes into it");
+                     "); end the model with torch.sigmoid, or return what goes into it");
     }
     return recording.output;
 }

@@ -2,6 +2,7 @@
 #include "solver/import/recording.hpp"
 
 #include <bit>
+#include <string_view>
 
 #include "kernels/program/limits.hpp"
 #include "merkle/base/codec.hpp"
@@ -113,11 +114,36 @@ Recording read_recording(Reader& in) {
     return out;
 }
 
+/// Names come from a stranger's file and are printed: characters that steer a terminal, those of two bytes in UTF-8
+/// too, have no place in them.
+bool is_printable(std::string_view text) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if (byte < 0x20 || byte == 0x7f) return false;
+        const bool c1 = byte >= 0x80 && byte < 0xa0 && i > 0 && static_cast<unsigned char>(text[i - 1]) == 0xc2;
+        if (c1) return false;
+    }
+    return true;
+}
+
+Status<> check_names(const Recording& recording) {
+    constexpr const char* kWhy = "a name in the model holds a control character, which is refused";
+    for (const RecordedValue& value : recording.values) {
+        if (!is_printable(value.name)) return error(kWhy);
+        for (const std::string& name : value.also)
+            if (!is_printable(name)) return error(kWhy);
+    }
+    for (const RecordedOp& op : recording.ops)
+        if (!is_printable(op.name) || !is_printable(op.where)) return error(kWhy);
+    return Unit{};
+}
+
 bool has_data(ValueKind kind) {
     return kind != ValueKind::input && kind != ValueKind::result;
 }
 
 Status<> check(const Recording& recording) {
+    RETRACE_CHECK(check_names(recording));
     const auto known = [&](std::uint32_t value) { return value < recording.values.size(); };
     const auto all_known = [&](const std::vector<std::uint32_t>& values) {
         for (const std::uint32_t value : values) {

@@ -139,6 +139,81 @@ TEST(Import, the_logits_of_a_sigmoid_are_found_behind_views_only) {
     EXPECT_EQ(*bce(last), 7u);
 }
 
+/// The output of two layers, 6, and what is computed of it: each op reads values, or a number where it says 0.
+Recording continued(const std::vector<std::pair<std::string, std::vector<std::uint32_t>>>& ops) {
+    Recording out = two_layers("aten::neg");
+    for (const auto& [name, reads] : ops) {
+        RecordedOp op{name, "head", {}, {static_cast<std::uint32_t>(out.values.size())}, false};
+        for (const std::uint32_t read : reads) {
+            Argument one{Argument::Kind::number, {}, {}, 1.0, {}, {}};
+            op.arguments.push_back(read == 0 ? one : value(read));
+        }
+        out.ops.push_back(op);
+        out.values.push_back(tensor(ValueKind::result, {4, 3}));
+    }
+    out.output = static_cast<std::uint32_t>(out.values.size() - 1);
+    return out;
+}
+
+TEST(Import, sigmoids_written_by_hand_are_refused_under_bce) {
+    const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
+    const auto expect_refused = [&](const Recording& recording, const std::string& name) {
+        const auto refused = bce(recording);
+        ASSERT_FALSE(refused) << name;
+        EXPECT_THAT(refused.error().message, AllOf(HasSubstr(name + " in head"), HasSubstr("torch.sigmoid")));
+        EXPECT_TRUE(logits_of(recording, kernels::LossKind::mse));
+    };
+    // 1 / (1 + exp(-x)), as TorchScript writes it, and with a power.
+    expect_refused(continued({{"aten::exp", {6}},
+                              {"aten::add", {7, 0}},
+                              {"aten::reciprocal", {8}},
+                              {"aten::mul", {9, 0}}}),
+                   "aten::exp");
+    expect_refused(continued({{"aten::exp", {6}}, {"aten::add", {7, 0}}, {"aten::pow", {8, 0}}}), "aten::exp");
+    // exp(x) / (1 + exp(x)), and softmax.
+    expect_refused(continued({{"aten::exp", {6}}, {"aten::add", {7, 0}}, {"aten::div", {7, 8}}}), "aten::exp");
+    expect_refused(continued({{"aten::exp", {6}}, {"aten::sum", {7}}, {"aten::div", {7, 8}}}), "aten::exp");
+    // (1 + tanh(x)) / 2, and exp(log_sigmoid(x)).
+    expect_refused(continued({{"aten::tanh", {6}}, {"aten::add", {7, 0}}, {"aten::mul", {8, 0}}}), "aten::tanh");
+    expect_refused(continued({{"aten::log_sigmoid", {6}}, {"aten::exp", {7}}}), "aten::log_sigmoid");
+}
+
+TEST(Import, logits_that_no_sigmoid_made_are_kept_under_bce) {
+    const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
+    // A scale that is learned: exp of a parameter divides, but nothing that went through it does.
+    const Recording scaled = continued({{"aten::exp", {1}}, {"aten::div", {6, 7}}});
+    EXPECT_EQ(*bce(scaled), 8u);
+    // Logits that are held back (soft caps), and ones that are divided by a number.
+    EXPECT_EQ(*bce(continued({{"aten::div", {6, 0}}, {"aten::tanh", {7}}, {"aten::mul", {8, 0}}})), 9u);
+    EXPECT_EQ(*bce(continued({{"aten::exp", {6}}, {"aten::div", {7, 0}}})), 8u);
+    // A layer follows.
+    EXPECT_EQ(*bce(continued({{"aten::exp", {6}}, {"aten::reciprocal", {7}}, {"aten::linear", {8, 1}}})), 9u);
+}
+
+TEST(Recording, names_that_steer_a_terminal_are_refused) {
+    const auto refused = [](const RecordedModel& model) {
+        const auto read = decode_recording(encode(model));
+        return read ? std::string("read") : read.error().message;
+    };
+    const RecordedModel fine{two_layers("aten::tanh"), two_layers("aten::relu")};
+    EXPECT_EQ(refused(fine), "read");
+    RecordedModel model = fine;
+    model.train.values[1].name = "head\x1b[2J";
+    EXPECT_THAT(refused(model), HasSubstr("control character"));
+    model = fine;
+    model.eval.values[1].also = {"tied\n"};
+    EXPECT_THAT(refused(model), HasSubstr("control character"));
+    model = fine;
+    model.train.ops[0].where = "layer\xc2\x9b";
+    EXPECT_THAT(refused(model), HasSubstr("control character"));
+    model = fine;
+    model.train.ops[0].name = "aten::\x7f";
+    EXPECT_THAT(refused(model), HasSubstr("control character"));
+    model.train.ops[0].name = "aten::linear";
+    model.train.ops[0].where = "gr\xc3\xb6\xc3\x9f" "e";
+    EXPECT_EQ(refused(model), "read");
+}
+
 TEST(Recording, reads_back_and_every_cut_is_refused) {
     const RecordedModel model{two_layers("aten::tanh"), two_layers("aten::relu")};
     const Bytes bytes = encode(model);
