@@ -14,6 +14,7 @@
 #include "kernels/exec/op_call.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/scalar/float_environment.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -165,6 +166,7 @@ struct Executor::Impl {
     /// Runs the ops and returns the addresses of the tensors that are in memory.
     std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
                                          const AfterOp& after) {
+        const FloatEnvironment contract;
         (&space == &fast ? isolated : fast).release();  // A party counts the larger of both.
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);

@@ -8,6 +8,7 @@
 #include "kernels/ops/matmul_shape.hpp"
 #include "kernels/ops/op.hpp"
 #include "kernels/ops/window_shape.hpp"
+#include "kernels/scalar/float_environment.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -202,6 +203,7 @@ void advance_partial(const OpCall& call, std::uint64_t tile, std::uint64_t first
     ensure(first <= end && end < link_count(call.facts), "links before the last");
     if (first == 0) carried.fill(0);
     if (first == end) return;
+    const FloatEnvironment contract;
     const Part part = part_of(call.facts, tile);
     switch (call.facts.op.code) {
         case OpCode::matmul:

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/scalar/float_environment.hpp"
+
 namespace retrace::kernels {
 namespace {
 
@@ -70,6 +72,7 @@ struct ThreadPool::Impl {
     }
 
     void work() {
+        const FloatEnvironment contract;  // A new thread has that of the one that made it.
         std::uint64_t seen = 0;
         for (;;) {
             look_around([&] { return job.load(std::memory_order_relaxed) != seen; });

@@ -5,6 +5,7 @@
 
 #include "kernels/ops/op.hpp"
 #include "kernels/program/limits.hpp"
+#include "kernels/scalar/float_environment.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -119,6 +120,7 @@ Result<std::uint32_t, EvalError> evaluate(const OpFacts& facts, const ElementQue
     if (query.element >= elements_of(facts.output) || query.link >= link_count(facts)) {
         return Unexpected{EvalError::out_of_range};
     }
+    const FloatEnvironment contract;
     Reads reads(source);
     const std::uint32_t bits = rule->element(facts, query, reads);
     if (reads.missing()) return Unexpected{EvalError::missing_input};

@@ -6,9 +6,20 @@
 // and a shared inline function could be linked from the AVX-512 copy into code that must run on any machine.
 #pragma once
 
+#include <cfloat>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+
+// Every kernel includes this header, so here it ends that somebody's compiler options choose other bits. (Contraction
+// leaves no trace that could be asked for: -ffp-contract=off is CMake's.)
+#if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
+    defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "The numeric contract: no fast-math, and none of its parts that change a value"
+#endif
+#if FLT_EVAL_METHOD != 0 || FLT_RADIX != 2 || FLT_MANT_DIG != 24 || FLT_MAX_EXP != 128
+#error "The numeric contract: float is binary32 and every operation is rounded to it"
+#endif
 
 #if defined(__CUDACC__)
 #define RETRACE_FN static inline __host__ __device__
