@@ -6,17 +6,14 @@
 #include <new>
 
 #include "kernels/exec/thread_pool.hpp"
+#include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {
 
 namespace {
 
-constexpr std::uint64_t kPackedBytesMax = 2 << 20;  ///< Blocks of B packed ahead.
-constexpr std::uint64_t kSlabBytes = 32 << 20;      ///< Columns of B that are packed at once, in one block.
-constexpr std::uint64_t kChunkBytes = 384 << 10;    ///< Packed columns that stay in the second-level cache.
-constexpr std::uint64_t kChunkRows = 192;           ///< Packed rows that stay there with them.
-constexpr std::uint64_t kSetsWords = 1024;      ///< So far apart, words share a set of the first-level cache.
-constexpr std::uint64_t kSerialWork = 1 << 18;  ///< Multiply-adds below which waking threads costs more.
+constexpr EngineSizes kSizes;
+const EngineSizes* sizes_in_use = &kSizes;  ///< Another only while an OtherSizes lives.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
     return (n + unit - 1) / unit * unit;
@@ -71,6 +68,8 @@ public:
     Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
             std::uint64_t c_stride, ThreadPool& pool)
         : kernel_(kernel),
+          sizes_(*sizes_in_use),
+          tile_rows_(std::min<std::uint64_t>(kernel.rows, sizes_.tile_rows)),
           a_(a),
           b_(b),
           c_(c),
@@ -78,11 +77,11 @@ public:
           pool_(pool),
           panels_((b.cols + kernel.cols - 1) / kernel.cols),
           blocks_(matmul_blocks(a.cols)),
-          plain_(kernel.plain_rows && a.col_stride == 1 && (blocks_ == 1 || spread(a.row_stride))) {}
+          plain_(kernel.plain_rows && a.col_stride == 1 && (blocks_ == 1 || spread(a.row_stride, sizes_.sets_words))) {}
 
     void run(Workspace& workspace) {
         const std::uint64_t each = panels_ * (kernel_.panel_words() + kernel_.cols) * 4;
-        const std::uint64_t room = std::max<std::uint64_t>(1, kPackedBytesMax / each);
+        const std::uint64_t room = std::max<std::uint64_t>(1, sizes_.packed_bytes / each);
         const std::uint64_t batches = (blocks_ + room - 1) / room;
         const std::uint64_t at_hand = (blocks_ + batches - 1) / batches;
         packed_b_ = reinterpret_cast<std::uint32_t*>(workspace.at_least(at_hand * each));
@@ -97,9 +96,9 @@ public:
 private:
     /// Whether blocks of rows so far apart lie in different sets of the first-level cache. Those of a tile
     /// that would fight for the same sets are packed, though they are dense.
-    static bool spread(std::uint64_t row_stride) {
-        const std::uint64_t apart = row_stride % kSetsWords;
-        return apart >= kBlockK && apart <= kSetsWords - kBlockK;
+    static bool spread(std::uint64_t row_stride, std::uint64_t sets_words) {
+        const std::uint64_t apart = row_stride % sets_words;
+        return apart >= kBlockK && apart + kBlockK <= sets_words;
     }
 
     std::uint32_t* panel_of(std::uint64_t block, std::uint64_t panel) const {
@@ -113,7 +112,7 @@ private:
             std::min<std::uint64_t>(kBlockK, a_.cols - (begin_ + block) * kBlockK));
     }
     std::uint64_t grain(std::uint64_t tasks) const {
-        return a_.rows * b_.cols * a_.cols < kSerialWork ? tasks : 1;
+        return a_.rows * b_.cols * a_.cols < sizes_.serial_work ? tasks : 1;
     }
 
     static const float* fetch(const RowSource& source, std::uint64_t first, std::uint64_t rows,
@@ -148,7 +147,7 @@ private:
 
     /// As many panels as keep the packed columns in the second-level cache.
     std::uint64_t chunk_panels(std::uint64_t panels) const {
-        const std::uint64_t cached = std::max<std::uint64_t>(1, kChunkBytes / (kernel_.panel_words() * 4));
+        const std::uint64_t cached = std::max<std::uint64_t>(1, sizes_.chunk_bytes / (kernel_.panel_words() * 4));
         const std::uint64_t chunks = (panels + cached - 1) / cached;
         return (panels + chunks - 1) / chunks;
     }
@@ -157,14 +156,14 @@ private:
     /// again.
     void multiply() {
         const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
-        std::uint64_t row_tasks = (a_.rows + kChunkRows - 1) / kChunkRows;
+        std::uint64_t row_tasks = (a_.rows + sizes_.chunk_rows - 1) / sizes_.chunk_rows;
         const std::uint64_t chunks = panels_ / chunk_panels(panels_);
         // Rows that are made when asked for are made once: such a product's columns stay together.
         const std::uint64_t column_tasks =
             a_.source != nullptr ? 1 : std::min(chunks, (wanted + row_tasks - 1) / row_tasks);
         const std::uint64_t panels = (panels_ + column_tasks - 1) / column_tasks;
         row_tasks = std::max(row_tasks, (wanted + column_tasks - 1) / column_tasks);
-        const std::uint64_t rows = round_up((a_.rows + row_tasks - 1) / row_tasks, kernel_.rows);
+        const std::uint64_t rows = round_up((a_.rows + row_tasks - 1) / row_tasks, tile_rows_);
         const std::uint64_t across = (panels_ + panels - 1) / panels;
         const std::uint64_t tasks = (a_.rows + rows - 1) / rows * across;
         pool_.parallel_for(tasks, grain(tasks), [&](std::uint64_t begin, std::uint64_t end) {
@@ -236,7 +235,7 @@ private:
     /// from the second, and C is walked along its rows.
     void tiles(std::uint64_t block, Rows& a, Range rows, Range panels) const {
         // Tiles of nearly equal height are faster than full ones and a small rest.
-        const std::uint64_t count = (rows.count + kernel_.rows - 1) / kernel_.rows;
+        const std::uint64_t count = (rows.count + tile_rows_ - 1) / tile_rows_;
         const auto edge = [&](std::uint64_t tile) { return rows.count * tile / count; };
         const float* const data = a.data + (begin_ + block) * kBlockK * a_.col_stride;
         Tile t;
@@ -284,6 +283,8 @@ private:
     }
 
     const MatmulKernel& kernel_;
+    const EngineSizes& sizes_;
+    const std::uint64_t tile_rows_;
     const MatrixView& a_;
     const MatrixView& b_;
     float* const c_;
@@ -298,6 +299,16 @@ private:
 
 }  // namespace
 
+OtherSizes::OtherSizes(const EngineSizes& sizes) : sizes_(sizes) {
+    ensure(sizes_in_use == &kSizes, "sizes of one test at a time");
+    ensure(sizes_.chunk_rows != 0 && sizes_.sets_words != 0 && sizes_.tile_rows != 0, "sizes that are not 0");
+    sizes_in_use = &sizes_;
+}
+
+OtherSizes::~OtherSizes() {
+    sizes_in_use = &kSizes;
+}
+
 void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
                   std::uint64_t c_stride, ThreadPool& pool) {
     if (a.rows == 0 || b.cols == 0) return;
@@ -308,7 +319,8 @@ void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixV
     static thread_local Workspace workspace;
     // Columns do not know of each other. A source makes whole rows, of which it has few columns.
     const std::uint64_t each = 4 * (kernel.panel_words() / kernel.cols + 1);
-    const std::uint64_t slab = b.source != nullptr ? b.cols : kSlabBytes / each / kPackColumns * kPackColumns;
+    const std::uint64_t units = std::max<std::uint64_t>(1, sizes_in_use->slab_bytes / each / kPackColumns);
+    const std::uint64_t slab = b.source != nullptr ? b.cols : units * kPackColumns;
     for (std::uint64_t column = 0; column < b.cols; column += slab) {
         MatrixView part = b;
         part.data = b.data + (b.source != nullptr ? 0 : column * b.col_stride);

@@ -72,6 +72,31 @@ const MatmulKernel* matmul_kernel_avx512(Precision precision);
 const MatmulKernel* matmul_kernel_vnni(Precision precision);
 const MatmulKernel* matmul_kernel_amx(Precision precision);
 
+/// How the engine cuts a product. Time depends on these, no bit does.
+struct EngineSizes {
+    std::uint64_t packed_bytes = 2 << 20;    ///< Blocks of B packed ahead; one at least.
+    std::uint64_t slab_bytes = 32 << 20;     ///< Columns of B that are packed at once, in one block.
+    std::uint64_t chunk_bytes = 384 << 10;   ///< Packed columns that stay in the second-level cache.
+    std::uint64_t chunk_rows = 192;          ///< Packed rows that stay there with them; not 0.
+    std::uint64_t sets_words = 1024;         ///< So far apart, words share a set of the first-level cache; not 0.
+    std::uint64_t serial_work = 1 << 18;     ///< Multiply-adds below which waking threads costs more.
+    std::uint64_t tile_rows = kTileRowsMax;  ///< Rows of a tile, of which a kernel may allow fewer; not 0.
+};
+
+/// Other sizes for every product of the process while it lives, for tests that show that no bit depends on them: only
+/// SizesForTests makes one, which no file of the product defines. No product is under way at either end.
+class OtherSizes {
+public:
+    ~OtherSizes();
+    OtherSizes(const OtherSizes&) = delete;
+    OtherSizes& operator=(const OtherSizes&) = delete;
+
+private:
+    friend struct SizesForTests;
+    explicit OtherSizes(const EngineSizes& sizes);
+    const EngineSizes sizes_;
+};
+
 /// A · B with `kernel`, in blocks and tiles over the pool.
 void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
                   std::uint64_t c_stride, ThreadPool& pool);
