@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The AMX kernel over a type of tiles: the unit itself (kernel_amx.cpp), or a loop that does the same (a unit
+// The AMX kernel over a type of tiles: the unit itself (amx_unit.hpp), or a loop that does the same (a unit
 // test, so that the kernel is checked on machines without the unit). Included by files compiled for AVX-512
 // alone.
 //
