@@ -107,6 +107,10 @@ Models reductions() {
         {"amin", "torch.amin(y, [1], keepdim=True)"},
         {"max_along", "torch.max(y, 1)[0]"},
         {"min_along", "torch.min(y, 3, keepdim=True)[0]"},
+        {"argmax_of_zeros", "y * (1.0 + torch.argmax(y * 0.0, 1, True).float())"},
+        {"argmin_of_zeros", "y * (1.0 + torch.argmin(y * 0.0, 1, True).float())"},
+        {"max_of_zeros", "y * (1.0 + torch.max(y * 0.0, 1, True)[1].float())"},
+        {"min_of_zeros", "y * (1.0 + torch.min(y * 0.0, 1, True)[1].float())"},
         {"argmax_mask", "torch.where(torch.eq(torch.argmax(y, 1, keepdim=True), 2), y, y * 0.5)"},
         {"logsumexp", "torch.logsumexp(y, [2, 3])"},
     });
