@@ -62,7 +62,7 @@ std::string read_all(int descriptor) {
     }
 }
 
-/// Its standard error is the message of a failure; what the model prints on standard output goes nowhere.
+/// Its standard error is the message of a failure, or warnings; what the model prints goes nowhere.
 Status<> run(std::vector<std::string> words) {
     RETRACE_TRY(program, tool());
     words.insert(words.begin(), program.string());
@@ -85,7 +85,10 @@ Status<> run(std::vector<std::string> words) {
     if (failed != 0) return error("retrace-torch does not start");
     int status = 0;
     ::waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Unit{};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        std::cerr << said;  // Warnings of its own; what the model says goes nowhere.
+        return Unit{};
+    }
     while (!said.empty() && said.back() == '\n') said.pop_back();
     if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)) {
         return error(

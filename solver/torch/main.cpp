@@ -1,52 +1,94 @@
 // SPDX-License-Identifier: MIT
 // retrace-torch: the one program that loads LibTorch. `retrace` runs it; people need not.
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/program/limits.hpp"
+#include "solver/torch/confined.hpp"
+#include "solver/torch/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
 
 namespace retrace::solver {
 namespace {
 
-constexpr const char* kUsage =
-    "usage: retrace-torch record MODEL.pt OUT TRAIN EVAL   (TRAIN, EVAL: f32:32x1x28x28 or tokens:8x128)\n"
-    "       retrace-torch export MODEL.pt TENSORS.safetensors OUT.pt STEPS\n";
+namespace fs = std::filesystem;
 
-Result<SampleBatch> parse_batch(std::string_view text) {
-    SampleBatch out;
-    const std::size_t colon = text.find(':');
-    const std::string_view kind = text.substr(0, colon);
-    if (colon == std::string_view::npos || (kind != "f32" && kind != "tokens"))
-        return error("no shape of a batch");
-    out.tokens = kind == "tokens";
-    std::string extents(text.substr(colon + 1));
-    for (std::size_t at = 0; at <= extents.size();) {
-        const std::size_t end = std::min(extents.find('x', at), extents.size());
-        const std::string extent = extents.substr(at, end - at);
-        if (extent.empty() || extent.size() > 9 ||
-            extent.find_first_not_of("0123456789") != std::string::npos) {
-            return error("no shape of a batch");
-        }
-        out.dims.push_back(std::stoull(extent));
-        at = end + 1;
-    }
+constexpr const char* kUsage =
+    "usage: retrace-torch [OPTION] record MODEL.pt OUT TRAIN EVAL\n"
+    "       retrace-torch [OPTION] export MODEL.pt TENSORS.safetensors OUT.pt STEPS\n"
+    "\n"
+    "record: runs forward() on a batch of samples in each mode and writes down what it computes.\n"
+    "        TRAIN, EVAL: shapes of the batches, as f32:32x1x28x28 or tokens:8x128\n"
+    "export: writes the model again, with the given tensors in place of its own, after STEPS steps.\n"
+    "options:\n"
+    "  --require-sandbox  fail where the kernel cannot shut in the process that reads the model\n"
+    "  --help             this\n"
+    "exit status: 0 done, 1 failed, 2 wrong usage\n";
+
+struct Arguments {
+    bool export_it = false, require_sandbox = false;
+    fs::path model, out;
+    SampleBatch train, eval;   ///< record
+    fs::path tensors;          ///< export
+    std::uint64_t steps = 0;   ///< export
+};
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+    std::uint64_t out = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
     return out;
 }
 
-Status<> write_file(const std::string& path, View bytes) {
-    std::ofstream out(path, std::ios::binary);
-    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    out.flush();
-    if (!out) return error(path + ": cannot be written");
-    return Unit{};
+std::optional<SampleBatch> parse_batch(std::string_view text) {
+    SampleBatch out;
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    if (colon == std::string_view::npos || (kind != "f32" && kind != "tokens")) return std::nullopt;
+    out.tokens = kind == "tokens";
+    for (std::size_t at = colon + 1; at <= text.size();) {
+        const std::size_t end = std::min(text.find('x', at), text.size());
+        const auto extent = parse_number(text.substr(at, end - at));
+        if (!extent || *extent == 0) return std::nullopt;
+        out.dims.push_back(*extent);
+        at = end + 1;
+    }
+    if (!kernels::check_dims(out.dims)) return std::nullopt;
+    return out;
+}
+
+std::optional<Arguments> parse(std::vector<std::string> words) {
+    Arguments out;
+    out.require_sandbox = std::erase(words, "--require-sandbox") > 0;
+    if (words.size() != 5) return std::nullopt;
+    out.model = words[1];
+    if (words[0] == "record") {
+        const auto train = parse_batch(words[3]), eval = parse_batch(words[4]);
+        if (!train || !eval) return std::nullopt;
+        out.out = words[2];
+        out.train = *train;
+        out.eval = *eval;
+        return out;
+    }
+    const auto steps = parse_number(words[4]);
+    if (words[0] != "export" || !steps) return std::nullopt;
+    out.export_it = true;
+    out.tensors = words[2];
+    out.out = words[3];
+    out.steps = *steps;
+    return out;
 }
 
 /// A stranger's model may compute for ever, or ask for all memory there is: twenty minutes of a processor,
@@ -67,31 +109,131 @@ void limit_this_process() {
     at_most(RLIMIT_CORE, 0);
 }
 
-Status<> run(const std::vector<std::string>& words) {
-    if (words[0] == "record") {
-        RETRACE_TRY(train, parse_batch(words[3]));
-        RETRACE_TRY(eval, parse_batch(words[4]));
-        RETRACE_TRY(model, record_model(words[1], train, eval));
-        return write_file(words[2], encode(model));
+/// Nothing open but three standard streams: what whoever started this process left open is no affair of the model's,
+/// and a file opened in place of a missing stream would get the messages.
+void keep_standard_streams_only() {
+    int opened = 0;
+    while (opened >= 0 && opened <= STDERR_FILENO) opened = ::open("/dev/null", O_RDWR);
+    ::closefrom(STDERR_FILENO + 1);
+}
+
+/// What is written appears under its name when it is whole and in order; what is not is gone.
+class Draft {
+public:
+    explicit Draft(const fs::path& out) : out_(out), partial_(out.string() + ".partial") {
+        std::error_code ignored;
+        fs::remove(partial_, ignored);
+        stream_.open(partial_, std::ios::binary);
     }
-    std::ifstream in(words[2], std::ios::binary);
-    if (!in) return error(words[2] + ": cannot be read");
-    const Bytes file{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    RETRACE_TRY(tensors, decode_safetensors(file));
-    return export_model(words[1], tensors.tensors, std::strtoull(words[4].c_str(), nullptr, 10), words[3]);
+    ~Draft() {
+        std::error_code ignored;
+        if (!kept_) fs::remove(partial_, ignored);
+    }
+    Draft(const Draft&) = delete;
+    Draft& operator=(const Draft&) = delete;
+
+    std::ofstream& stream() { return stream_; }
+    std::ifstream again() const { return std::ifstream(partial_, std::ios::binary); }
+    Status<> keep() {
+        std::error_code code;
+        fs::rename(partial_, out_, code);
+        if (code) return error(out_.string() + ": " + code.message());
+        kept_ = true;
+        return Unit{};
+    }
+
+private:
+    const fs::path out_, partial_;
+    std::ofstream stream_;
+    bool kept_ = false;
+};
+
+Bytes bytes_of(std::ifstream& in) {
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+Status<> write_flushed(std::ostream& out, View bytes) {
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+    if (!out.flush()) return error("what is recorded cannot be written, or is much longer than the file");
+    return Unit{};
+}
+
+Status<> check_written(const Arguments& arguments, const Draft& draft) {
+    std::ifstream in = draft.again();
+    if (arguments.export_it) {
+        char head[2] = {0, 0};
+        if (!in.read(head, 2) || head[0] != 'P' || head[1] != 'K')
+            return error(arguments.out.string() + ": what was written is no TorchScript file");
+        return Unit{};
+    }
+    const auto recording = decode_recording(bytes_of(in));
+    if (!recording) return error(arguments.model.string() + ": " + recording.error().message);
+    return Unit{};
+}
+
+/// Both modes hold each number, and four bytes stand for one: but for what forward() makes of nothing, a recording is
+/// hardly ever as much longer than its file.
+std::uint64_t longest_output(std::uint64_t bytes_read) {
+    return kernels::saturating_add(kernels::saturating_mul(bytes_read, 8), std::uint64_t{1} << 30);
+}
+
+/// The files are opened here, and looked into there, where nothing else can be opened.
+Status<> run(const Arguments& arguments) {
+    Allowance allowance;
+    allowance.sandbox = sandbox_is_supported();
+    if (!allowance.sandbox) {
+        constexpr const char* kWhy = "no sandbox: this kernel has no seccomp filters for this processor";
+        if (arguments.require_sandbox) return error(kWhy);
+        std::cerr << "warning: " << kWhy << "; the model is read with the rights of this user\n";
+    }
+    std::error_code code;
+    std::uint64_t bytes_read = fs::file_size(arguments.model, code);
+    std::ifstream model(arguments.model, std::ios::binary);
+    if (code || !model) return error(arguments.model.string() + ": cannot be read, or is empty");
+    TensorFile tensors;
+    if (arguments.export_it) {
+        std::ifstream in(arguments.tensors, std::ios::binary);
+        if (!in) return error(arguments.tensors.string() + ": cannot be read");
+        const Bytes file = bytes_of(in);
+        RETRACE_TRY(decoded, decode_safetensors(file));
+        tensors = std::move(decoded);
+        bytes_read = kernels::saturating_add(bytes_read, file.size());
+    }
+    allowance.file_bytes = longest_output(bytes_read);
+    Draft draft(arguments.out);
+    if (!draft.stream()) return error(arguments.out.string() + ": cannot be written");
+    prepare_torch();
+    const Status<> done = run_confined(allowance, [&]() -> Status<> {
+        if (arguments.export_it) {
+            RETRACE_CHECK(export_model(model, tensors.tensors, arguments.steps, draft.stream()));
+            return write_flushed(draft.stream(), {});
+        }
+        RETRACE_TRY(recorded, record_model(model, arguments.train, arguments.eval));
+        return write_flushed(draft.stream(), encode(recorded));
+    });
+    if (!done) return error(arguments.model.string() + ": " + done.error().message);
+    RETRACE_CHECK(check_written(arguments, draft));
+    return draft.keep();
 }
 
 }  // namespace
 }  // namespace retrace::solver
 
 int main(int argc, char** argv) {
+    using namespace retrace::solver;
+    keep_standard_streams_only();
     const std::vector<std::string> words(argv + 1, argv + argc);
-    if (words.size() != 5 || (words[0] != "record" && words[0] != "export")) {
-        std::fputs(retrace::solver::kUsage, stderr);
+    if (std::find(words.begin(), words.end(), "--help") != words.end()) {
+        std::fputs(kUsage, stdout);
+        return 0;
+    }
+    const auto arguments = parse(words);
+    if (!arguments) {
+        std::fputs(kUsage, stderr);
         return 2;
     }
-    retrace::solver::limit_this_process();
-    const auto done = retrace::solver::run(words);
+    limit_this_process();
+    const auto done = run(*arguments);
     if (done) return 0;
     std::cerr << done.error().message << '\n';
     return 1;

@@ -70,13 +70,17 @@ public:
     }
 
 private:
+    static constexpr int kDepthMax = 512;
+
     static bool holds(const at::Tensor& tensor, const at::Tensor& copy) {
         const at::Tensor now = tensor.detach().contiguous(), then = copy.contiguous();
         return now.sizes() == then.sizes() && now.nbytes() == then.nbytes() &&
                (now.nbytes() == 0 || std::memcmp(now.data_ptr(), then.data_ptr(), now.nbytes()) == 0);
     }
 
-    void walk(const IValue& value, const std::string& path) {
+    void walk(const IValue& value, const std::string& path, int depth = 0) {
+        // A file of a few megabytes nests lists deep enough to use up any stack.
+        if (depth > kDepthMax) throw Stop("what the model holds is nested deeper than 512 levels");
         const bool holds_others =
             value.isObject() || value.isList() || value.isGenericDict() || value.isTuple();
         if (!holds_others) {
@@ -89,17 +93,19 @@ private:
             const auto object = value.toObject();
             for (std::size_t i = 0; i < object->type()->numAttributes(); ++i)
                 walk(object->getSlot(i),
-                     (path.empty() ? "" : path + ".") + object->type()->getAttributeName(i));
+                     (path.empty() ? "" : path + ".") + object->type()->getAttributeName(i),
+                     depth + 1);
         } else if (value.isTuple()) {
-            for (const IValue& item : value.toTupleRef().elements()) walk(item, path + "[]");
+            for (const IValue& item : value.toTupleRef().elements())
+                walk(item, path + "[]", depth + 1);
         } else if (value.isList()) {
             leaves_.push_back(
                 {path + " (its length)", IValue(static_cast<std::int64_t>(value.toListRef().size())), {}});
-            for (const IValue& item : value.toListRef()) walk(item, path + "[]");
+            for (const IValue& item : value.toListRef()) walk(item, path + "[]", depth + 1);
         } else {
             for (const auto& entry : value.toGenericDict()) {
-                walk(entry.key(), path + "[]");
-                walk(entry.value(), path + "[]");
+                walk(entry.key(), path + "[]", depth + 1);
+                walk(entry.value(), path + "[]", depth + 1);
             }
         }
     }

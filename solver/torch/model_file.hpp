@@ -8,7 +8,7 @@
 #include <torch/script.h>
 
 #include <algorithm>
-#include <fstream>
+#include <istream>
 #include <set>
 
 #include "solver/torch/model_contents.hpp"
@@ -27,40 +27,43 @@ inline std::string in_words(const std::exception& e) {
     return text.substr(0, 400);
 }
 
+/// The file from its beginning, whoever has read it before.
+inline std::istream& from_the_start(std::istream& file) {
+    file.clear();
+    file.seekg(0);
+    return file;
+}
+
 /// What may not stand in code or in pickles, because reading it runs native code or reads tensors that nobody
 /// has looked at yet. A name has one spelling only: LibTorch's own readers know no other.
-inline Status<> check_record(const std::string& path, const std::string& record, const std::string& text) {
+inline Status<> check_record(const std::string& record, const std::string& text) {
     const auto names = [&](const char* what) { return text.find(what) != std::string::npos; };
     // Loading calls it, so it would run before check_graphs has seen it.
     if (names("__setstate__"))
-        return error(path + ": the model runs code when it is opened (__setstate__), which is refused");
+        return error("the model runs code when it is opened (__setstate__), which is refused");
     if (names("torch.classes"))
-        return error(path +
-                     ": the model holds native objects (torch.classes), which run code when it is opened");
+        return error("the model holds native objects (torch.classes), which run code when it is opened");
     if (names("_rebuild_qtensor") || names("_rebuild_sparse"))
-        return error(path + ": the model holds tensors that are sparse or quantised; use plain float32");
-    if (names("torch.distributed")) return error(path + ": the model names other machines (" + record + ")");
+        return error("the model holds tensors that are sparse or quantised; use plain float32");
+    if (names("torch.distributed")) return error("the model names other machines (" + record + ")");
     return Unit{};
 }
 
 /// What must be refused before the file is loaded.
-inline Status<> check_file(const std::filesystem::path& path) {
-    std::ifstream in(path, std::ios::binary);
+inline Status<> check_file(std::istream& file) {
     char head[2] = {0, 0};
-    if (!in || !in.read(head, 2)) return error(path.string() + ": cannot be read, or is empty");
+    if (!from_the_start(file).read(head, 2)) return error("cannot be read, or is empty");
     const char* const advice =
         "; write it with torch.jit.script(model).save(path) or torch.jit.trace(model, x).save(path)";
-    if (head[0] == '\x80') {
-        return error(path.string() + ": a Python pickle, which runs code when it is opened" + advice);
-    }
-    if (head[0] != 'P' || head[1] != 'K') return error(path.string() + ": no TorchScript file" + advice);
+    if (head[0] == '\x80')
+        return error(std::string("a Python pickle, which runs code when it is opened") + advice);
+    if (head[0] != 'P' || head[1] != 'K') return error(std::string("no TorchScript file") + advice);
     try {
-        caffe2::serialize::PyTorchStreamReader reader(path.string());
-        if (!reader.hasRecord("constants.pkl")) {
-            return error(path.string() + ": written by torch.save, which pickles Python objects" + advice);
-        }
+        caffe2::serialize::PyTorchStreamReader reader(&from_the_start(file));
+        if (!reader.hasRecord("constants.pkl"))
+            return error(std::string("written by torch.save, which pickles Python objects") + advice);
         if (reader.hasRecord("model.json"))
-            return error(path.string() + ": written by a PyTorch before 1.4" + advice);
+            return error(std::string("written by a PyTorch before 1.4") + advice);
         for (const std::string& record : reader.getAllRecords()) {
             // The reader finds names whatever their case.
             std::string lower = record;
@@ -68,10 +71,10 @@ inline Status<> check_file(const std::filesystem::path& path) {
             const bool pickle = lower.size() > 4 && lower.substr(lower.size() - 4) == ".pkl";
             if (lower.rfind("code/", 0) != 0 && !pickle) continue;
             const auto [data, size] = reader.getRecord(record);
-            RETRACE_CHECK(check_record(path.string(), record, {static_cast<const char*>(data.get()), size}));
+            RETRACE_CHECK(check_record(record, {static_cast<const char*>(data.get()), size}));
         }
     } catch (const std::exception& e) {
-        return error(path.string() + ": corrupt or truncated (" + in_words(e) + ")");
+        return error("corrupt or truncated (" + in_words(e) + ")");
     }
     return Unit{};
 }
@@ -158,9 +161,11 @@ inline bool is_allowed_primitive(const std::string& name) {
 /// Functions that PyTorch keeps to itself check their arguments less than public ones do; these are what
 /// scripts and traces of public ones name.
 inline bool is_allowed_op(const std::string& name) {
+    // Those of resizing uncover memory that nobody has written: what this process held would stand in the program.
     static const std::set<std::string> refused = {
-        "save",     "from_file",          "set_data",          "set_",    "grad",
-        "backward", "as_strided_scatter", "resize_as_sparse_", "rename_", "wait_stream"};
+        "save",     "from_file",          "set_data",          "set_",      "grad",       "resize_",
+        "backward", "as_strided_scatter", "resize_as_sparse_", "rename_",   "wait_stream", "resize_as_",
+        "resize",   "resize_as",          "resize_as_sparse"};
     if (refused.count(name) > 0) return false;
     if (name[0] != '_' || name.rfind("__", 0) == 0) return true;
     static const std::set<std::string> internal = {"_convolution",
@@ -220,13 +225,12 @@ inline std::string why_refused(const std::string& kind) {
 }
 
 /// Every method and function of the file, whatever calls it: before any of them runs.
-inline Status<> check_graphs(const std::filesystem::path& path, const torch::jit::Module& module) {
+inline Status<> check_graphs(const torch::jit::Module& module) {
     for (torch::jit::Function* function : module._ivalue()->compilation_unit()->get_functions()) {
-        if (!function->isGraphFunction())
-            return error(path.string() + ": a function without a graph is refused");
+        if (!function->isGraphFunction()) return error("a function without a graph is refused");
         const auto* const found = first_refused(*torch::jit::toGraphFunction(*function).graph()->block());
         if (found == nullptr) continue;
-        return error(path.string() + ": the model " + why_refused(found->kind().toQualString()));
+        return error("the model " + why_refused(found->kind().toQualString()));
     }
     return Unit{};
 }
@@ -258,33 +262,31 @@ inline bool lies_in_its_memory(const at::Tensor& tensor) {
 }
 
 /// Everything that the file holds, before any of it is read.
-inline Status<> check_contents(const std::filesystem::path& path, const Contents& contents) {
+inline Status<> check_contents(const Contents& contents) {
     for (const Leaf& leaf : contents.leaves()) {
         if (leaf.value.isTensor()) {
             const at::Tensor& tensor = leaf.value.toTensor();
             if (tensor.defined() && !lies_in_its_memory(tensor))
-                return error(path.string() + ": corrupt: " + leaf.path +
-                             " lies outside of the file's numbers");
+                return error("corrupt: " + leaf.path + " lies outside of the file's numbers");
         } else if (!leaf.is_plain()) {
-            return error(path.string() + ": " + leaf.path + " holds " + leaf.value.tagKind() +
-                         ", which is refused");
+            return error(leaf.path + " holds " + leaf.value.tagKind() + ", which is refused");
         }
     }
     return Unit{};
 }
 
-inline Result<torch::jit::Module> load(const std::filesystem::path& path) {
-    RETRACE_CHECK(check_file(path));
+inline Result<torch::jit::Module> load(std::istream& file) {
+    RETRACE_CHECK(check_file(file));
     try {
-        torch::jit::Module module = torch::jit::load(path.string(), at::kCPU);
-        RETRACE_CHECK(check_contents(path, Contents(module)));
-        RETRACE_CHECK(check_graphs(path, module));
+        torch::jit::Module module = torch::jit::load(from_the_start(file), at::kCPU);
+        RETRACE_CHECK(check_contents(Contents(module)));
+        RETRACE_CHECK(check_graphs(module));
         return module;
     } catch (const std::exception& e) {
         const std::string why = in_words(e);
         const bool is_newer = why.rfind("Unknown", 0) == 0;
         return error(
-            path.string() + ": cannot be loaded (" + why + ")" +
+            "cannot be loaded (" + why + ")" +
             (is_newer ? "; it was written by a newer PyTorch than this LibTorch, " TORCH_VERSION : ""));
     }
 }

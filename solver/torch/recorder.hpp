@@ -12,6 +12,9 @@
 namespace retrace::solver {
 
 inline constexpr std::uint32_t kUnknown = 0xffffffff;
+/// With gradients and optimiser a program of 2^20 ops has hardly room for more. A loop without end shall not go on for
+/// twenty minutes, and each write in place looks at all that came before.
+inline constexpr std::size_t kRecordedOpsMax = std::size_t{1} << 17;
 
 inline std::string counts_and_reads(const std::string& name) {
     return "forward() changes " + name +
@@ -309,6 +312,10 @@ inline void Recorder::note_cut(const std::vector<IValue>& arguments, const std::
 
 inline void Recorder::note(const c10::OperatorHandle& op, c10::DispatchKeySet keys, torch::jit::Stack* stack,
                            std::string name) {
+    if (out_.ops.size() >= kRecordedOpsMax) {
+        throw Stop("forward() computes more than " + std::to_string(kRecordedOpsMax) +
+                   " ops, more than there is room for in a program");
+    }
     RecordedOp noted;
     noted.where = module_path();
     noted.detached = !at::GradMode::is_enabled();

@@ -91,13 +91,20 @@ TORCH_LIBRARY_IMPL(_, Fake, m) {
     m.fallback(torch::CppFunction::makeFromBoxedFunction<&fallback>());
 }
 
-Result<RecordedModel> record_model(const std::filesystem::path& path, const SampleBatch& train,
-                                   const SampleBatch& eval) {
+void prepare_torch() {
+    // The first op looks at the processor, which decides how constants are computed, to the last bit.
+    (void)at::zeros({1}).exp();
+    // oneDNN writes machine code as it goes, and so would the fusers of optimised graphs.
+    at::globalContext().setUserEnabledMkldnn(false);
     torch::jit::setGraphExecutorOptimize(false);
-    RETRACE_TRY(module, load(path));
-    RETRACE_TRY(fresh, load(path));
-    if (module.parameters().size() == 0) return error(path.string() + ": the model has no parameters");
-    if (!module.find_method("forward")) return error(path.string() + ": the model has no method forward");
+}
+
+Result<RecordedModel> record_model(std::istream& file, const SampleBatch& train, const SampleBatch& eval) {
+    prepare_torch();
+    RETRACE_TRY(module, load(file));
+    RETRACE_TRY(fresh, load(file));
+    if (module.parameters().size() == 0) return error("the model has no parameters");
+    if (!module.find_method("forward")) return error("the model has no method forward");
     RecordedModel out;
     try {
         Recorded evaluated = record(module, false, eval), trained = record(fresh, true, train);
@@ -105,17 +112,17 @@ Result<RecordedModel> record_model(const std::filesystem::path& path, const Samp
         out.eval = std::move(evaluated.recording);
         out.train = std::move(trained.recording);
     } catch (const Stop& stop) {
-        return error(path.string() + ": " + stop.what());
+        return error(stop.what());
     } catch (const std::exception& e) {
-        return error(path.string() + ": forward() fails on samples " + shape_text(train) + ": " +
-                     in_words(e));
+        return error("forward() fails on samples " + shape_text(train) + ": " + in_words(e));
     }
     return out;
 }
 
-Status<> export_model(const std::filesystem::path& path, const std::vector<NamedTensor>& tensors,
-                      std::uint64_t steps, const std::filesystem::path& out) {
-    RETRACE_TRY(module, load(path));
+Status<> export_model(std::istream& file, const std::vector<NamedTensor>& tensors, std::uint64_t steps,
+                      std::ostream& out) {
+    prepare_torch();
+    RETRACE_TRY(module, load(file));
     std::map<std::string, const kernels::Tensor*> given;
     for (const NamedTensor& named : tensors) given[named.name] = &named.tensor;
     try {
@@ -124,6 +131,7 @@ Status<> export_model(const std::filesystem::path& path, const std::vector<Named
             const auto found = given.find(name);
             if (found != given.end()) {
                 const kernels::Tensor& value = *found->second;
+                if (value.dtype != DType::f32) throw Stop(name + " is given as no float32");
                 const std::vector<std::int64_t> sizes(value.dims.begin(), value.dims.end());
                 if (tensor.sizes() != at::IntArrayRef(sizes))
                     throw Stop(name + " has another shape in the model");
@@ -135,10 +143,10 @@ Status<> export_model(const std::filesystem::path& path, const std::vector<Named
         };
         for (auto item : module.named_parameters()) put(item.name, item.value);
         for (auto item : module.named_buffers()) put(item.name, item.value);
-        if (!given.empty()) return error(path.string() + ": the model has no tensor " + given.begin()->first);
-        module.save(out.string());
+        if (!given.empty()) return error("the model has no tensor " + given.begin()->first);
+        module.save(out);
     } catch (const std::exception& e) {
-        return error(out.string() + ": " + in_words(e));
+        return error("cannot be written: " + in_words(e));
     }
     return Unit{};
 }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
+#include <fstream>
 
 #include "solver/import/mapping.hpp"
 #include "solver/torch/torch_model.hpp"
@@ -52,7 +52,8 @@ Result<kernels::TrainingPrograms> programs_of(const solver::MappedModel& model, 
 Result<OurStep> step_of_ours(const std::filesystem::path& model, const kernels::Tensor& x,
                              const kernels::Tensor& y, std::uint64_t classes) {
     const solver::SampleBatch batch{false, x.dims};
-    RETRACE_TRY(recorded, solver::record_model(model, batch, batch));
+    std::ifstream file(model, std::ios::binary);
+    RETRACE_TRY(recorded, solver::record_model(file, batch, batch));
     solver::MappingOptions options;
     options.precision = kernels::Precision::f32;
     options.x_dtype = kernels::DType::f32;
@@ -106,16 +107,6 @@ kernels::Tensor labels_of(std::uint64_t count) {
     kernels::Tensor out = kernels::zeros(kernels::DType::u8, {count});
     for (std::uint64_t i = 0; i < count; ++i) out.data[i] = static_cast<std::uint8_t>((4 + 3 * i) % 5);
     return out;
-}
-
-TemporaryFolder::TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "retrace-step-XXXXXX").string();
-    path_ = ::mkdtemp(pattern.data()) != nullptr ? pattern : "";
-}
-
-TemporaryFolder::~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace retrace::testing

@@ -9,6 +9,7 @@
 
 #include "kernels/exec/executor.hpp"
 #include "solver/export/safetensors.hpp"
+#include "tests/functional/torch/temporary_folder.hpp"
 
 namespace retrace::testing {
 
@@ -27,18 +28,5 @@ void expect_step_of_LibTorch(const OurStep& ours, const std::filesystem::path& m
 /// float32 [dims] with numbers in (-1, 1), and uint8 labels below 5.
 kernels::Tensor samples_of(const kernels::Dims& dims);
 kernels::Tensor labels_of(std::uint64_t count);
-
-class TemporaryFolder {
-public:
-    TemporaryFolder();
-    ~TemporaryFolder();
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    const std::filesystem::path& path() const { return path_; }
-
-private:
-    std::filesystem::path path_;
-};
 
 }  // namespace retrace::testing

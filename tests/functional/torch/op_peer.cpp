@@ -157,6 +157,16 @@ void make_lying_model(const std::string& how, const std::filesystem::path& path)
         module.register_parameter("far", reaching({5, 2}, {std::int64_t{1} << 62, 1}), false);
     if (how == "listed") module.setattr("list", c10::List<at::Tensor>({reaching({255, 255}, {255, 1})}));
     if (how == "short") module.register_parameter("far", torch::zeros({50000}), false);
+    if (how == "name") module.register_parameter("far\x1b[2J", torch::zeros({2}), false);
+    if (how == "deep") {
+        Module nest = bare("Innermost");
+        for (int i = 0; i < 600; ++i) {
+            Module around = bare("Around" + std::to_string(i));
+            around.register_module("inner", nest);
+            nest = around;
+        }
+        module.register_module("nest", nest);
+    }
     module.save(path.string());
     const std::filesystem::path whole = path.string() + ".whole";
     if (how != "short" && how != "class") return;

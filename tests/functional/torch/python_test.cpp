@@ -87,7 +87,10 @@ TEST(Python, opens_the_trained_model_and_its_safetensors_agree) {
     const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);
     ASSERT_TRUE(ours) << ours.error().message;
     const TemporaryFolder folder;
-    const auto exported = solver::export_model(file, ours->after, 1, folder / "model.pt");
+    std::ifstream in(file, std::ios::binary);
+    std::ofstream out(folder / "model.pt", std::ios::binary);
+    const auto exported = solver::export_model(in, ours->after, 1, out);
+    out.close();
     ASSERT_TRUE(exported) << exported.error().message;
     const Bytes bytes = solver::encode_safetensors({ours->after, {{"format", "pt"}}});
     std::ofstream(folder / "model.safetensors", std::ios::binary)

@@ -28,7 +28,8 @@ std::map<std::string, double> buffers_after(const std::filesystem::path& path,
                                             const std::vector<float>& x);
 
 /// "strides", "overflow" (a parameter that reaches beyond its numbers), "listed" (a tensor in a
-/// list does), "short" (numbers that the file does not have), "class" (a native object in the pickle).
+/// list does), "short" (numbers that the file does not have), "class" (a native object in the pickle), "name" (one
+/// that steers a terminal), "deep" (600 modules, each in the next).
 void make_lying_model(const std::string& how, const std::filesystem::path& path);
 
 }  // namespace retrace::testing

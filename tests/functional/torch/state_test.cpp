@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "solver/import/mapping.hpp"
+#include "solver/torch/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
 #include "tests/functional/torch/one_step.hpp"
 #include "tests/functional/torch/state_peer.hpp"
@@ -105,6 +107,11 @@ TEST(State, counters_count_unread_and_are_refused_where_they_are_read) {
     }
 }
 
+TEST(State, loops_longer_than_any_program_are_refused) {
+    EXPECT_THAT(refusal_of_ema("for i in range(200000):\n    y = y + 1.0\n"),
+                HasSubstr("forward() computes more than 131072 ops"));
+}
+
 /// Numbers that the graph leads past autograd, and those that a list of Python's would make constants of.
 TEST(State, what_the_recorder_cannot_see_is_refused) {
     EXPECT_THAT(refusal_of_ema("y = y + torch.relu(y).data\n"), HasSubstr("prim::data"));
@@ -113,6 +120,9 @@ TEST(State, what_the_recorder_cannot_see_is_refused) {
                 HasSubstr("prim::tolist"));
     EXPECT_THAT(refusal_of_ema("y = torch._reshape_alias(y, [4, 6], [6, 1])\n"),
                 HasSubstr("aten::_reshape_alias"));
+    for (const char* resized : {"resize_([4, 60])", "resize_as_(torch.cat([y, y]))"})
+        EXPECT_THAT(refusal_of_ema("z = torch.zeros([4, 6])." + std::string(resized) + "\ny = y + z[0, 0]\n"),
+                    HasSubstr("aten::resize_"));
 }
 
 TEST(LyingFiles, tensors_that_reach_beyond_the_file_are_refused_before_they_are_read) {
@@ -120,21 +130,35 @@ TEST(LyingFiles, tensors_that_reach_beyond_the_file_are_refused_before_they_are_
         SCOPED_TRACE(how);
         const TemporaryFolder folder;
         make_lying_model(how, folder / "model.pt");
-        const auto recorded = solver::record_model(folder / "model.pt", {false, {4, 6}}, {false, {4, 6}});
+        std::ifstream file(folder / "model.pt", std::ios::binary);
+        const auto recorded = solver::record_model(file, {false, {4, 6}}, {false, {4, 6}});
         ASSERT_FALSE(recorded);
         EXPECT_THAT(recorded.error().message,
                     HasSubstr(how == std::string("class") ? "torch.classes" : "corrupt"));
     }
 }
 
-/// A model that computes for ever does so for twenty minutes of a processor at most, and not in all of the
-/// memory.
-TEST(LyingFiles, recording_has_limits) {
+TEST(LyingFiles, what_is_nested_deeper_than_a_stack_is_refused) {
+    const TemporaryFolder folder;
+    make_lying_model("deep", folder / "model.pt");
+    std::ifstream file(folder / "model.pt", std::ios::binary);
+    const auto recorded = solver::record_model(file, {false, {4, 6}}, {false, {4, 6}});
+    ASSERT_FALSE(recorded);
+    EXPECT_THAT(recorded.error().message, HasSubstr("nested deeper than 512 levels"));
+}
+
+/// A model that computes for ever does so for twenty minutes of a processor at most, not in all of the memory,
+/// without the rights of the user, and no longer than whoever asked for it.
+TEST(LyingFiles, recording_has_limits_and_runs_in_a_sandbox) {
     const TemporaryFolder folder;
     make_state_model({"while True:\n    y = y + 1.0\n", {6}, {}}, folder / "model.pt");
     const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() +
                                 " " + (folder / "out").string() +
-                                " f32:1x6 f32:1x6 & p=$!; sleep 3; cat /proc/$p/limits; kill -9 $p";
+                                " f32:1x6 f32:1x6 & p=$!; sleep 3; cat /proc/$p/limits;"
+                                " c=$(grep -l \"PPid:[[:space:]]*$p$\" /proc/[0-9]*/status 2>/dev/null);"
+                                " cat \"$c\" \"${c%status}limits\"; kill -9 $p; i=0;"
+                                " while [ $i -lt 50 ] && grep -q \"State:[[:space:]]*[RSD]\" \"$c\" 2>/dev/null;"
+                                " do sleep 0.2; i=$((i + 1)); done; [ $i -lt 50 ] && echo gone";
     std::FILE* const pipe = ::popen(command.c_str(), "r");
     ASSERT_NE(pipe, nullptr);
     std::string said;
@@ -143,13 +167,19 @@ TEST(LyingFiles, recording_has_limits) {
     EXPECT_THAT(said, ContainsRegex("Max cpu time +1200 +1200 "));
     EXPECT_THAT(said, ContainsRegex("Max data size +[0-9]+ +[0-9]+ "));
     EXPECT_THAT(said, ContainsRegex("Max core file size +0 +0 "));
+    EXPECT_THAT(said, ContainsRegex("Max file size +[0-9]+ +[0-9]+ "));
+    if (solver::sandbox_is_supported()) {
+        EXPECT_THAT(said, AllOf(ContainsRegex("NoNewPrivs:\t1"), ContainsRegex("Seccomp:\t2")));
+    }
+    EXPECT_THAT(said, HasSubstr("gone"));
 }
 
 solver::RecordedModel recorded(const std::string& body) {
     const TemporaryFolder folder;
     const StateModel model{body, {6}, {{"mean", {6}}, {"var", {6}}}};
     make_state_model(model, folder / "model.pt");
-    auto out = solver::record_model(folder / "model.pt", {false, {4, 6}}, {false, {4, 6}});
+    std::ifstream file(folder / "model.pt", std::ios::binary);
+    auto out = solver::record_model(file, {false, {4, 6}}, {false, {4, 6}});
     EXPECT_TRUE(out) << out.error().message;
     return out ? std::move(*out) : solver::RecordedModel{};
 }
