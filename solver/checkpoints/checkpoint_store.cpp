@@ -72,7 +72,8 @@ Status<> CheckpointStore::load_index() {
         const Hash32 digest = in.hash();
         const bool whole = in.finish().has_value() && version == kManifestVersion &&
                            merkle::sha256(View(bytes).first(bytes.size() - 32)) == digest &&
-                           entry.commitment.tree().root() == entry.commitment.header.tree_root &&
+                           (!entry.complete ||
+                            entry.commitment.tree().root() == entry.commitment.header.tree_root) &&
                            path_of(key) == path;
         if (!whole) {
             std::error_code ignored;
@@ -80,6 +81,7 @@ Status<> CheckpointStore::load_index() {
             continue;
         }
         entry.commitment.root = entry.commitment.header.root();
+        if (!entry.complete) entry.commitment.tensor_roots.clear();
         entries_[key] = std::move(entry);
     }
     return collect_garbage();
@@ -106,9 +108,7 @@ Status<> CheckpointStore::save(const CheckpointKey& key, const kernels::StateCom
     }
     std::vector<TensorVersion>& last = last_[{key.task, key.run}];
     if (last.empty()) last = versions_before(key);
-    last.resize(state.tensors.size());
-    for (std::size_t i = 0; i < state.tensors.size(); ++i)
-        RETRACE_CHECK(tensors_->write(commitment.tensor_roots[i], state.tensors[i], last[i]));
+    RETRACE_CHECK(tensors_->write(commitment.tensor_roots, state.tensors, last));
     Entry entry{commitment, true, found != entries_.end() && found->second.retained};
     RETRACE_CHECK(write_entry(key, entry));  // Last: a manifest never names a tensor that is not there.
     entries_[key] = std::move(entry);
@@ -255,6 +255,11 @@ std::optional<Hash32> CheckpointStore::newest_version(const Hash32& program, std
     return best == nullptr ? std::nullopt : std::optional(best->commitment.tensor_roots[number]);
 }
 
+std::uint64_t CheckpointStore::tensor_syncs() const {
+    const std::lock_guard lock(mutex_);
+    return tensors_->syncs();
+}
+
 std::uint64_t CheckpointStore::tensor_bytes_written() const {
     const std::lock_guard lock(mutex_);
     return tensors_->bytes_written();
@@ -263,6 +268,7 @@ std::uint64_t CheckpointStore::tensor_bytes_written() const {
 Status<> CheckpointStore::drop(const CheckpointKey& key, Entry& entry) {
     Entry dropped = entry;
     dropped.complete = false;
+    dropped.commitment.tensor_roots = {};  // There may be many, of every segment.
     RETRACE_CHECK(write_entry(key, dropped));
     entry = std::move(dropped);
     return Unit{};

@@ -41,7 +41,7 @@ public:
     /// Durable when it returns. Saving the same key again with another root is an error.
     Status<> save(const CheckpointKey& key, const kernels::StateCommitment& commitment,
                   const kernels::State& state);
-    /// The roots of a checkpoint; they outlive its tensors.
+    /// A checkpoint's roots. That of the state outlives the tensors; those of the tensors do not.
     std::optional<kernels::StateCommitment> commitment(const CheckpointKey& key) const;
     /// The tensors, each checked against its root. An error names the tensor that is missing or damaged.
     Result<kernels::State> load(const CheckpointKey& key, kernels::ThreadPool& pool) const;
@@ -54,9 +54,9 @@ public:
     std::vector<std::pair<std::uint64_t, std::uint32_t>> runs() const;
     /// Every checkpoint that is kept.
     std::vector<CheckpointKey> retained() const;
-    /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; roots stay.
+    /// Drops the tensors of all but the newest `keep` and the retained checkpoints of the run; the states' roots stay.
     Status<> prune(std::uint64_t task, std::uint32_t run, std::size_t keep);
-    /// Drops the tensors of one checkpoint, damaged ones for example; its roots stay.
+    /// Drops the tensors of one checkpoint, damaged ones for example; its root stays.
     Status<> discard(const CheckpointKey& key);
     /// Goes back to checkpoint `key`, which must be whole: the tensors of later ones of its run are dropped
     /// unless retained; their roots stay, so that nothing else can be committed in their place.
@@ -72,6 +72,8 @@ public:
     std::optional<Hash32> newest_version(const Hash32& program, std::size_t number) const;
     /// Bytes of tensors written since the store was opened.
     std::uint64_t tensor_bytes_written() const;
+    /// How often the disk was waited for meanwhile, for tensors.
+    std::uint64_t tensor_syncs() const;
 
 private:
     struct Entry {
@@ -86,7 +88,7 @@ private:
     Status<> collect_garbage();
     /// The roots of the newest whole checkpoint of the run below `key`: what a restart left to write changes against.
     std::vector<TensorVersion> versions_before(const CheckpointKey& key) const;
-    /// Drops the tensors of an entry, which stays for its roots.
+    /// Drops the tensors of an entry, which stays for its root.
     Status<> drop(const CheckpointKey& key, Entry& entry);
     std::filesystem::path path_of(const CheckpointKey& key) const;
 

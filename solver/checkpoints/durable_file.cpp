@@ -36,22 +36,49 @@ Status<> write_all(int fd, View bytes, const std::filesystem::path& path) {
     return Unit{};
 }
 
+std::filesystem::path aside(std::filesystem::path path) { return path += kUnfinished; }
+
 }  // namespace
 
-Status<> write_durably(const std::filesystem::path& path, std::initializer_list<View> parts) {
-    std::filesystem::path aside = path;
-    aside += kUnfinished;
-    {
-        const File file(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-        if (file.fd < 0) return failed(aside, "create");
-        for (const View part : parts) RETRACE_CHECK(write_all(file.fd, part, aside));
-        if (::fsync(file.fd) != 0) return failed(aside, "sync");
-    }
-    if (::rename(aside.c_str(), path.c_str()) != 0) return failed(path, "rename into place");
-    const File directory(::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.fd < 0 || ::fsync(directory.fd) != 0)
-        return failed(path.parent_path(), "sync the directory");
+FileBatch::FileBatch(std::filesystem::path folder, std::size_t files)
+    : folder_(std::move(folder)), together_(files > kSyncedAlone) {}
+
+FileBatch::~FileBatch() {
+    for (const std::filesystem::path& path : waiting_) (void)::unlink(aside(path).c_str());
+}
+
+Status<> FileBatch::sync(int fd, bool whole_file_system) {
+    ++syncs_;
+    if ((whole_file_system ? ::syncfs(fd) : ::fsync(fd)) != 0) return failed(folder_, "sync");
     return Unit{};
+}
+
+Status<> FileBatch::add(const std::string& name, std::initializer_list<View> parts) {
+    const std::filesystem::path path = folder_ / name;
+    const File file(::open(aside(path).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (file.fd < 0) return failed(aside(path), "create");
+    waiting_.push_back(path);
+    for (const View part : parts) RETRACE_CHECK(write_all(file.fd, part, aside(path)));
+    if (!together_) RETRACE_CHECK(sync(file.fd, false));
+    return Unit{};
+}
+
+Status<> FileBatch::finish() {
+    if (waiting_.empty()) return Unit{};
+    const File folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder.fd < 0) return failed(folder_, "open");
+    if (together_) RETRACE_CHECK(sync(folder.fd, true));
+    for (const std::filesystem::path& path : waiting_)
+        if (::rename(aside(path).c_str(), path.c_str()) != 0) return failed(path, "rename into place");
+    RETRACE_CHECK(sync(folder.fd, false));
+    waiting_.clear();
+    return Unit{};
+}
+
+Status<> write_durably(const std::filesystem::path& path, std::initializer_list<View> parts) {
+    FileBatch batch(path.parent_path(), 1);
+    RETRACE_CHECK(batch.add(path.filename().string(), parts));
+    return batch.finish();
 }
 
 Result<Bytes> read_file(const std::filesystem::path& path, std::uint64_t limit) {

@@ -45,13 +45,18 @@ Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kin
     return {{kind, path.string() + ": " + std::string(sentence) + " (" + std::string(slug(kind)) + ")"}};
 }
 
-Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts,
-                      const Seal* seal) {
-    if (seal == nullptr) return write_durably(path, parts);
+Status<> add_sealed(FileBatch& batch, const std::string& name, std::initializer_list<View> parts, const Seal* seal) {
+    if (seal == nullptr) return batch.add(name, parts);
     Bytes plain;
     for (const View part : parts) plain.insert(plain.end(), part.begin(), part.end());
-    RETRACE_TRY(sealed, seal->close(plain, path.filename().string()));
-    return write_durably(path, {sealed});
+    RETRACE_TRY(sealed, seal->close(plain, name));
+    return batch.add(name, {sealed});
+}
+
+Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts, const Seal* seal) {
+    FileBatch batch(path.parent_path(), 1);
+    RETRACE_CHECK(add_sealed(batch, path.filename().string(), parts, seal));
+    return batch.finish();
 }
 
 Result<Bytes, StoreProblem> read_sealed(const std::filesystem::path& path, std::uint64_t limit,

@@ -30,6 +30,8 @@ struct StoreProblem {
 /// "path: sentence (slug)"
 Unexpected<StoreProblem> fault(const std::filesystem::path& path, StoreFault kind, std::string_view sentence);
 
+/// As FileBatch::add; sealed under the file's name when there is a seal.
+Status<> add_sealed(FileBatch& batch, const std::string& name, std::initializer_list<View> parts, const Seal* seal);
 /// As write_durably; sealed under the file's name when there is a seal.
 Status<> write_sealed(const std::filesystem::path& path, std::initializer_list<View> parts, const Seal* seal);
 /// As read_file. With a seal a file that is not sealed is damaged: whoever can write here may have made it.

@@ -129,8 +129,23 @@ void TensorStore::recall(TensorVersion& last) {
     last.tiles = kernels::tile_leaves(tensor->data.data(), tensor->dtype, tensor->dims, pool_);
 }
 
-Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last) {
-    if (files_.count(root) != 0) {
+Status<> TensorStore::write(std::span<const Hash32> roots, std::span<const kernels::Tensor> tensors,
+                            std::vector<TensorVersion>& last) {
+    FileBatch batch(directory_, roots.size());
+    Files added;
+    // Should it fail, `last` names what is not there, and the next version is written whole.
+    last.resize(roots.size());
+    for (std::size_t i = 0; i < roots.size(); ++i)
+        RETRACE_CHECK(add(batch, roots[i], tensors[i], last[i], added));
+    const auto finished = batch.finish();
+    syncs_ += batch.syncs();
+    if (finished) files_.merge(added);
+    return finished;
+}
+
+Status<> TensorStore::add(FileBatch& batch, const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last,
+                          Files& added) {
+    if (files_.count(root) != 0 || added.count(root) != 0) {
         if (last.root != root) last = {root, {}, {}, {}};
         return Unit{};
     }
@@ -139,18 +154,18 @@ Status<> TensorStore::write(const Hash32& root, const kernels::Tensor& tensor, T
     recall(last);
     const auto changed = bears(last.root, root) ? changes(last, now) : std::nullopt;
     const Bytes header = encode_header(tensor);
+    const std::optional<Hash32> base = changed ? std::optional(last.root) : std::nullopt;
+    Bytes tiles;
     if (changed) {
         Writer out;
         out.u64(changed->size());
         for (const std::uint64_t tile : *changed) out.u64(tile).raw(kernels::tile_bytes(tensor, tile));
-        RETRACE_CHECK(write_sealed(path_of(root, last.root), {header, out.data()}, seal_));
-        files_[root] = last.root;
-        written_ += header.size() + out.data().size();
-    } else {
-        RETRACE_CHECK(write_sealed(path_of(root, std::nullopt), {header, tensor.data}, seal_));
-        files_[root] = std::nullopt;
-        written_ += header.size() + tensor.data.size();
+        tiles = std::move(out).take();
     }
+    const Bytes& body = changed ? tiles : tensor.data;
+    RETRACE_CHECK(add_sealed(batch, path_of(root, base).filename().string(), {header, body}, seal_));
+    added[root] = base;
+    written_ += header.size() + body.size();
     last = std::move(now);
     return Unit{};
 }

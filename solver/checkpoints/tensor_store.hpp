@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "kernels/commit/commitment.hpp"
@@ -35,9 +36,10 @@ public:
 
     /// Lists what is there, removes what a crash left unfinished.
     Status<> open();
-    /// Durable when it returns; what is there is not written again. `last` is the version of the same tensor
-    /// that was written before (empty: none), and becomes this one.
-    Status<> write(const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last);
+    /// The tensors of a state, durable together when it returns; what is there is not written again. `last` are the
+    /// versions of the same tensors that were written before (empty: none), and become these.
+    Status<> write(std::span<const Hash32> roots, std::span<const kernels::Tensor> tensors,
+                   std::vector<TensorVersion>& last);
     /// Checked against its root. What is damaged is removed, so that writing it again writes it anew.
     Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool);
     /// Removes all but these and what they rest on.
@@ -45,6 +47,8 @@ public:
 
     /// Bytes written since the start, before sealing.
     std::uint64_t bytes_written() const noexcept { return written_; }
+    /// How often the disk was waited for since then.
+    std::uint64_t syncs() const noexcept { return syncs_; }
 
 private:
     std::filesystem::path path_of(const Hash32& root) const;
@@ -52,6 +56,10 @@ private:
     /// Whether `base` rests on a whole file, not too far below it and not on `root`: a version that was
     /// damaged and is written again may have later ones that are changes of it.
     bool bears(const Hash32& base, const Hash32& root) const;
+    using Files = std::map<Hash32, std::optional<Hash32>>;  ///< Root → base; none: a whole file.
+    /// One tensor into the batch, and into `added`.
+    Status<> add(FileBatch& batch, const Hash32& root, const kernels::Tensor& tensor, TensorVersion& last,
+                 Files& added);
     /// Fills in what only the file knows; leaves `last` as it is where there is none, or a damaged one.
     void recall(TensorVersion& last);
     Result<kernels::Tensor, StoreProblem> assemble(const Hash32& root, std::uint32_t depth = 0) const;
@@ -59,9 +67,9 @@ private:
 
     std::filesystem::path directory_;
     const Seal* seal_;
-    std::map<Hash32, std::optional<Hash32>> files_;  ///< Root → base; none: a whole file.
+    Files files_;
     kernels::ThreadPool pool_{1};
-    std::uint64_t written_ = 0;
+    std::uint64_t written_ = 0, syncs_ = 0;
 };
 
 /// The files of a directory in order of their names.
