@@ -68,6 +68,9 @@ struct RunView {
     /// Multiply-adds that a machine like this one can at most replay while auditors have time for a segment;
     /// 0: it was not measured. The processors are measured: it is no bound for who computes on a device.
     std::uint64_t replay_cost_max = 0;
+    /// Multiply-adds that this machine does in the time of its clock in one dispute, beside the way of the moves to the
+    /// chain; 0: it was not measured.
+    std::uint64_t dispute_cost_max = 0;
     /// An opened state that nobody keeps, and whose keeping would let the chain pay for much work.
     std::optional<std::uint64_t> unkept;
 };

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <limits>
 
 #include "market/odds.hpp"
@@ -80,17 +81,27 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
     return run.clear;
 }
 
-/// What `replay_cost_max` says. A task may run faster than the benchmark by the slack that bids are judged with.
-std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
-                         const market::Params& params) {
+/// Multiply-adds of so many blocks at `bp` of the measured speed; 0: there was no measure.
+std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks, std::uint64_t bp) {
     const auto info = views::solver(view, run.solver);
     if (!info) return 0;
-    const ledger::U256 able = ledger::mul_div(ledger::U256(info->capability),
-                                              ledger::U256(params.verdict_blocks + spec.replay_blocks) *
-                                                  ledger::U256(params.capability_slack_bp),
+    const ledger::U256 able = ledger::mul_div(ledger::U256(info->capability), ledger::U256(blocks) * ledger::U256(bp),
                                               market::kBasisPoints);
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     return able < ledger::U256(kMost) ? able.low64() : kMost;
+}
+
+/// What `replay_cost_max` says. A task may run faster than the benchmark by the slack that bids are judged with.
+std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                         const market::Params& params) {
+    return able_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
+}
+
+/// What `dispute_cost_max` says. No slack: a stake hangs on it. A block of each move is for its way to the chain.
+std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                       const market::Params& params) {
+    const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
+    return able_in(view, run, thinking + spec.replay_blocks, market::kBasisPoints);
 }
 
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
@@ -104,10 +115,12 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.accept_by = run.state == RunState::assigned ? run.deadline : 0;
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.replay_cost_max = replayable(view, run, spec, params);
+    out.dispute_cost_max = playable(view, run, spec, params);
     out.unkept = unkept_state(view, run, spec, params);
     out.next_state = run.next_state;
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
-    for (std::uint64_t i = run.clear; i + 1 < run.next_state; ++i)
+    const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
+    for (std::uint64_t i = run.clear; i + 1 < next_state; ++i)
         add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);

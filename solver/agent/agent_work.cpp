@@ -1,56 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
-#include <algorithm>
-#include <span>
-
-#include "kernels/program/limits.hpp"
-#include "kernels/program/program.hpp"
 #include "solver/agent/agent.hpp"
+#include "solver/agent/pace.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "solver/run/patience.hpp"
 
 namespace retrace::solver {
-
-namespace {
-
-/// Hashing a tile in multiply-adds of a product: about 3 us on a thread that makes one in 0.01 ns.
-constexpr std::uint64_t kTileCost = 1 << 18;
-constexpr std::uint64_t kRootsOfAMove = 15;  ///< States that a move commits to at most (verifier 8.7).
-
-std::uint64_t hashing_cost(std::span<const kernels::TensorRecord> tensors) {
-    std::uint64_t tiles = 0;
-    for (const kernels::TensorRecord& tensor : tensors)
-        tiles = kernels::saturating_add(tiles, kernels::geometry(tensor.dims).tiles());
-    return kernels::saturating_mul(tiles, kTileCost);
-}
-
-/// A move of a dispute at its dearest, beside the steps that it executes: the trace of one hashes what every
-/// op made.
-std::uint64_t move_cost(const kernels::Program& program) {
-    const std::span<const kernels::TensorRecord> tensors(program.tensors);
-    return std::max(hashing_cost(tensors.subspan(program.tensors_static())),
-                    kernels::saturating_mul(hashing_cost(tensors.first(program.states)), kRootsOfAMove));
-}
-
-/// A run that nobody can replay in time is never verified, and so never paid; one whose disputes take longer
-/// than a clock loses them. It is left while that is free. Whoever computes on a device is not measured on
-/// it, and bids for work whose auditors have one too.
-Status<> check_replayable(const RunView& run, const kernels::Program& program) {
-    const std::uint64_t steps = std::min(run.terms.schedule.interval, run.terms.schedule.steps);
-    const std::uint64_t cost = kernels::saturating_mul(kernels::step_cost(program), steps);
-    const std::uint64_t hashing = move_cost(program);
-    if (run.replay_cost_max == 0 || kernels::saturating_add(cost, hashing) <= run.replay_cost_max)
-        return Unit{};
-    return error(
-        "auditors could not replay a segment and play a dispute about it in the time that they have: it "
-        "costs " +
-        std::to_string(cost) + " multiply-adds and hashing worth " + std::to_string(hashing) +
-        ", and a machine with this one's measured speed does at most " + std::to_string(run.replay_cost_max) +
-        " meanwhile (replay_blocks of the task, a shorter checkpoint interval, tensors that fill their "
-        "tiles)");
-}
-
-}  // namespace
 
 Prepared SolverAgent::prepare(const RunView& run) {
     Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt, false};
@@ -60,8 +15,9 @@ Prepared SolverAgent::prepare(const RunView& run) {
         out.unserved = material.error().kind.has_value();
         return out;
     }
-    const auto fits = check_replayable(run, (*material)->program->program());
-    if (run.may_accept && !(*material)->runner->on_device() && !fits) {
+    const kernels::Program* const init = (*material)->init ? &(*material)->init->program() : nullptr;
+    const auto fits = check_pace(run, (*material)->program->program(), init, (*material)->runner->on_device());
+    if (run.may_accept && !fits) {
         out.problem = fits.error().message;
         return out;
     }

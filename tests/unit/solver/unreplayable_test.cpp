@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// A run whose segments no auditor could replay in time would never be verified: it is declined while that is
-// free.
+// A run whose segments no auditor could replay in time would never be verified, and one whose disputes outlast their
+// clocks would be lost in one: it is declined while that is free.
 #include "kernels/program/limits.hpp"
+#include "kernels/ops/opcode.hpp"
 #include "solver/agent/agent.hpp"
+#include "solver/agent/pace.hpp"
 #include "tests/unit/solver/broken_device.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 
@@ -15,13 +17,19 @@ protected:
     std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
         return moves_for(replay_cost_max, workshop);
     }
-    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max, Workshop& shop) {
+    /// Or can make all moves of a dispute in the time of its clock.
+    std::vector<SolverMove> moves_with_clock(std::uint64_t dispute_cost_max, Workshop& shop) {
+        return moves_for(0, shop, dispute_cost_max);
+    }
+    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max, Workshop& shop,
+                                      std::uint64_t dispute_cost_max = 0) {
         SolverAgent agent(SolverConfig{}, shop, *store);
         RunView run;
         run.terms = task.terms;
         run.may_accept = true;
         run.accept_by = 100;
         run.replay_cost_max = replay_cost_max;
+        run.dispute_cost_max = dispute_cost_max;
         SolverView view;
         view.height = 10;
         view.runs = {run};
@@ -35,17 +43,37 @@ protected:
         return kernels::step_cost(task.train.program()) * task.terms.schedule.interval;
     }
 
-    /// The trace of a step, or fifteen roots: a tile is worth 2^18 multiply-adds, whatever part of it is
-    /// filled.
-    std::uint64_t hashing() const {
+    static std::uint64_t tiles(const kernels::Program& program, std::uint32_t tensor) {
+        return kernels::geometry(program.tensors[tensor].dims).tiles();
+    }
+    /// The tensors of the state, or what the ops make.
+    std::uint64_t tiles(bool of_state) const {
         const kernels::Program& program = task.train.program();
-        std::uint64_t made = 0, kept = 0;
-        for (std::uint32_t i = 0; i < program.tensors.size(); ++i) {
-            const std::uint64_t tiles = kernels::geometry(program.tensors[i].dims).tiles();
-            if (i < program.states) kept += tiles;
-            if (program.is_op_output(i)) made += tiles;
+        std::uint64_t out = 0;
+        for (std::uint32_t i = 0; i < program.tensors.size(); ++i)
+            if (of_state ? i < program.states : program.is_op_output(i)) out += tiles(program, i);
+        return out;
+    }
+    /// A state tensor is a file, worth 2^22 multiply-adds.
+    std::uint64_t files() const { return std::uint64_t{task.train.program().states} << 22; }
+    /// The start and the end: a tile is worth 2^18 multiply-adds, whatever part of it is filled.
+    std::uint64_t hashing() const { return 2 * ((tiles(true) << 18) + files()); }
+    /// Of the step's five runs, and of one and a half executions.
+    std::uint64_t move_steps(bool on_device) const {
+        const std::uint64_t step = kernels::step_cost(task.train.program());
+        return 5 * step + (on_device ? 0 : step * 6);
+    }
+    /// Four steps are searched at once: three roots, and those before and after the step; the trace; the op
+    /// that reads and makes most; the partial tiles of a chain.
+    std::uint64_t move_hashing() const {
+        const kernels::Program& program = task.train.program();
+        std::uint64_t most = 0;
+        for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+            std::uint64_t of_op = tiles(program, program.output_of(i));
+            for (const std::uint32_t input : program.ops[i].inputs) of_op += tiles(program, input);
+            most = std::max(most, of_op);
         }
-        return std::max(made, 15 * kept) << 18;
+        return ((5 * tiles(true) + tiles(false) + most + 90) << 18) + files();
     }
     std::uint64_t whole_cost() const { return segment_cost() + hashing(); }
 
@@ -53,6 +81,12 @@ protected:
     test::TemporaryDirectory directory;
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
     Workshop workshop{task.source, task.pool};
+    Workshop with_device{task.source, task.pool,
+                         [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+                             return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
+                                                                    std::make_unique<test::BrokenDevice>());
+                         }};
 };
 
 TEST_F(Unreplayable, ARunThatFitsIsAccepted) {
@@ -74,12 +108,6 @@ TEST_F(Unreplayable, ARunThatDoesNotIsDeclinedWithTheNumbers) {
 
 /// What the processors were measured at says nothing of a device, until it fails.
 TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
-    Workshop with_device(task.source, task.pool,
-                         [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
-                            kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
-                             return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
-                                                                    std::make_unique<test::BrokenDevice>());
-                         });
     auto moves = moves_for(segment_cost() - 1, with_device);
     ASSERT_EQ(moves.size(), 1u);
     EXPECT_TRUE(std::holds_alternative<AcceptData>(moves[0]));
@@ -90,6 +118,38 @@ TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
     moves = moves_for(segment_cost() - 1, with_device);
     ASSERT_EQ(moves.size(), 1u);
     EXPECT_TRUE(std::holds_alternative<Decline>(moves[0]));
+}
+
+/// A device makes the steps that lead to the disputed one, and nothing of what follows.
+TEST_F(Unreplayable, ARunWhoseDisputesOutlastTheirClockIsDeclinedWithTheNumbers) {
+    for (Workshop* const shop : {&workshop, &with_device}) {
+        const bool on_device = shop == &with_device;
+        const std::uint64_t needed = move_steps(on_device) + move_hashing();
+        for (const std::uint64_t able : {needed, std::uint64_t{0}}) {
+            const auto moves = moves_with_clock(able, *shop);
+            ASSERT_EQ(moves.size(), 1u);
+            EXPECT_TRUE(std::holds_alternative<AcceptData>(moves[0])) << able;
+        }
+        const auto moves = moves_with_clock(needed - 1, *shop);
+        ASSERT_EQ(moves.size(), 1u);
+        const auto* decline = std::get_if<Decline>(&moves[0]);
+        ASSERT_NE(decline, nullptr);
+        for (const std::uint64_t number : {move_steps(on_device), move_hashing(), needed - 1})
+            EXPECT_NE(decline->reason.find(std::to_string(number)), std::string::npos) << decline->reason;
+    }
+}
+
+/// Its one step may be dearer to dispute than any of the training.
+TEST_F(Unreplayable, AnInitialiserIsDisputedAsWell) {
+    const kernels::Program& program = task.train.program();
+    kernels::Program dear;
+    dear.ops = {{kernels::OpCode::fill, {}, {0}, ""}};
+    dear.tensors = {{kernels::TensorKind::op_output, kernels::DType::boolean, {1 << 20, 1}, kernels::kNoWriter, ""}};
+    RunView run;
+    run.terms = task.terms;
+    run.dispute_cost_max = move_steps(false) + move_hashing();
+    EXPECT_TRUE(check_pace(run, program, &task.init.program(), false));
+    EXPECT_FALSE(check_pace(run, program, &dear, false));
 }
 
 }  // namespace
