@@ -42,7 +42,8 @@ std::uint64_t evidence_bytes(const Program& program) {
         for (std::size_t slot = 0; slot < op.inputs.size(); ++slot) {
             if (is_repeated(op, slot)) continue;
             const TensorRecord& input = program.tensors[op.inputs[slot]];
-            sum += tree_bytes(input) + (program.is_op_output(op.inputs[slot]) ? bytes_of(input) : 0);
+            const bool kept_elsewhere = input.kind == TensorKind::state || input.kind == TensorKind::data;
+            sum += tree_bytes(input) + (kept_elsewhere ? 0 : bytes_of(input));
         }
         most = std::max(most, sum);
     }

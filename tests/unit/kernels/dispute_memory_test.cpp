@@ -47,6 +47,15 @@ TEST(DisputeMemory, counts_an_input_once_however_often_it_is_read) {
     EXPECT_LT(evidence_bytes(program), evidence_bytes(columns()));
 }
 
+TEST(DisputeMemory, counts_copies_of_constants_and_none_of_states) {
+    Program program = columns();
+    const std::uint64_t of_an_output = evidence_bytes(program);
+    program.tensors[1].kind = TensorKind::constant;
+    EXPECT_EQ(evidence_bytes(program), of_an_output);
+    program.tensors[1].kind = TensorKind::state;
+    EXPECT_EQ(evidence_bytes(program), of_an_output - kRows);
+}
+
 TEST(DisputeMemory, counts_the_states_that_a_dispute_keeps) {
     const Program program = columns();
     ThreadPool pool(1);
