@@ -41,6 +41,7 @@ struct DisputeView {
     Game game;
     bool may_report = false;        ///< A report about the start of the segment would be taken.
     std::uint64_t deadline = 0;     ///< Of the move that is due, of either side.
+    std::uint64_t clock = 0;        ///< Blocks that this party has left when its turn comes.
 };
 
 /// An end state that this verifier found right and may be asked to keep.

@@ -86,6 +86,7 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.side = dispute->solver == self ? verifier::Side::solver : verifier::Side::challenger;
         entry.game = std::move(*game);
         entry.deadline = dispute->deadline;
+        entry.clock = entry.side == verifier::Side::solver ? dispute->solver_clock : dispute->challenger_clock;
         const auto params = immutable.params(view);
         entry.may_report = entry.side == verifier::Side::challenger && params &&
                            dispute->reports < params->reports &&

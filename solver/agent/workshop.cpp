@@ -67,12 +67,15 @@ Status<> check_initialiser(const kernels::Program& init, const kernels::Program&
 std::uint64_t memory_of(const kernels::Program& program) {
     // Facts, plans and copies of one op: 1.1 KiB for a chain of 100,000 reshapes, more where an op has more inputs.
     constexpr std::uint64_t kOpBytes = 2048;
-    std::uint64_t bytes = kOpBytes * program.ops.size();
+    // What a store knows of one state tensor: the name of its file and its root in each of 64 checkpoints that may be
+    // asked for at once, and the hashes of its tiles in the newest of up to four lines of checkpoints.
+    constexpr std::uint64_t kTensorBytes = 64 * 160, kTileBytes = 4 * sizeof(Hash32);
+    std::uint64_t bytes = kOpBytes * program.ops.size() + kTensorBytes * program.states;
     const std::uint32_t fixed = program.states + program.constants + program.datasets;
     for (std::uint32_t i = 0; i < fixed; ++i) {
         const kernels::TensorRecord& record = program.tensors[i];
         const std::uint64_t size = kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
-        bytes += i < program.states ? 2 * size : size;
+        bytes += i < program.states ? 2 * size + kTileBytes * kernels::geometry(record.dims).tiles() : size;
     }
     return bytes;
 }
@@ -80,16 +83,35 @@ std::uint64_t memory_of(const kernels::Program& program) {
 Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory)
     : source_(source), pool_(pool), runners_(std::move(runners)), memory_(memory) {}
 
-Status<> Workshop::check_memory(const TaskMaterial& material) const {
+std::uint64_t Workshop::held() const {
     std::uint64_t held = 0;
     for (const auto& [id, other] : materials_) held += other->bytes;
-    if (held <= memory_ && material.bytes <= memory_ - held) return Unit{};
-    return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
-                 std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
-                 std::to_string(held));
+    return held;
 }
 
-Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
+std::uint64_t Workshop::spare() const {
+    const std::uint64_t taken = held();
+    return taken < memory_ ? memory_ - taken : 0;
+}
+
+std::vector<std::uint64_t> Workshop::tasks() const {
+    std::vector<std::uint64_t> out;
+    for (const auto& [id, material] : materials_) out.push_back(id);
+    return out;
+}
+
+Status<> Workshop::check_memory(const TaskMaterial& material, const MakeRoom& make_room) {
+    while (material.bytes > spare()) {
+        if (make_room && make_room()) continue;
+        return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
+                     std::to_string(memory_) + " are allowed (--memory), of which other tasks hold " +
+                     std::to_string(held()));
+    }
+    if (less_to_spare_) less_to_spare_(spare() - material.bytes);
+    return Unit{};
+}
+
+Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, const MakeRoom& make_room) {
     const auto found = materials_.find(terms.id);
     if (found != materials_.end()) return found->second.get();
     if (terms.contract != kernels::contract_hash())
@@ -100,7 +122,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
     if (!program) return unavailable(program.error().message, ReportKind::program);
     made->program = std::move(program).value();
     made->bytes = memory_of(made->program->program());
-    if (const auto fits = check_memory(*made); !fits) return unavailable(fits.error().message, std::nullopt);
+    if (const auto fits = check_memory(*made, make_room); !fits) return unavailable(fits.error().message, std::nullopt);
     if (!terms.init_root.is_zero()) {
         auto init = fetch_program(source_, terms.init_root, kernels::Limits{}.constant_bytes);
         if (!init) return unavailable(init.error().message, ReportKind::program);
@@ -110,14 +132,15 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms) {
         made->init_runner =
             std::make_unique<ProgramRunner>(made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
         made->bytes += made->init_runner->planned_bytes();
-        if (const auto room = check_memory(*made); !room) return unavailable(room.error().message, std::nullopt);
+        if (const auto room = check_memory(*made, make_room); !room)
+            return unavailable(room.error().message, std::nullopt);
     }
     RETRACE_TRY(data, fetch_data(source_, made->program->program(), terms.data_roots, pool_));
     made->data = std::move(data);
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
     if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
     made->bytes += made->runner->planned_bytes();
-    if (const auto room = check_memory(*made); !room) return unavailable(room.error().message, std::nullopt);
+    if (const auto room = check_memory(*made, make_room); !room) return unavailable(room.error().message, std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
 }
 

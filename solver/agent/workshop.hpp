@@ -40,7 +40,7 @@ struct TaskMaterial {
 };
 
 /// Memory that a party holds of a task beside its steps: the data sets, the constants, two states, since one is
-/// committed while the next is made, and 2 KiB for each op.
+/// committed while the next is made, what its store of checkpoints knows of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
 
 class Workshop {
@@ -50,9 +50,11 @@ public:
     Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
              std::uint64_t memory = UINT64_MAX);
 
+    /// Asked as long as the memory that is allowed does not suffice: whether it let something go.
+    using MakeRoom = std::function<bool()>;
     /// Fetches and checks what is not here yet. An error says what cannot be had, does not fit together or is too large
     /// for this machine; then a solver leaves the task before it accepts.
-    Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms);
+    Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const MakeRoom& make_room = {});
     /// What opens the program's root. The program alone is fetched, if it is not here.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
     /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
@@ -60,6 +62,13 @@ public:
     /// A state that somebody else serves.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
                                               std::uint64_t index);
+    /// Memory that no task takes, and what may be kept in it until one does.
+    std::uint64_t spare() const;
+    /// `tell` hears how little there will be to spare before a task takes its part. Worker thread.
+    void on_less_to_spare(std::function<void(std::uint64_t spare)> tell) { less_to_spare_ = std::move(tell); }
+    std::vector<std::uint64_t> tasks() const;
+    /// Nobody may use the task meanwhile, as below.
+    void forget(std::uint64_t task) { materials_.erase(task); }
     /// Forgets all tasks but these. Not while a work order runs, nor while anybody still plays one of the others.
     void keep_only(const std::map<std::uint64_t, TaskTerms>& tasks) {
         std::erase_if(materials_, [&](const auto& item) { return tasks.count(item.first) == 0; });
@@ -68,12 +77,15 @@ public:
     kernels::ThreadPool& pool() noexcept { return pool_; }
 
 private:
-    Status<> check_memory(const TaskMaterial& material) const;
+    /// Memory for the task beside the others; room is made where it does not suffice.
+    Status<> check_memory(const TaskMaterial& material, const MakeRoom& make_room);
+    std::uint64_t held() const;
 
     ArtifactSource& source_;
     kernels::ThreadPool& pool_;
     RunnerFactory runners_;
     std::uint64_t memory_;
+    std::function<void(std::uint64_t spare)> less_to_spare_;
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
 };
 

@@ -50,7 +50,8 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
                 // Read when the order is done, before the next one begins.
                 dispute_missing_[view.id] = state.error();
                 return error(state.error().message);
-            }),
+            },
+            config_.dispute_memory),
       disputes_(config_.resend_blocks, desk_) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
@@ -180,12 +181,11 @@ void VerifierAgent::keep(const VerifierView& view, Output& out) {
 }
 
 std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
+    clean_up(view);
     // What has a deadline goes first.
     if (auto work = keeper_work(view)) return work;
     if (auto work = audit_work(view)) return work;
-    if (auto work = watch_work(view)) return work;
-    clean_up(view);
-    return std::nullopt;
+    return watch_work(view);
 }
 
 bool VerifierAgent::waits_for_material(const AuditView& seat) const {
@@ -230,8 +230,23 @@ std::optional<VerifierWork> VerifierAgent::audit_work(const VerifierView& view) 
 }
 
 void VerifierAgent::clean_up(const VerifierView& view) {
-    begun_.clear();  // Nobody waits for what was put off.
     const std::set<CheckpointKey> needed = needed_states(view);
+    const auto is_seat = [&](std::uint64_t audit) {
+        return std::any_of(view.audits.begin(), view.audits.end(),
+                           [&](const AuditView& seat) { return seat.id == audit; });
+    };
+    std::erase_if(rechecked_, [&](const auto& item) { return !is_seat(item.first); });
+    std::erase_if(retry_height_, [&](const auto& item) { return !is_seat(item.first); });
+    std::erase_if(missing_, [&](const auto& item) { return !is_seat(item.first); });
+    // What was put off is a whole state, and is dropped with what it was for.
+    std::erase_if(begun_, [&](const auto& item) {
+        const CheckpointKey& of = item.second.segment;
+        const auto same = [&](const auto& other) {
+            return CheckpointKey{other.terms.id, other.run, other.segment} == of;
+        };
+        return std::none_of(view.audits.begin(), view.audits.end(), same) &&
+               std::none_of(view.watch.begin(), view.watch.end(), same);
+    });
     for (const CheckpointKey& key : store_.retained()) {
         if (needed.count(key) != 0) continue;
         // Failing leaves a file behind, which the next view tries again.

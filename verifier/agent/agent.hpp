@@ -77,6 +77,9 @@ struct VerifierConfig {
     /// Something urgent lets a step of a replay go on for so long; then it is left, and the segment begun
     /// again later.
     std::chrono::milliseconds step_patience{10'000};
+    /// Bytes that accounts of disputes may take beside those that its tasks are counted with, and never more than
+    /// the workshop has to spare.
+    std::uint64_t dispute_memory = UINT64_MAX;
 };
 
 /// What node/service drives; adversaries stand in front of an honest one.

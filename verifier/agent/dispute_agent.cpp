@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "verifier/player/player.hpp"
-
 namespace retrace::verifier {
 namespace {
 
@@ -19,54 +17,11 @@ bool is_due(const DisputeView& view) {
 
 }  // namespace
 
-Desk::Key Desk::key_of(const DisputeView& view) {
-    const bool initialiser = view.game.claim.initialiser;
-    return {view.terms.id, view.run, initialiser ? 0 : view.segment, initialiser};
-}
-
-Result<Replayer*> Desk::truth(const DisputeView& view) {
-    const Key key = key_of(view);
-    const auto found = truths_.find(key);
-    if (found != truths_.end()) return found->second.get();
-    const auto material = workshop_.material(view.terms);
-    if (!material) return error(material.error().message);
-    solver::TaskMaterial& task = **material;
-    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(),
-                      &workshop_.pool(),  view.terms.seed,    task.inputs().datasets};
-    std::unique_ptr<Replayer> made;
-    if (key.initialiser) {
-        if (task.init == nullptr) return error("the task has no initialiser");
-        setup.played = task.init.get();
-        setup.runner = task.init_runner.get();
-        setup.datasets.clear();
-        made = std::make_unique<Replayer>(std::move(setup));
-    } else {
-        RETRACE_TRY(start, start_(view));
-        if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step) {
-            return error("the state at the segment's start is another's");
-        }
-        made = std::make_unique<Replayer>(std::move(setup), std::move(start), view.game.claim.last_step);
-    }
-    return (truths_[key] = std::move(made)).get();
-}
-
-Result<Bytes> Desk::answer(const DisputeView& view) {
-    RETRACE_TRY(own, truth(view));
-    RETRACE_TRY(move, next_move(view.game, view.side, *own));
-    return encode(move);
-}
-
-void Desk::sweep(const std::vector<DisputeView>& open) {
-    std::erase_if(truths_, [&](const auto& item) {
-        return std::none_of(open.begin(), open.end(),
-                            [&](const DisputeView& view) { return key_of(view) == item.first; });
-    });
-}
-
 DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
                                            bool may_work) {
     height_ = height;
     outbox_.sweep(height);
+    desk_.sweep(disputes, height);
     Output out;
     const DisputeView* first = nullptr;  // Of those that wait for an answer, the one that is due first.
     for (const DisputeView& view : disputes) {
@@ -88,7 +43,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
     out.waiting = first != nullptr && !busy_;
     if (out.waiting && may_work) {
         busy_ = true;
-        out.work = answer_order(*first, disputes);
+        out.work = answer_order(*first);
     }
     std::erase_if(answers_, [&](const auto& item) {
         return std::none_of(disputes.begin(), disputes.end(),
@@ -98,12 +53,10 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
     return out;
 }
 
-solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view,
-                                                     const std::vector<DisputeView>& disputes) {
+solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
     const std::uint64_t turn = turn_of(view.game);
     return solver::make_order<Answer>("move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
-                                      [this, view, disputes, turn] {
-        desk_.sweep(disputes);
+                                      [this, view, turn] {
         const Result<Bytes> move = desk_.answer(view);
         if (move) return Answer{view.id, turn, *move, ""};
         return Answer{view.id, turn, {}, move.error().message};

@@ -3,48 +3,16 @@
 // solver::SolverAgent.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "solver/agent/work.hpp"
-#include "solver/agent/workshop.hpp"
+#include "verifier/agent/desk.hpp"
 #include "verifier/chain_view.hpp"
-#include "verifier/replay/replayer.hpp"
 
 namespace retrace::verifier {
-
-/// The party's accounts of disputed segments. Belongs to the worker: one call at a time. Several challengers
-/// of one segment share one account, so a solver executes it once for all of them.
-class Desk {
-public:
-    /// Gives the state at the start of the view's segment.
-    using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
-    Desk(solver::Workshop& workshop, StartState start) : workshop_(workshop), start_(std::move(start)) {}
-
-    /// The move that is due, encoded.
-    Result<Bytes> answer(const DisputeView& view);
-    /// Drops the accounts of segments that none of `open` is about.
-    void sweep(const std::vector<DisputeView>& open);
-
-private:
-    struct Key {
-        std::uint64_t task = 0;
-        std::uint32_t run = 0;
-        std::uint64_t segment = 0;
-        bool initialiser = false;
-        auto operator<=>(const Key&) const = default;
-    };
-    static Key key_of(const DisputeView& view);
-    Result<Replayer*> truth(const DisputeView& view);
-
-    solver::Workshop& workshop_;
-    StartState start_;
-    std::map<Key, std::unique_ptr<Replayer>> truths_;
-};
 
 struct Answer {
     std::uint64_t dispute = 0;
@@ -55,7 +23,7 @@ struct Answer {
 
 class DisputeAgent {
 public:
-    /// `desk` outlives the agent and is used by its work orders only.
+    /// `desk` outlives the agent. Moves are made by its work orders only.
     DisputeAgent(std::uint64_t resend_blocks, Desk& desk)
         : desk_(desk), resend_blocks_(resend_blocks), outbox_(resend_blocks) {}
 
@@ -70,7 +38,7 @@ public:
     std::vector<std::string> take_problems() { return std::exchange(problems_, {}); }
 
 private:
-    solver::WorkOrder<Answer> answer_order(const DisputeView& view, const std::vector<DisputeView>& disputes);
+    solver::WorkOrder<Answer> answer_order(const DisputeView& view);
 
     Desk& desk_;
     std::uint64_t resend_blocks_;

@@ -13,97 +13,177 @@ using kernels::State;
 using kernels::StateCommitment;
 using kernels::Tensor;
 
+struct Replayer::Segment {
+    ReplaySetup setup;
+    bool initialiser = false;
+    State start;
+    std::uint64_t last_step = 0;
+    std::map<std::uint64_t, Hash32> roots = {};   // By step, once asked for.
+    std::map<std::uint64_t, State> cursors = {};  // By account.
+    std::uint64_t accounts = 0;                   // Ever made.
+};
+
 struct Replayer::StepCache {
     std::uint64_t t = 0;
     std::optional<StateCommitment> input, output;
     std::vector<Hash32> trace;
     std::optional<merkle::TileTree> trace_tree;
     std::map<std::uint32_t, Tensor> outputs;          // By op.
+    std::map<std::uint32_t, Tensor> constants;        // By tensor.
     std::map<std::uint32_t, merkle::TileTree> tiles;  // By tensor.
     std::uint32_t partial_op = 0;
     std::uint64_t partial_tile = 0;
     std::map<std::uint64_t, Bytes> partials;  // By the number of links.
 };
 
+namespace {
+
+std::uint64_t bytes_of(const State& state) {
+    std::uint64_t bytes = 0;
+    for (const Tensor& tensor : state.tensors) bytes += tensor.data.size();
+    return bytes;
+}
+
+/// With all levels: about two hashes for each leaf.
+std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_count() * sizeof(Hash32); }
+
+}  // namespace
+
+Replayer::Replayer(std::shared_ptr<Segment> segment)
+    : segment_(std::move(segment)), number_(segment_->accounts++) {}
+
 Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
-    : setup_(std::move(setup)), start_(std::move(start)), last_step_(last_step) {
-    ensure(start_.step < last_step_, "a segment has steps");
+    : Replayer(std::make_shared<Segment>(Segment{std::move(setup), false, std::move(start), last_step})) {
+    ensure(segment_->start.step < segment_->last_step, "a segment has steps");
 }
 
 Replayer::Replayer(ReplaySetup setup)
-    : setup_(std::move(setup)), initialiser_(true), start_(solver::blank_state(setup_.played->program())) {}
+    : Replayer(std::make_shared<Segment>(Segment{setup, true, solver::blank_state(setup.played->program()), 0})) {}
 
-Replayer::~Replayer() = default;
+Replayer::~Replayer() {
+    if (segment_ != nullptr) drop_cursor();
+}
 Replayer::Replayer(Replayer&&) noexcept = default;
+
+Replayer Replayer::beside() const { return Replayer(segment_); }
+
+bool Replayer::initialiser() const noexcept { return segment_->initialiser; }
+const ReplaySetup& Replayer::setup() const noexcept { return segment_->setup; }
+std::uint64_t Replayer::last_step() const noexcept { return segment_->last_step; }
+std::uint64_t Replayer::start_bytes() const { return bytes_of(segment_->start); }
+
+std::uint64_t Replayer::own_bytes() const {
+    std::uint64_t bytes = 0;
+    if (const State* kept = cursor()) bytes += bytes_of(*kept);
+    if (end_) bytes += bytes_of(*end_);
+    if (step_ == nullptr) return bytes;
+    for (const auto* commitment : {&step_->input, &step_->output})
+        if (*commitment) bytes += (*commitment)->tensor_roots.size() * sizeof(Hash32);
+    bytes += step_->trace.size() * sizeof(Hash32);
+    if (step_->trace_tree) bytes += bytes_of(*step_->trace_tree);
+    for (const auto* tensors : {&step_->outputs, &step_->constants})
+        for (const auto& [number, tensor] : *tensors) bytes += tensor.data.size();
+    for (const auto& [tensor, tree] : step_->tiles) bytes += bytes_of(tree);
+    for (const auto& [links, partial] : step_->partials) bytes += partial.size();
+    return bytes;
+}
 
 const State& Replayer::end_state() {
     if (end_) return *end_;
-    if (initialiser_) {
-        State state = start_;
-        setup_.runner->step(state);
+    if (initialiser()) {
+        State state = segment_->start;
+        setup().runner->step(state);
         state.step = 0;  // The initialiser's one step leads to the state before step 0.
         end_ = std::move(state);
     } else {
-        end_ = state_at(last_step_);
+        end_ = state_at(last_step());
     }
     return *end_;
 }
 
 Hash32 Replayer::end_root() {
-    const auto found = roots_.find(last_step_);
-    if (found != roots_.end()) return found->second;
-    if (initialiser_ || end_) return kernels::commit_state(setup_.program->root(), end_state(), *setup_.pool).root;
+    const auto found = segment_->roots.find(last_step());
+    if (found != segment_->roots.end()) return found->second;
+    if (initialiser() || end_) return kernels::commit_state(setup().program->root(), end_state(), *setup().pool).root;
     // Hashed where the state is, before it comes here.
-    const std::unique_ptr<solver::Training> training = train_to(last_step_);
+    const std::unique_ptr<solver::Training> training = train_to(last_step());
     const Hash32 root = training->commit().root;
     end_ = training->state();
     return root;
 }
 
+Hash32 Replayer::root_at(std::uint64_t step) { return roots_at(segment_->start.step, {&step, 1}).front(); }
+
 std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::uint64_t> steps) {
-    ensure(!initialiser_ && low >= start_.step, "a step of the segment");
-    ensure(steps.empty() || (low <= steps.front() && steps.back() <= last_step_), "steps of the segment");
-    const auto known = [&](std::uint64_t step) { return roots_.count(step) != 0; };
+    std::map<std::uint64_t, Hash32>& found = segment_->roots;
+    const State& start = segment_->start;
+    ensure(!initialiser() && low >= start.step, "a step of the segment");
+    ensure(steps.empty() || (low <= steps.front() && steps.back() <= last_step()), "steps of the segment");
+    const auto known = [&](std::uint64_t step) { return found.count(step) != 0; };
     if (!std::all_of(steps.begin(), steps.end(), known)) {
         end_.reset();
-        if (low == start_.step) cursor_.reset();
-        State state = low == start_.step ? start_ : state_at(low);
-        const auto training = setup_.runner->train(*setup_.program, state, *setup_.pool);
+        if (low == start.step) drop_cursor();
+        State state = low == start.step ? start : state_at(low);
+        const auto training = setup().runner->train(*setup().program, state, *setup().pool);
         for (const std::uint64_t step : steps) {
             if (known(step)) continue;
             ensure(training->step() <= step, "ascending steps");
             while (training->step() < step) training->advance();
-            roots_[step] = training->commit().root;
+            found[step] = training->commit().root;
             // Nothing is kept yet beside the start: the half way spares the next call half of it.
-            if (!cursor_ && step == steps[steps.size() / 2]) cursor_ = training->state();
+            if (cursor() == nullptr && step == steps[steps.size() / 2])
+                segment_->cursors.emplace(number_, training->state());
         }
     }
     std::vector<Hash32> roots;
-    for (const std::uint64_t step : steps) roots.push_back(roots_.at(step));
+    for (const std::uint64_t step : steps) roots.push_back(found.at(step));
     return roots;
 }
 
 void Replayer::forget() {
-    cursor_.reset();
+    drop_cursor();
     end_.reset();
-    roots_.clear();
+    segment_->roots.clear();
     step_.reset();
 }
 
+State* Replayer::cursor() const {
+    const auto own = segment_->cursors.find(number_);
+    return own == segment_->cursors.end() ? nullptr : &own->second;
+}
+
+void Replayer::drop_cursor() { segment_->cursors.erase(number_); }
+
+State& Replayer::cursor_before(std::uint64_t step) {
+    const State* nearest = &segment_->start;
+    for (const auto& [account, state] : segment_->cursors)
+        if (state.step <= step && state.step > nearest->step) nearest = &state;
+    State* const own = cursor();
+    if (own != nullptr && own->step <= step && own->step >= nearest->step) return *own;
+    drop_cursor();
+    return segment_->cursors.emplace(number_, *nearest).first->second;
+}
+
 const State& Replayer::state_at(std::uint64_t step) {
-    if (cursor_ && cursor_->step == step) return *cursor_;
-    return train_to(step)->state();
+    if (const State* own = cursor(); own != nullptr && own->step == step) return *own;
+    const std::unique_ptr<solver::Training> training = train_to(step);
+    try {
+        return training->state();
+    } catch (...) {
+        drop_cursor();
+        throw;
+    }
 }
 
 std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
-    ensure(step >= start_.step && step <= last_step_, "a step of the segment");
-    if (!cursor_ || cursor_->step > step) cursor_ = start_;
+    ensure(step >= segment_->start.step && step <= last_step(), "a step of the segment");
+    State& state = cursor_before(step);
     try {
-        auto training = setup_.runner->train(*setup_.program, *cursor_, *setup_.pool);
+        auto training = setup().runner->train(*setup().program, state, *setup().pool);
         while (training->step() < step) training->advance();
         return training;
     } catch (...) {
-        cursor_.reset();  // Half a step further than it says, perhaps: whoever asks again starts anew.
+        drop_cursor();  // Half a step further than it says, perhaps: whoever asks again starts anew.
         throw;
     }
 }
@@ -117,25 +197,25 @@ Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {
 }
 
 const StateCommitment& Replayer::input_of(std::uint64_t t) {
-    ensure(!initialiser_, "an initialiser has no input state");
+    ensure(!initialiser(), "an initialiser has no input state");
     StepCache& cache = cache_of(t);
-    if (!cache.input) cache.input = kernels::commit_state(setup_.program->root(), state_at(t), *setup_.pool);
+    if (!cache.input) cache.input = kernels::commit_state(setup().program->root(), state_at(t), *setup().pool);
     return *cache.input;
 }
 
 const StateCommitment& Replayer::output_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
     if (!cache.output) {
-        State state = initialiser_ ? end_state() : state_at(t);
-        if (!initialiser_) setup_.runner->step(state);
-        cache.output = kernels::commit_state(setup_.program->root(), state, *setup_.pool);
+        State state = initialiser() ? end_state() : state_at(t);
+        if (!initialiser()) setup().runner->step(state);
+        cache.output = kernels::commit_state(setup().program->root(), state, *setup().pool);
     }
     return *cache.output;
 }
 
 const std::vector<Hash32>& Replayer::trace_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
-    if (cache.trace.empty()) cache.trace = setup_.runner->trace(initialiser_ ? start_ : state_at(t));
+    if (cache.trace.empty()) cache.trace = setup().runner->trace(initialiser() ? segment_->start : state_at(t));
     return cache.trace;
 }
 
@@ -148,7 +228,7 @@ const merkle::TileTree& Replayer::trace_tree_of(std::uint64_t t) {
 
 void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     StepCache& cache = cache_of(t);
-    const kernels::Program& program = setup_.played->program();
+    const kernels::Program& program = setup().played->program();
     std::set<std::uint32_t> wanted;
     if (cache.outputs.count(op) == 0) wanted.insert(op);
     for (const std::uint32_t input : program.ops[op].inputs) {
@@ -158,33 +238,34 @@ void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     }
     if (wanted.empty()) return;
     const std::vector<std::uint32_t> ops(wanted.begin(), wanted.end());
-    std::vector<Tensor> tensors = setup_.runner->outputs(initialiser_ ? start_ : state_at(t), ops);
+    std::vector<Tensor> tensors = setup().runner->outputs(initialiser() ? segment_->start : state_at(t), ops);
     for (std::size_t i = 0; i < ops.size(); ++i) cache.outputs[ops[i]] = std::move(tensors[i]);
 }
 
 const Tensor& Replayer::tensor_of(std::uint64_t t, std::uint32_t tensor) {
-    const kernels::Program& program = setup_.played->program();
+    const kernels::Program& program = setup().played->program();
     if (program.is_op_output(tensor)) {
         const std::uint32_t op = tensor - program.tensors_static();
         StepCache& cache = cache_of(t);
         if (cache.outputs.count(op) == 0) prepare_op(t, op);
         return cache.outputs.at(op);
     }
-    if (tensor < program.states) return (initialiser_ ? start_ : state_at(t)).tensors[tensor];
+    if (tensor < program.states) return (initialiser() ? segment_->start : state_at(t)).tensors[tensor];
     tensor -= program.states;
-    if (tensor >= program.constants) return *setup_.datasets.at(tensor - program.constants);
-    const auto found = constants_.find(tensor);
-    if (found != constants_.end()) return found->second;
+    if (tensor >= program.constants) return *setup().datasets.at(tensor - program.constants);
+    StepCache& cache = cache_of(t);
+    const auto found = cache.constants.find(tensor);
+    if (found != cache.constants.end()) return found->second;
     const kernels::TensorRecord& record = program.tensors[program.states + tensor];
     Tensor constant{record.dtype, record.dims, program.constant_data[tensor].data};
-    return constants_.emplace(tensor, std::move(constant)).first->second;
+    return cache.constants.emplace(tensor, std::move(constant)).first->second;
 }
 
 const merkle::TileTree& Replayer::tiles_of(std::uint64_t t, std::uint32_t tensor) {
     StepCache& cache = cache_of(t);
     const auto found = cache.tiles.find(tensor);
     if (found != cache.tiles.end()) return found->second;
-    merkle::TileTree tree = kernels::tile_tree(tensor_of(t, tensor), *setup_.pool);
+    merkle::TileTree tree = kernels::tile_tree(tensor_of(t, tensor), *setup().pool);
     return cache.tiles.emplace(tensor, std::move(tree)).first->second;
 }
 
@@ -195,7 +276,7 @@ const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64
     cache.partial_tile = tile;
     const auto next = cache.partials.lower_bound(links);
     if (next != cache.partials.end() && next->first == links) return next->second;
-    const kernels::OpFacts facts = kernels::facts_of(setup_.played->program(), op);
+    const kernels::OpFacts facts = kernels::facts_of(setup().played->program(), op);
     ensure(kernels::size_of(facts.output.dtype) == 4, "chains carry words");
     kernels::PartialTile carried{};
     std::uint64_t first = 0;
@@ -206,7 +287,7 @@ const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64
     }
     const WholeInputs inputs = whole_inputs(*this, t, op);
     const std::vector<const std::uint8_t*> data = inputs.data();
-    kernels::advance_partial({facts, data, nullptr, setup_.seed, t, *setup_.pool}, tile, first, links, carried);
+    kernels::advance_partial({facts, data, nullptr, setup().seed, t, *setup().pool}, tile, first, links, carried);
     Bytes bytes(4 * carried.size());
     for (std::size_t i = 0; i < carried.size(); ++i) store_u32(bytes.data() + 4 * i, carried[i]);
     return cache.partials[links] = std::move(bytes);

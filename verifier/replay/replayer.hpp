@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One party's own account of a segment: computed from the agreed start, kept as long as a dispute may ask for
-// it.
+// One party's own account of a segment for one dispute: computed from the agreed start, kept as long as the
+// dispute may ask for it.
 #pragma once
 
 #include <map>
@@ -28,6 +28,8 @@ struct ReplaySetup {
 /// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about one and a half
 /// executions of the segment and a commitment for each root that is asked for (roots_at). Beside the start
 /// there are two states at once: the one that is kept and the one that goes on.
+/// Accounts of one segment for several disputes share its start and the roots that any of them found, and each begins
+/// from the nearest state that another one keeps; none moves another's.
 class Replayer {
 public:
     /// A segment: `start` (checked against its root by the caller) to step `last_step` > start.step.
@@ -36,10 +38,15 @@ public:
     explicit Replayer(ReplaySetup setup);
     ~Replayer();
     Replayer(Replayer&&) noexcept;
+    /// Another account of the same segment, for another dispute.
+    Replayer beside() const;
 
-    bool initialiser() const noexcept { return initialiser_; }
-    const ReplaySetup& setup() const noexcept { return setup_; }
-    std::uint64_t last_step() const noexcept { return last_step_; }
+    bool initialiser() const noexcept;
+    const ReplaySetup& setup() const noexcept;
+    std::uint64_t last_step() const noexcept;
+    /// Memory that is kept: by this account alone, and of the start, which all accounts of the segment have once.
+    std::uint64_t own_bytes() const;
+    std::uint64_t start_bytes() const;
 
     /// Root after the last step; the state roots between are not computed.
     Hash32 end_root();
@@ -49,7 +56,7 @@ public:
     /// the second goes up to half of it to its own `low` and a sixteenth further, and later ones start from what
     /// is kept. Only these states are committed to.
     std::vector<Hash32> roots_at(std::uint64_t low, std::span<const std::uint64_t> steps);
-    Hash32 root_at(std::uint64_t step) { return roots_at(start_.step, {&step, 1}).front(); }
+    Hash32 root_at(std::uint64_t step);
     /// Drops everything computed, so that the next question computes anew (a mismatch may be a memory fault).
     void forget();
 
@@ -69,21 +76,23 @@ public:
     const Bytes& partial_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile, std::uint64_t links);
 
 private:
+    struct Segment;    // What all accounts of it share.
     struct StepCache;  // What is known about one step.
 
+    explicit Replayer(std::shared_ptr<Segment> segment);
     const kernels::State& state_at(std::uint64_t step);
     /// The cursor's training, advanced to `step`; the cursor itself follows once its state() is asked for.
     std::unique_ptr<solver::Training> train_to(std::uint64_t step);
+    /// This account's state somewhere in the segment: moved forward, or begun anew.
+    kernels::State* cursor() const;
+    /// The same at `step` or the nearest before it of all that are kept, the others' too.
+    kernels::State& cursor_before(std::uint64_t step);
+    void drop_cursor();
     StepCache& cache_of(std::uint64_t t);
 
-    ReplaySetup setup_;
-    bool initialiser_ = false;
-    kernels::State start_;
-    std::uint64_t last_step_ = 0;
-    std::optional<kernels::State> cursor_;  // Somewhere in the segment; moved forward, or started anew.
+    std::shared_ptr<Segment> segment_;
+    std::uint64_t number_ = 0;  // Among the accounts of the segment.
     std::optional<kernels::State> end_;
-    std::map<std::uint64_t, Hash32> roots_;  // By step, once asked for.
-    std::map<std::uint32_t, kernels::Tensor> constants_;
     std::unique_ptr<StepCache> step_;
 };
 

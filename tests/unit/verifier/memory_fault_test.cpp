@@ -41,6 +41,7 @@ struct FaultyScene {
     std::unique_ptr<MiniChain> chain;
 
     explicit FaultyScene(FaultyMemory::Fails fails) {
+        verifier.agent.reset();  // Before the workshop that it uses.
         verifier.workshop = std::make_unique<solver::Workshop>(
             source, task.pool,
             [this, fails](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,

@@ -181,6 +181,18 @@ TEST_F(Urgency, of_one_task_one_state_is_kept) {
     EXPECT_EQ(committed(next()).size(), 1u);
 }
 
+/// Disk and memory of a verifier that always has something to do do not grow.
+TEST_F(Urgency, what_no_view_asks_for_is_deleted_although_there_is_other_work) {
+    begin();
+    sit(10, 5, 1, 140);
+    run(*next().work);
+    EXPECT_FALSE(party->store->runs().empty());
+    view.audits.clear();
+    sit(11, 6, 2, 140);
+    ASSERT_TRUE(next().work);
+    EXPECT_TRUE(party->store->runs().empty());
+}
+
 TEST_F(Urgency, what_nobody_asked_for_is_put_off_and_finds_what_it_would_have_found) {
     begin(solver::fraud_runners(solver::Fraud::ulp));
     view.watch.push_back({task.terms, 0, 3, root(3), root(4)});

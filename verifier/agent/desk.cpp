@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/agent/desk.hpp"
+
+#include <algorithm>
+#include <new>
+#include <set>
+
+#include "merkle/base/read_only.hpp"
+#include "verifier/player/player.hpp"
+
+namespace retrace::verifier {
+
+Desk::Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory)
+    : workshop_(workshop), start_(std::move(start)), memory_(memory) {
+    workshop_.on_less_to_spare([this](std::uint64_t spare) {
+        // In the middle of a move it is this thread that has the accounts.
+        if (working_) return keep_within(spare);
+        const std::lock_guard lock(use_);
+        keep_within(spare);
+    });
+}
+
+Desk::~Desk() { workshop_.on_less_to_spare({}); }
+
+Desk::Segment Desk::segment_of(const DisputeView& view) {
+    const bool initialiser = view.game.claim.initialiser;
+    return {view.terms.id, view.run, initialiser ? 0 : view.segment, initialiser};
+}
+
+Result<Bytes> Desk::answer(const DisputeView& view) {
+    const std::lock_guard lock(use_);
+    drop_closed();
+    for (bool again = false;; again = true) {
+        working_ = Working{view.id, segment_of(view)};
+        try {
+            auto move = attempt(view);
+            working_.reset();
+            keep_within(workshop_.spare());
+            return move;
+        } catch (const std::bad_alloc&) {
+            // The machine has less than was allowed. Without what is kept for others there may be enough.
+            working_.reset();
+            accounts_.clear();
+            if (again) throw;
+        } catch (...) {
+            working_.reset();
+            throw;
+        }
+    }
+}
+
+Result<Bytes> Desk::attempt(const DisputeView& view) {
+    RETRACE_TRY(own, truth(view));
+    keep_within(workshop_.spare());
+    try {
+        const ReadOnly question;
+        RETRACE_TRY(move, next_move(view.game, view.side, *own));
+        return encode(move);
+    } catch (const BrokenInvariant& impossible) {
+        // The view is a node's word, and an account that it led astray is of no use.
+        accounts_.erase(view.id);
+        return error(std::string("no rules lead to such a game: ") + impossible.what());
+    }
+}
+
+Result<Replayer*> Desk::truth(const DisputeView& view) {
+    const auto found = accounts_.find(view.id);
+    if (found != accounts_.end()) return &found->second.truth;
+    const Segment segment = segment_of(view);
+    const auto keep = [&](Replayer truth) {
+        return &accounts_.emplace(view.id, Account{segment, std::move(truth)}).first->second.truth;
+    };
+    for (const auto& [dispute, other] : accounts_)
+        if (other.segment == segment) return keep(other.truth.beside());
+    const auto material = workshop_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
+    if (!material) return error(material.error().message);
+    solver::TaskMaterial& task = **material;
+    ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(),
+                      &workshop_.pool(),  view.terms.seed,    task.inputs().datasets};
+    if (segment.initialiser) {
+        if (task.init == nullptr) return error("the task has no initialiser");
+        setup.played = task.init.get();
+        setup.runner = task.init_runner.get();
+        setup.datasets.clear();
+        return keep(Replayer(std::move(setup)));
+    }
+    keep_within(workshop_.spare());  // The start takes memory before there is an account of it.
+    RETRACE_TRY(start, start_(view));
+    if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
+        return error("the state at the segment's start is another's");
+    return keep(Replayer(std::move(setup), std::move(start), view.game.claim.last_step));
+}
+
+void Desk::sweep(const std::vector<DisputeView>& open, std::uint64_t height) {
+    Clocks clocks;
+    for (const DisputeView& view : open) {
+        const bool own_turn = view.game.mover == view.side;
+        clocks[view.id] = own_turn ? view.deadline : height + view.clock;
+    }
+    {
+        const std::lock_guard lock(open_mutex_);
+        open_ = std::move(clocks);
+    }
+    // Otherwise the next move does it.
+    if (const std::unique_lock lock(use_, std::try_to_lock); lock) drop_closed();
+}
+
+Desk::Clocks Desk::clocks() const {
+    const std::lock_guard lock(open_mutex_);
+    return open_;
+}
+
+void Desk::drop_closed() {
+    const Clocks open = clocks();
+    std::erase_if(accounts_, [&](const auto& item) { return open.count(item.first) == 0; });
+}
+
+/// Of each task one account is counted with the task: the one that works, or the first.
+void Desk::keep_within(std::uint64_t spare) {
+    std::uint64_t room = std::min(spare, memory_);
+    const Clocks open = clocks();
+    const auto rank = [&](Accounts::iterator at) {
+        const auto clock = open.find(at->first);
+        return clock == open.end() ? UINT64_MAX : clock->second;
+    };
+    std::vector<Accounts::iterator> order;
+    for (auto at = accounts_.begin(); at != accounts_.end(); ++at) order.push_back(at);
+    std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
+    std::set<std::uint64_t> counted;
+    std::set<Segment> started;
+    if (working_) {
+        counted.insert(working_->segment.task);
+        started.insert(working_->segment);
+    }
+    for (const auto& at : order) {
+        if (working_ && at->first == working_->dispute) continue;
+        const Account& account = at->second;
+        const std::uint64_t start = started.count(account.segment) == 0 ? account.truth.start_bytes() : 0;
+        const std::uint64_t bytes = account.truth.own_bytes() + start;
+        if (!counted.insert(account.segment.task).second) {
+            if (bytes > room) {
+                accounts_.erase(at);
+                continue;
+            }
+            room -= bytes;
+        }
+        started.insert(account.segment);
+    }
+}
+
+/// Lets go of the task whose accounts can wait longest, one without any first.
+bool Desk::give_up_task_but(std::uint64_t task) {
+    const Clocks open = clocks();
+    std::optional<std::uint64_t> last;
+    std::uint64_t last_clock = 0;
+    for (const std::uint64_t other : workshop_.tasks()) {
+        if (other == task) continue;
+        std::uint64_t clock = UINT64_MAX;
+        for (const auto& [dispute, account] : accounts_) {
+            const auto at = open.find(dispute);
+            if (account.segment.task == other && at != open.end()) clock = std::min(clock, at->second);
+        }
+        if (!last || clock > last_clock) last = other, last_clock = clock;
+    }
+    if (!last) return false;
+    std::erase_if(accounts_, [&](const auto& item) { return item.second.segment.task == *last; });
+    workshop_.forget(*last);
+    return true;
+}
+
+std::uint64_t Desk::kept_bytes() const {
+    const std::lock_guard lock(use_);
+    std::uint64_t bytes = 0;
+    std::set<Segment> started;
+    for (const auto& [dispute, account] : accounts_) {
+        bytes += account.truth.own_bytes();
+        if (started.insert(account.segment).second) bytes += account.truth.start_bytes();
+    }
+    return bytes;
+}
+
+}  // namespace retrace::verifier

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// A party's own accounts of what it disputes.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "solver/agent/workshop.hpp"
+#include "verifier/chain_view.hpp"
+#include "verifier/replay/replayer.hpp"
+
+namespace retrace::verifier {
+
+/// One account for each dispute, so that the moves of one cost no other anything; those about one segment share its
+/// start and what any of them found. Belongs to the worker, one call at a time, but for `sweep`.
+///
+/// Memory: of each task the workshop counts one account, the one that makes a move or, between moves, that of the
+/// dispute in which this party's clock can run out first. The others are kept in that order as far as the workshop has
+/// memory to spare. What does not fit is dropped and costs time: its next move begins at the segment's start.
+class Desk {
+public:
+    /// Gives the state at the start of the view's segment.
+    using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
+    /// `workshop` outlives the desk. `memory`: bytes for accounts beside those that the workshop counts, and never more
+    /// than it has to spare.
+    Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory = UINT64_MAX);
+    ~Desk();
+    Desk(const Desk&) = delete;
+    Desk& operator=(const Desk&) = delete;
+
+    /// The move that is due, encoded. A task that does not fit beside others takes their place: they are fetched again
+    /// when they are needed.
+    Result<Bytes> answer(const DisputeView& view);
+    /// The disputes that are open at `height`: accounts of others are dropped. From any thread.
+    void sweep(const std::vector<DisputeView>& open, std::uint64_t height);
+    /// Memory of all accounts together.
+    std::uint64_t kept_bytes() const;
+
+private:
+    struct Segment {
+        std::uint64_t task = 0;
+        std::uint32_t run = 0;
+        std::uint64_t index = 0;
+        bool initialiser = false;
+        auto operator<=>(const Segment&) const = default;
+    };
+    struct Account {
+        Segment segment;
+        Replayer truth;
+    };
+    using Accounts = std::map<std::uint64_t, Account>;  // By dispute.
+    /// Dispute → the first height at which this party's clock may have run out.
+    using Clocks = std::map<std::uint64_t, std::uint64_t>;
+
+    static Segment segment_of(const DisputeView& view);
+    Result<Bytes> attempt(const DisputeView& view);
+    Result<Replayer*> truth(const DisputeView& view);
+    Clocks clocks() const;
+    void drop_closed();
+    void keep_within(std::uint64_t spare);
+    bool give_up_task_but(std::uint64_t task);
+
+    solver::Workshop& workshop_;
+    StartState start_;
+    std::uint64_t memory_;
+    mutable std::mutex use_;  // Of the accounts; a move has it for as long as it takes.
+    struct Working {
+        std::uint64_t dispute = 0;
+        Segment segment;
+    };
+    std::optional<Working> working_;  // While a move is made. The worker's.
+    Accounts accounts_;
+    mutable std::mutex open_mutex_;
+    Clocks open_;
+};
+
+}  // namespace retrace::verifier
