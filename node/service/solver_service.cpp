@@ -175,6 +175,11 @@ void SolverService::on_block(std::uint64_t height) {
     });
     if (state.failure()) return;  // The next block brings another view.
     party_->set_peers(std::move(peers));
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
+    for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
+    // Before there is new work: who always has some would keep every task that it ever had.
+    if (worker_.idle()) workshop_.keep_only(tasks);
 
     solver::SolverAgent::Output out = agent_->on_view(view);
     if (silence_) silence_->filter(view, out.moves);
@@ -183,11 +188,7 @@ void SolverService::on_block(std::uint64_t height) {
     if (out.work) worker_.add(party_->in_time(widen(std::move(*out.work))));
     if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
     play(height, disputes);
-    std::map<std::uint64_t, solver::TaskTerms> tasks;
-    for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
-    for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
     party_->tidy(height, tasks);
-    if (worker_.idle()) workshop_.keep_only(tasks);
 }
 
 void SolverService::play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes) {

@@ -189,13 +189,14 @@ void VerifierService::on_block(std::uint64_t height) {
     }
     if (info) update_endpoint(*info, *params, height);
 
+    // Before there is new work: who always has some would keep every task that it ever had.
+    if (worker_.idle()) workshop_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
         const auto sent = std::visit(CallOf{party_->submitter(), *params}, move);
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
-    if (worker_.idle()) workshop_.keep_only(tasks);
     // A kept state is proved with its task's program; nobody else may serve that when it is asked for.
     for (const verifier::KeepView& kept : view.keep) {
         if (tasks.contains(kept.task)) continue;

@@ -241,6 +241,11 @@ void SolverAgent::clean_up(const SolverView& view) {
             if (store_.forget(key.first, key.second)) over_.erase(at);
         }
     }
+    std::set<std::uint64_t> reports;
+    for (const RunView& run : view.runs)
+        for (const ReportView& report : run.reports) reports.insert(report.id);
+    std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
+    std::erase_if(unanswerable_, [&](std::uint64_t report) { return reports.count(report) == 0; });
     std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(retry_height_, [&](const auto& item) { return open.count(item.first) == 0; });
