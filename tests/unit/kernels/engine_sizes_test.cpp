@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products and whole trainings give the same bits however the engine cuts them. The default run trains three models
-// with two odd cuts; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.sizes_on_LEVEL) all published ones with all cuts.
+// Products and whole trainings give the same bits however the engine cuts them. The default run trains with two odd
+// cuts; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.sizes_on_LEVEL) with all, and without threads too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,8 +60,6 @@ class TrainingInOtherSizes : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(TrainingInOtherSizes, GivesThePublishedRoot) {
     const std::string name = GetParam();
-    const bool is_default = name == "mlp" || name == "cnn" || name == "gpt";
-    if (!exhaustive() && !is_default) GTEST_SKIP() << "skipped: one of ./dev test --slow";
     const golden::Recipe recipe = golden::recipes()[name];
     const std::string expected = golden::roots(RETRACE_VECTORS "/numerics_training/golden.txt")[name + " 200"];
     ASSERT_EQ(expected.size(), 64u);
