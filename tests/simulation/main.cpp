@@ -141,6 +141,7 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
 }
 
 int run(int count, char** words) {
+    if (count == 2 && std::string_view(words[1]) == "--help") return std::fputs(kUsage, stdout) < 0 ? 1 : 0;
     const auto arguments = read(count, words);
     if (!arguments) {
         std::fputs(kUsage, stderr);
