@@ -94,6 +94,8 @@ TORCH_LIBRARY_IMPL(_, Fake, m) {
 void prepare_torch() {
     // The first op looks at the processor, which decides how constants are computed, to the last bit.
     (void)at::zeros({1}).exp();
+    // The generator begins with a number of the kernel's; a recording keeps nothing that was drawn.
+    at::manual_seed(0);
     // oneDNN writes machine code as it goes, and so would the fusers of optimised graphs.
     at::globalContext().setUserEnabledMkldnn(false);
     torch::jit::setGraphExecutorOptimize(false);

@@ -108,6 +108,23 @@ TEST_F(Process, writes_in_the_sandbox_what_is_recorded_outside) {
     EXPECT_FALSE(fs::exists(folder / "out.partial"));
 }
 
+/// What LibTorch looks up when it first needs it was looked up before: its generator, all of its threads.
+TEST_F(Process, models_that_draw_and_models_that_are_large_are_read_in_the_sandbox) {
+    const std::string draws = "y = torch.dropout(y, 0.5, self.training)\n";
+    const std::string large = "y = y + torch.matmul(torch.ones([700, 700]), torch.ones([700, 700])).sum() * 0.0\n";
+    for (const std::string& body : {draws, large}) {
+        make_state_model({body, {6}, {}}, folder / "model.pt");
+        const Ran ran = run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4096x6",
+                             "f32:4096x6"});
+        EXPECT_EQ(ran.status, 0) << ran.err;
+        std::ifstream in(folder / "model.pt", std::ios::binary);
+        const auto recorded = solver::record_model(in, {false, {4096, 6}}, {false, {4096, 6}});
+        ASSERT_TRUE(recorded) << recorded.error().message;
+        const Bytes bytes = encode(*recorded);
+        EXPECT_EQ(content_of(folder / "out"), std::string(bytes.begin(), bytes.end()));
+    }
+}
+
 TEST_F(Process, puts_weights_back_in_the_sandbox_as_outside) {
     const fs::path model = small_model();
     kernels::Tensor head = kernels::zeros(kernels::DType::f32, {6, 5});
