@@ -140,13 +140,6 @@ std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::u
     return roots;
 }
 
-void Replayer::forget() {
-    drop_cursor();
-    end_.reset();
-    segment_->roots.clear();
-    step_.reset();
-}
-
 State* Replayer::cursor() const {
     const auto own = segment_->cursors.find(number_);
     return own == segment_->cursors.end() ? nullptr : &own->second;

@@ -57,8 +57,6 @@ public:
     /// is kept. Only these states are committed to.
     std::vector<Hash32> roots_at(std::uint64_t low, std::span<const std::uint64_t> steps);
     Hash32 root_at(std::uint64_t step);
-    /// Drops everything computed, so that the next question computes anew (a mismatch may be a memory fault).
-    void forget();
 
     // One step t of the segment (0 for an initialiser).
     const kernels::StateCommitment& input_of(std::uint64_t t);  ///< Not for an initialiser.
