@@ -187,7 +187,8 @@ void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verif
 void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Run& run,
                const market::TaskSpec& spec, verifier::VerifierView& out) {
     if (run.first_state == 0) add_initial(view, self, spec, run.task, run.index, out);
-    for (std::uint64_t i = run.clear; i + 1 < run.next_state && out.watch.size() < kWatchMax; ++i) {
+    const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
+    for (std::uint64_t i = run.clear; i + 1 < next && out.watch.size() < kWatchMax; ++i) {
         const auto segment = views::segment(view, run.task, run.index, i);
         if (!segment || segment->window_end == 0 || out.height + 1 >= segment->window_end) continue;
         if (disputes(view, self, market::DisputeKind::challenge, run.task, run.index, i) ||
@@ -217,14 +218,14 @@ void add_watch(const ledger::StateView& view, const ledger::Address& self, Immut
 
 void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
     if (!scanned_) {
-        const std::uint64_t count = views::audit_count(view);
-        for (std::uint64_t id = count > kHistory ? count - kHistory + 1 : 1; id <= count; ++id) {
+        // Counted down: a node may say that there are 2^64 - 1, and no number is above that.
+        const std::uint64_t count = views::audit_count(view), offers = views::retention_count(view);
+        for (std::uint64_t left = std::min(count, kHistory); left > 0; --left) {
+            const std::uint64_t id = count - left + 1;
             const auto audit = views::audit(view, id);
             if (audit && seat_of(*audit, self) != nullptr) audits_.insert(id);
         }
-        const std::uint64_t offers = views::retention_count(view);
-        for (std::uint64_t id = offers > kHistory ? offers - kHistory + 1 : 1; id <= offers; ++id)
-            offers_.insert(id);
+        for (std::uint64_t left = std::min(offers, kHistory); left > 0; --left) offers_.insert(offers - left + 1);
         scanned_ = true;
     }
     for (const std::uint64_t id : views::open_audits(view, self)) audits_.insert(id);

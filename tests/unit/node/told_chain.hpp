@@ -19,6 +19,8 @@ class ToldChain {
 public:
     std::atomic<std::uint64_t> height{10};
     std::atomic<int> asked_for_slots{0};
+    std::atomic<int> sent{0};                             ///< Transactions that clients wanted to send.
+    std::atomic<std::uint64_t> unreadable_from{UINT64_MAX};  ///< Height at which slots are no slots any more.
 
     /// Before anybody asks.
     template <class T>
@@ -35,8 +37,10 @@ private:
         if (method == "eth_blockNumber") return boost::json::serialize(rpc::quantity(height.load()));
         if (method == "retrace_getAccount") return R"({"nonce":"0x0","balance":"0x0"})";
         if (method == "eth_getLogs") return "[]";
+        if (method == "eth_sendRawTransaction" || method == "eth_estimateGas") ++sent;
         if (method != "retrace_getSlots") return "null";
         ++asked_for_slots;
+        if (height >= unreadable_from) return R"({"values":[7]})";
         const auto& name = call.at("params").at(0).at(0).as_object();
         const auto found = slots_.find(std::string(name.at("contract").as_string()) +
                                        std::string(name.at("key").as_string()));
