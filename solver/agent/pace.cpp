@@ -12,8 +12,8 @@ namespace {
 
 /// Hashing a tile in multiply-adds of a product: about 3 us on a thread that makes one in 0.01 ns.
 constexpr std::uint64_t kTileCost = 1 << 18;
-/// A file made, read or renamed: some 50 us, and each state tensor is one.
-constexpr std::uint64_t kFileCost = 1 << 22;
+/// A file made, read or renamed: some 25 us, and each state tensor is one.
+constexpr std::uint64_t kFileCost = 1 << 21;
 constexpr std::uint64_t kRootsOfAMove = 15;  ///< States that a search commits to (verifier 8.7).
 
 using kernels::saturating_add;

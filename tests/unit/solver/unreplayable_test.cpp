@@ -54,8 +54,8 @@ protected:
             if (of_state ? i < program.states : program.is_op_output(i)) out += tiles(program, i);
         return out;
     }
-    /// A state tensor is a file, worth 2^22 multiply-adds.
-    std::uint64_t files() const { return std::uint64_t{task.train.program().states} << 22; }
+    /// A state tensor is a file, worth 2^21 multiply-adds.
+    std::uint64_t files() const { return std::uint64_t{task.train.program().states} << 21; }
     /// The start and the end: a tile is worth 2^18 multiply-adds, whatever part of it is filled.
     std::uint64_t hashing() const { return 2 * ((tiles(true) << 18) + files()); }
     /// Of the step's five runs, and of one and a half executions.
