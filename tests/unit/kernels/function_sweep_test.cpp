@@ -121,13 +121,13 @@ TEST_P(FunctionSweep, NothingIsEstimatedAcrossBinadesOrGapsOrWithoutAValue) {
 INSTANTIATE_TEST_SUITE_P(All, FunctionSweep, ::testing::ValuesIn(functions()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// What the sweep must find: faults of one input in 4099 · 2^20.
+// What the sweep must find: a fault in one of the million inputs of a sample.
 
 const Function& exponential() {
     return functions().front();
 }
 constexpr Inputs kSample{4099};
-constexpr std::uint32_t kVictim = 4099u * 250'000u;  // 0x3d14... : 0.036
+constexpr std::uint32_t kVictim = 4099u * 250'000u;  // 0.036
 
 template <std::uint32_t change>
 void faulty_exp(const LoopOperand* in, void* out, std::size_t n) {
