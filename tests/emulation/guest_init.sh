@@ -17,6 +17,7 @@ echo -1 >/proc/sys/kernel/sched_rt_runtime_us
 run() {
     name=$1
     shift
+    busybox grep -qx "$name" /names || return
     chrt -f 1 "$@"
     echo "status $name $?"
 }
