@@ -151,11 +151,14 @@ TEST(LyingFiles, what_is_nested_deeper_than_a_stack_is_refused) {
 /// without the rights of the user, and no longer than whoever asked for it.
 TEST(LyingFiles, recording_has_limits_and_runs_in_a_sandbox) {
     const TemporaryFolder folder;
-    make_state_model({"while True:\n    y = y + 1.0\n", {6}, {}}, folder / "model.pt");
+    make_state_model({"i = 0\nwhile True:\n    i = i + 1\n", {6}, {}}, folder / "model.pt");
     const std::string command = std::string(RETRACE_TORCH) + " record " + (folder / "model.pt").string() +
                                 " " + (folder / "out").string() +
-                                " f32:1x6 f32:1x6 & p=$!; sleep 3; cat /proc/$p/limits;"
-                                " c=$(grep -l \"PPid:[[:space:]]*$p$\" /proc/[0-9]*/status 2>/dev/null);"
+                                " f32:1x6 f32:1x6 & p=$!; i=0; c=;"
+                                " until grep -qs \"Seccomp:[[:space:]]*2\" \"$c\" || [ $i -ge 150 ]; do"
+                                " sleep 0.2; i=$((i + 1));"
+                                " c=$(grep -ls \"PPid:[[:space:]]*$p$\" /proc/[0-9]*/status); done;"
+                                " cat /proc/$p/limits;"
                                 " cat \"$c\" \"${c%status}limits\"; kill -9 $p; i=0;"
                                 " while [ $i -lt 50 ] && grep -q \"State:[[:space:]]*[RSD]\" \"$c\" 2>/dev/null;"
                                 " do sleep 0.2; i=$((i + 1)); done; [ $i -lt 50 ] && echo gone";
