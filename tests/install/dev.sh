@@ -49,7 +49,7 @@ fresh() {
     for package in g++ cmake ninja-build pkg-config libssl-dev libcrypto++-dev libsecp256k1-dev librocksdb-dev \
         libprotobuf-dev protobuf-compiler libspdlog-dev libfmt-dev libcli11-dev libtomlplusplus-dev \
         prometheus-cpp-dev libzstd-dev zlib1g-dev libpng-dev libicu-dev libjpeg-dev libgtest-dev libgmock-dev \
-        dataset-fashion-mnist libtorch-dev libopenblas0-openmp clang-19 libclang-rt-19-dev clang-14; do
+        dataset-fashion-mnist libtorch-dev libopenblas0-openmp libseccomp-dev clang-19 libclang-rt-19-dev clang-14; do
         echo "$package 1" >>"$work/archive"
     done
     printf '%s\n' "libboost-dev 1.74.0.3" "libboost1.81-dev 1.81.0-5" "libboost-json1.81-dev 1.81.0-5" >>"$work/archive"
