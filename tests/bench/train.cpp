@@ -241,10 +241,12 @@ int run(const std::vector<std::string>& arguments) {
 }
 
 /// OpenBLAS takes a processor that is newer than itself for one that is much older, and LibTorch's products then are
-/// several times slower than they could be: the peer's process is told.
+/// several times slower than they could be: the peer's process is told. What the environment says is for programs that
+/// are to run anywhere: another's core, or less cache than there is, would flatter us.
 void tell_openblas() {
     const kernels::CpuLevel best = kernels::cpu_levels().back();
-    if (::getenv("OPENBLAS_CORETYPE") != nullptr || best < kernels::CpuLevel::avx2) return;
+    ::unsetenv("OPENBLAS_L2_SIZE");
+    if (best < kernels::CpuLevel::avx2) return;
     ::setenv("OPENBLAS_CORETYPE", best < kernels::CpuLevel::avx512 ? "Haswell" : "SkylakeX", 1);
 }
 
