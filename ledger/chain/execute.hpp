@@ -29,7 +29,7 @@ struct SimulatedCall {
     std::optional<Address> to;
     U256 value;
     Bytes data;
-    std::vector<AccessEntry> access_list;  ///< Charged for, as in a transaction.
+    std::vector<AccessEntry> access_list = {};  ///< Charged for, as in a transaction.
     std::uint64_t gas = 0;  ///< 0: as much as a block may hold.
 };
 struct Simulated {

@@ -49,8 +49,10 @@ TEST_F(ManyDisputes, TwoReplicasThatDifferInEveryOtherStateHaveOneDispute) {
     EXPECT_EQ(run(0).state, RunState::forfeited) << "alice has no answer to the game";
     EXPECT_EQ(between_replicas().size(), 1u);
     EXPECT_EQ(task().first_state, 0u) << "nothing of hers was agreed to";
-    for (const Slashed& event : all<Slashed>())
-        if (event.reason == "wrong_result") EXPECT_EQ(event.party, party("alice"));
+    for (const Slashed& event : all<Slashed>()) {
+        if (event.reason != "wrong_result") continue;
+        EXPECT_EQ(event.party, party("alice"));
+    }
 }
 
 TEST_F(ManyDisputes, AReplicaThatAccusesSeveralHasAReplayForEach) {

@@ -123,7 +123,7 @@ TEST(Draw, BeaconAuditAndAttemptAllMatter) {
 }
 
 TEST(Beacon, EveryRevealChangesIt) {
-    const std::vector<Reveal> reveals{{party(1), word(1)}, {party(2), word(2)}};
+    const std::vector<Reveal> reveals{{party(1), word(1), {}}, {party(2), word(2), {}}};
     const Hash32 base = mix_beacon(word(0), 7, reveals);
     EXPECT_NE(base, mix_beacon(word(9), 7, reveals));
     EXPECT_NE(base, mix_beacon(word(0), 8, reveals));
