@@ -6,7 +6,7 @@
 
 namespace retrace::solver {
 
-/// Whether enter_sandbox() works here: Linux with seccomp filters, on x86-64 or 64-bit ARM.
+/// Whether enter_sandbox() works here: Linux with seccomp filters.
 bool sandbox_is_supported();
 
 /// From now on, and for ever, this process computes in its own memory and reads and writes the files that it holds

@@ -60,7 +60,7 @@ bool as_expected(const TilesCase& tiles, Precision precision, unsigned threads) 
 
 int run() {
     if (cpu_levels().back() != CpuLevel::amx) {
-        std::puts("SKIP: no AMX");
+        std::puts("SKIP: no AMX; a processor with it runs this, or emulation.amx_in_bochs (./dev test --slow)");
         return 77;
     }
     int failed = 0;

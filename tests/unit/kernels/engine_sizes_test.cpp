@@ -117,7 +117,7 @@ void noted(const Tile& tile) {
 
 TEST(ProductInOtherSizes, IsReallyCutOtherwiseAndOnlyMeanwhile) {
     inner = matmul_kernel(cpu_levels().back(), Precision::f32);
-    if (inner == nullptr) GTEST_SKIP() << "skipped: no vector instructions here";
+    if (inner == nullptr) GTEST_SKIP() << "skipped: no vector instructions here; a processor with AVX2 runs it";
     MatmulKernel kernel = *inner;
     kernel.multiply = noted;
     ThreadPool pool(1);

@@ -9,17 +9,7 @@ namespace retrace::kernels {
 namespace {
 
 using testing::OpCase;
-
-class TensorSource : public ElementSource {
-public:
-    explicit TensorSource(const std::vector<Tensor>& inputs) : inputs_(inputs) {}
-    std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
-        return inputs_[slot].bits(element);
-    }
-
-private:
-    const std::vector<Tensor>& inputs_;
-};
+using testing::TensorSource;
 
 /// Holds only the tiles that were named as evidence.
 class TileSource final : public TensorSource {

@@ -89,21 +89,10 @@ testing::OpCase tiny_product() {
     return one;
 }
 
-class Whole final : public ElementSource {
-public:
-    explicit Whole(const std::vector<Tensor>& inputs) : inputs_(inputs) {}
-    std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
-        return inputs_[slot].bits(element);
-    }
-
-private:
-    const std::vector<Tensor>& inputs_;
-};
-
 TEST(FloatEnvironment, ElementsAndLinksOfARefereeAreTheSame) {
     const testing::OpCase one = tiny_product();
     ASSERT_TRUE(check_facts(one.facts)) << check_facts(one.facts).error().message;
-    Whole source(one.inputs);
+    testing::TensorSource source(one.inputs);
     const std::uint32_t want = evaluate(one.facts, {0, 0, 0, 0, 0}, source).value();
     EXPECT_EQ(want, 0x00800000u);  // 256 terms of 2^-134
     for (const std::uint32_t other : kOthers) {

@@ -2,6 +2,7 @@
 // One list of op cases for all tests of ops: static facts with random extents, and inputs of several distributions.
 #pragma once
 
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,6 +19,18 @@ struct OpCase {
 };
 
 enum class Data { bell, heavy, special };
+
+/// The inputs of a case, whole. They outlive it.
+class TensorSource : public ElementSource {
+public:
+    explicit TensorSource(const std::vector<Tensor>& inputs) : inputs_(inputs) {}
+    std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
+        return inputs_[slot].bits(element);
+    }
+
+private:
+    const std::vector<Tensor>& inputs_;
+};
 
 /// Random inputs for facts whose integer operands are indices below `index_limit` (some out of range).
 std::vector<Tensor> random_inputs(const OpFacts& facts, Data data, std::mt19937_64& random);

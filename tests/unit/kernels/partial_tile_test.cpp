@@ -18,22 +18,11 @@ namespace {
 using testing::AnyValues;
 using testing::OpCase;
 
-class Whole final : public ElementSource {
-public:
-    explicit Whole(const std::vector<Tensor>& inputs) : inputs_(inputs) {}
-    std::optional<std::uint32_t> read(std::uint32_t slot, std::uint64_t element) override {
-        return inputs_[slot].bits(element);
-    }
-
-private:
-    const std::vector<Tensor>& inputs_;
-};
-
 /// By the definition: element by element, link by link.
 PartialTile by_definition(const OpCase& one, std::uint64_t tile, std::uint64_t links) {
     const Geometry shape = geometry(one.facts.output.dims);
     PartialTile values{};
-    Whole source(one.inputs);
+    testing::TensorSource source(one.inputs);
     for (std::uint64_t place = 0; place < values.size(); ++place) {
         const std::uint64_t row = tile / shape.tile_cols() * 32 + place / 32;
         const std::uint64_t col = tile % shape.tile_cols() * 32 + place % 32;
