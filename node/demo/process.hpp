@@ -13,8 +13,8 @@
 
 namespace retrace::node {
 
-/// A running child. It dies with its parent, also when the parent is killed. Move-only; the destructor stops
-/// it.
+/// A running child. It dies with the thread that started it (PR_SET_PDEATHSIG, prctl(2)), also when that is
+/// killed: start it from one that outlives it. Move-only; the destructor stops it.
 class Process {
 public:
     /// Runs `program` with `arguments`; standard output and error are appended to `log`.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "node/demo/process.hpp"
@@ -36,14 +37,13 @@ protected:
 };
 
 TEST_F(Patience, a_command_that_comes_before_its_node_waits_for_it) {
-    std::optional<Result<node::Process>> started;
-    std::thread late([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(700));
-        started.emplace(start_node());
+    auto early = std::async(std::launch::async, [&] {
+        return retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60");
     });
-    const Ran ran = retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60");
-    late.join();
-    ASSERT_TRUE(started->has_value());
+    std::this_thread::sleep_for(std::chrono::milliseconds(700));
+    const auto started = start_node();
+    const Ran ran = early.get();
+    ASSERT_TRUE(started.has_value());
     EXPECT_EQ(ran.status, 0) << ran.err;
     EXPECT_EQ(ran.out, "1000000\n");
     EXPECT_THAT(ran.err, HasSubstr("waiting for the node at http://127.0.0.1:" + port_));
