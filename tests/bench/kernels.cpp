@@ -4,8 +4,8 @@
 // the design; tile-tree hashing against plain SHA-256.
 //
 // The peers choose their instruction set when they are loaded, so every set is measured by a child process
-// (`bench_kernels --group NAME`) with its environment. The rows of bench_fused and bench_train, where
-// they are built, come last.
+// (`bench_kernels --group NAME`) with its environment. The rows of bench_elements, bench_fused and bench_train,
+// where they are built, come last.
 #include <time.h>
 
 #include <algorithm>
@@ -221,7 +221,7 @@ int measure_all(bool json, int rounds) {
             child_rows("'" + own_path() + "' --group " + group + " --rounds " + std::to_string(rounds));
         rows.insert(rows.end(), measured.begin(), measured.end());
     }
-    for (const char* name : {"bench_fused", "bench_train"}) {
+    for (const char* name : {"bench_elements", "bench_fused", "bench_train"}) {
         const std::string program = program_beside(name);
         if (program.empty()) continue;
         const std::vector<Row> more = child_rows("'" + program + "' --rows");

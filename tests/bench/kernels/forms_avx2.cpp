@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#include "tests/bench/kernels/forms.hpp"
+
+#include "kernels/ops/cpu/loops_body.hpp"
+
+namespace retrace::bench {
+
+LoopForms forms_avx2() {
+    return {kernels::kLoops, nullptr};
+}
+
+}  // namespace retrace::bench
