@@ -12,6 +12,11 @@ struct CheckpointShelf::Entry {
     merkle::TileTree tree;
 
     kernels::TensorHeader header() const { return {tensor.dtype, tensor.dims, tree.root()}; }
+    /// What it takes in all: of a tensor of one number the tree and the records are a hundred times the data.
+    std::uint64_t bytes() const {
+        constexpr std::uint64_t kRecords = 512;
+        return tensor.data.size() + 2 * sizeof(Hash32) * kernels::geometry(tensor.dims).tiles() + kRecords;
+    }
 };
 
 CheckpointShelf::CheckpointShelf(const solver::CheckpointStore& checkpoints, std::uint64_t bytes_max)
@@ -44,7 +49,7 @@ Result<CheckpointShelf::Open, Failure> CheckpointShelf::open(const Hash32& root)
     entry->tree = kernels::tile_tree(*tensor, pool_);
     entry->tensor = std::move(*tensor);
     const std::lock_guard lock(mutex_);
-    bytes_ += entry->tensor.data.size();
+    bytes_ += entry->bytes();
     entries_[root] = {entry, ++clock_};
     trim();
     return Open(entry);
@@ -55,9 +60,14 @@ void CheckpointShelf::trim() {
         const auto oldest =
             std::min_element(entries_.begin(), entries_.end(),
                              [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
-        bytes_ -= oldest->second.entry->tensor.data.size();
+        bytes_ -= oldest->second.entry->bytes();
         entries_.erase(oldest);
     }
+}
+
+std::size_t CheckpointShelf::kept() {
+    const std::lock_guard lock(mutex_);
+    return entries_.size();
 }
 
 Result<wire::TileRange, Failure> CheckpointShelf::tiles(const Hash32& root, std::uint64_t first,

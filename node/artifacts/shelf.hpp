@@ -18,7 +18,8 @@ namespace retrace::node {
 /// after the other. Safe to use from several threads.
 class CheckpointShelf {
 public:
-    /// `checkpoints` outlives the shelf. The least recently asked tensors go when `bytes_max` is exceeded.
+    /// `checkpoints` outlives the shelf. The least recently asked tensors go when `bytes_max` is exceeded,
+    /// with all that is kept of them.
     explicit CheckpointShelf(const solver::CheckpointStore& checkpoints,
                              std::uint64_t bytes_max = std::uint64_t{512} << 20);
     ~CheckpointShelf();
@@ -29,6 +30,8 @@ public:
     /// As cut_leaves.
     Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
     Result<wire::Info, Failure> info(const Hash32& root);
+    /// Tensors in memory.
+    std::size_t kept();
 
 private:
     struct Entry;
