@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -44,6 +45,15 @@ struct ThreadPool::Impl {
     std::uint64_t n = 0, piece = 1;
     std::atomic<std::uint64_t> next{0};
     std::exception_ptr thrown;  ///< By the first body of this job that threw; under the mutex.
+
+    ~Impl() {
+        {
+            const std::lock_guard lock(mutex);
+            stop = true;
+        }
+        wake.notify_all();
+        for (std::thread& worker : workers) worker.join();
+    }
 
     /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last
     /// pieces.
@@ -97,18 +107,15 @@ struct ThreadPool::Impl {
 ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
     impl_->spins = threads <= std::thread::hardware_concurrency();
-    for (unsigned i = 1; i < threads; ++i)
-        impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
+    try {
+        for (unsigned i = 1; i < threads; ++i)
+            impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
+    } catch (const std::system_error&) {
+        // The system gives no more (ulimit -u, TasksMax): slower, and the same bits.
+    }
 }
 
-ThreadPool::~ThreadPool() {
-    {
-        const std::lock_guard lock(impl_->mutex);
-        impl_->stop = true;
-    }
-    impl_->wake.notify_all();
-    for (std::thread& worker : impl_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() = default;
 
 unsigned ThreadPool::threads() const noexcept {
     return static_cast<unsigned>(impl_->workers.size()) + 1;

@@ -10,7 +10,8 @@ namespace retrace::kernels {
 /// A fixed set of threads for data-parallel loops. Work is split by index, results never depend on the split.
 class ThreadPool {
 public:
-    /// `threads` = 0: as many as the machine has. 1: everything runs in the caller.
+    /// `threads` = 0: as many as the machine has. 1: everything runs in the caller. Where the system gives fewer, those
+    /// (`threads()`).
     explicit ThreadPool(unsigned threads = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;

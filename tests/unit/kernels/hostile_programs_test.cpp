@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <string>
 
 #include "kernels/exec/arena.hpp"
 #include "kernels/exec/executor.hpp"
@@ -219,6 +221,29 @@ TEST(HostilePrograms, damaged_bands_are_refused) {
     banded.places[0] = {Place::Where::arena, 1024};
     banded.bytes = 2048;
     EXPECT_FALSE(check_plan(generator.program, banded));
+}
+
+/// Bytes of this process that are in memory.
+std::uint64_t resident() {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6)) << 10;
+    return 0;
+}
+
+TEST(HostilePrograms, wide_factors_of_small_products_are_not_packed_by_every_thread) {
+    Raw raw;
+    const std::uint32_t x = raw.fill({8, 1, 255}), y = raw.fill({8, 255, 20'000});
+    const std::uint32_t product = raw.op(OpCode::matmul, {x, y}, {8, 1, 20'000}, {3, 0, 0});  // i8x3
+    raw.set_next(raw.op(OpCode::slice, {raw.op(OpCode::reshape, {product}, {160'000})}, {1}, {5, 1}));
+    ASSERT_TRUE(check(raw.program));
+    ThreadPool pool(4);
+    Executor executor(raw.program, pool);
+    const std::uint64_t before = resident();
+    State state = one();
+    executor.step(state, {});
+    // One factor packed is 15 MB.
+    EXPECT_LT(resident(), before + executor.planned_bytes() + (24u << 20)) << before << " before";
 }
 
 }  // namespace

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <new>
 #include <vector>
 
 #include "kernels/exec/thread_pool.hpp"
+#include "tests/sanitized.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -58,6 +61,22 @@ TEST(NumericsThreadPool, WhatABodyThrowsReachesTheCallerWhenAllHaveLeft) {
     std::atomic<std::uint64_t> sum{0};
     pool.parallel_for(100, 1, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
     EXPECT_EQ(sum.load(), 100u) << "the pool works on";
+}
+
+TEST(NumericsThreadPoolDeathTest, WorksWithTheThreadsThatTheSystemGives) {
+    if (test::kSanitized) GTEST_SKIP() << "its shadow memory is more than the limit";
+    const auto in_little_memory = [] {
+        const rlimit limit{1u << 30, 1u << 30};  // The stacks of some hundred threads.
+        if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
+        std::atomic<std::uint64_t> sum{0};
+        {
+            ThreadPool pool(5000);
+            if (pool.threads() < 2 || pool.threads() >= 5000) std::_Exit(3);
+            pool.parallel_for(100, 1, [&](std::uint64_t begin, std::uint64_t end) { sum += end - begin; });
+        }
+        std::_Exit(sum.load() == 100 ? 0 : 4);
+    };
+    EXPECT_EXIT(in_little_memory(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

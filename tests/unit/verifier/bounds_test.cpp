@@ -2,6 +2,7 @@
 // What a dispute costs the ledger does not grow with the model (SPEC 7): programs of 10^4 to 10^9 parameters.
 #include <gtest/gtest.h>
 
+#include "tests/sanitized.hpp"
 #include "tests/unit/verifier/bounds_synthetic.hpp"
 
 namespace retrace::test {
@@ -19,7 +20,7 @@ void expect_bounds(const SyntheticResult& result) {
     EXPECT_LE(game.evidence_bytes + result.moves * kTxOverhead, 160u * 1024);
     EXPECT_LE(result.moves, 60u) << "with blocks of a second, and a move in each";
 #ifdef NDEBUG
-    EXPECT_LE(result.referee_ms, 1.0);
+    EXPECT_LE(result.referee_ms, kRefereeMs);
 #endif
 }
 

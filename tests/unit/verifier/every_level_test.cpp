@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/ops/op.hpp"
+#include "tests/sanitized.hpp"
 #include "tests/unit/verifier/duel.hpp"
 #include "tests/unit/verifier/op_cases.hpp"
 
@@ -107,7 +108,7 @@ protected:
         EXPECT_LE(game.largest_move, 96u * 1024);
         EXPECT_LE(game.evidence_bytes, 160u * 1024);
 #ifdef NDEBUG
-        EXPECT_LE(outcome.referee_ms, 1.0);
+        EXPECT_LE(outcome.referee_ms, kRefereeMs);
 #endif
     }
 };

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "tests/sanitized.hpp"
 #include "tests/unit/verifier/duel.hpp"
 #include "kernels/ops/op.hpp"
 #include "tests/unit/verifier/op_cases.hpp"
@@ -41,7 +42,7 @@ void expect_bounds(const Outcome& outcome) {
     EXPECT_LE(outcome.game.largest_move, kEvidenceMax);
     EXPECT_LE(outcome.game.evidence_bytes, 160u * 1024);
 #ifdef NDEBUG
-    EXPECT_LE(outcome.referee_ms, 1.0);
+    EXPECT_LE(outcome.referee_ms, kRefereeMs);
 #endif
 }
 
