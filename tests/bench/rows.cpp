@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/bench/rows.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,10 +9,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <memory>
 
 namespace retrace::bench {
 namespace {
+
+const std::string kFailed = "failed: it ended with status ";
 
 std::string number(double value) {
     std::array<char, 32> text;
@@ -27,11 +29,11 @@ void print_row(const Row& row) {
     std::fflush(stdout);
 }
 
-std::vector<Row> child_rows(const std::string& command) {
+std::vector<Row> child_rows(const std::string& command, const std::vector<std::string>& names) {
     std::vector<Row> rows;
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+    FILE* const pipe = popen(command.c_str(), "r");
     std::array<char, 512> line;
-    while (pipe && std::fgets(line.data(), line.size(), pipe.get())) {
+    while (pipe != nullptr && std::fgets(line.data(), line.size(), pipe) != nullptr) {
         std::array<std::string, 5> field;
         std::size_t at = 0;
         for (const char* p = line.data(); *p != '\0' && *p != '\n' && at < field.size(); ++p) {
@@ -43,7 +45,20 @@ std::vector<Row> child_rows(const std::string& command) {
         rows.push_back({field[0], field[1], field[2], std::strtod(field[3].c_str(), nullptr),
                         std::strtod(field[4].c_str(), nullptr)});
     }
+    const int status = pipe == nullptr ? -1 : pclose(pipe);
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    std::vector<std::string> missing;
+    for (const std::string& name : names) {
+        if (std::none_of(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; }))
+            missing.push_back(name);
+    }
+    if (code != 0 && missing.empty()) missing.push_back(command);
+    for (const std::string& name : missing) rows.push_back({name, "", kFailed + std::to_string(code)});
     return rows;
+}
+
+bool complete(const std::vector<Row>& rows) {
+    return std::none_of(rows.begin(), rows.end(), [](const Row& row) { return row.peer.starts_with(kFailed); });
 }
 
 void report(const std::string& machine_note, const std::vector<Row>& rows, bool json) {

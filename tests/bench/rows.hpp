@@ -13,9 +13,13 @@ struct Row {
     double value = 0, peer_value = 0;  ///< 0: not measured, printed as null; `peer` then says why.
 };
 
-/// One line of tabs for a parent process, and what such a command printed.
+/// One line of tabs for a parent process.
 void print_row(const Row& row);
-std::vector<Row> child_rows(const std::string& command);
+/// What such a command printed. A row of `names` that it did not print is there without a value and says how the command
+/// ended.
+std::vector<Row> child_rows(const std::string& command, const std::vector<std::string>& names);
+/// Whether every command came to its end.
+bool complete(const std::vector<Row>& rows);
 
 /// All rows as a table, or as one JSON object, on standard output.
 void report(const std::string& machine_note, const std::vector<Row>& rows, bool json);

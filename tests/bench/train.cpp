@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -254,6 +255,7 @@ void tell_openblas() {
 }  // namespace retrace::bench
 
 int main(int argc, char** argv) {
+    std::signal(SIGPIPE, SIG_IGN);  // a peer that died is missing, and no reason to end
     retrace::bench::tell_openblas();
     return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
 }
