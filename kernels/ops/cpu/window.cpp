@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "kernels/ops/cpu/kernels.hpp"
@@ -10,28 +11,16 @@
 namespace retrace::kernels {
 namespace {
 
-/// One row of the window matrix: the c·kh·kw elements of window (image, oy, ox). `Width` is kw where it is a
-/// constant, so that the copies are a few moves; 0 otherwise.
-template <class T, std::uint64_t Width>
+/// One row of the window matrix, value by value: the c·kh·kw elements of window (image, oy, ox).
+template <class T>
 void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, T fill, T* out) {
-    const auto y0 = static_cast<std::int64_t>(oy * s.sh) - static_cast<std::int64_t>(s.ph);
-    const auto x0 = static_cast<std::int64_t>(ox * s.sw) - static_cast<std::int64_t>(s.pw);
-    const auto h = static_cast<std::int64_t>(s.h), w = static_cast<std::int64_t>(s.w);
-    const auto kh = static_cast<std::int64_t>(s.kh),
-               kw = static_cast<std::int64_t>(Width != 0 ? Width : s.kw);
-    const std::int64_t low = std::clamp<std::int64_t>(-x0, 0, kw),
-                       high = std::clamp<std::int64_t>(w - x0, low, kw);
-    const bool inside = low == 0 && high == kw;
     for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
-        for (std::int64_t ky = 0; ky < kh; ++ky, out += kw) {
-            const std::int64_t y = y0 + ky;
-            const T* line = image + y * w;
-            if (y < 0 || y >= h) {
-                std::fill_n(out, kw, fill);
-            } else if (inside) {
-                for (std::int64_t k = 0; k < kw; ++k) out[k] = line[x0 + k];
-            } else {
-                for (std::int64_t k = 0; k < kw; ++k) out[k] = k < low || k >= high ? fill : line[x0 + k];
+        for (std::uint64_t ky = 0; ky < s.kh; ++ky) {
+            const std::uint64_t y = oy * s.sh + ky;
+            for (std::uint64_t kx = 0; kx < s.kw; ++kx) {
+                const std::uint64_t x = ox * s.sw + kx;
+                const bool inside = y >= s.ph && y - s.ph < s.h && x >= s.pw && x - s.pw < s.w;
+                *out++ = inside ? image[(y - s.ph) * s.w + (x - s.pw)] : fill;
             }
         }
     }
@@ -42,12 +31,30 @@ bool is_partition(const WindowShape& s) {
     return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
 }
 
-/// `count` windows of one row of windows, from (oy, ox) on, that reach over no side of the image: line by
-/// line.
+/// `count` pieces of kw values that lie `step` apart to places `width` apart. A function of its own: what is around it
+/// needs so many registers that the loop would count in memory. `Width` is kw where that is a constant, so that a copy
+/// is a few moves; 0 otherwise.
 template <class T, std::uint64_t Width>
-void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, std::uint64_t count,
-                T fill, T* out) {
-    const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw, step = s.sw;
+[[gnu::noinline]] void copy_pieces(const T* from, std::uint64_t step, T* to, std::uint64_t width, std::uint64_t count,
+                                   std::uint64_t kw) {
+    for (; count != 0; --count, from += step, to += width)
+        std::memcpy(to, from, (Width != 0 ? Width : kw) * sizeof(T));
+}
+
+constexpr std::uint64_t kPaddedLine = 512;
+
+/// `count` windows of one row of windows, from (oy, ox) on, line by line: at most kPaddedLine columns. Where they reach
+/// over a side of the image, the line is copied with its padding first.
+template <class T, std::uint64_t Width>
+void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, std::uint64_t count, T fill,
+                T* out) {
+    const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw;
+    // Columns from the left edge of the padding on; those from `low` to `high` of the span are the image's.
+    const std::uint64_t first = ox * s.sw, span = (count - 1) * s.sw + kw;
+    const std::uint64_t low = std::min(span, s.pw - std::min(s.pw, first));
+    const std::uint64_t high = std::clamp(s.pw + s.w - std::min(s.pw + s.w, first), low, span);
+    const std::uint64_t start = low < high ? first + low - s.pw : 0;
+    std::array<T, kPaddedLine> padded;
     for (std::uint64_t c = 0; c < s.c; ++c, image += s.h * s.w) {
         for (std::uint64_t ky = 0; ky < s.kh; ++ky, out += kw) {
             const std::uint64_t y = oy * s.sh + ky;
@@ -55,10 +62,14 @@ void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uin
                 for (std::uint64_t i = 0; i < count; ++i) std::fill_n(out + i * width, kw, fill);
                 continue;
             }
-            const T* line = image + (y - s.ph) * s.w + (ox * s.sw - s.pw);
-            T* to = out;
-            for (std::uint64_t i = 0; i < count; ++i, line += step, to += width)
-                std::memcpy(to, line, kw * sizeof(T));
+            const T* from = image + (y - s.ph) * s.w + start;
+            if (high - low != span) {
+                std::fill_n(padded.data(), low, fill);
+                std::copy_n(from, high - low, padded.data() + low);
+                std::fill_n(padded.data() + high, span - high, fill);
+                from = padded.data();
+            }
+            copy_pieces<T, Width>(from, s.sw, out, width, count, kw);
         }
     }
 }
@@ -67,18 +78,15 @@ template <class T, std::uint64_t Width>
 void gather_rows_as(const WindowShape& s, const T* images, std::uint64_t first, std::uint64_t count, T fill,
                     T* out) {
     const std::uint64_t width = s.c * s.kh * s.kw, end = first + count;
-    // Windows [low, high) of a row reach over no side.
-    const std::uint64_t low = std::min(s.ow, (s.pw + s.sw - 1) / s.sw);
-    const std::uint64_t high =
-        s.w + s.pw < s.kw ? low : std::clamp((s.w + s.pw - s.kw) / s.sw + 1, low, s.ow);
+    const std::uint64_t most = s.kw > kPaddedLine ? 0 : (kPaddedLine - s.kw) / s.sw + 1;
     std::uint64_t ox = first % s.ow, oy = first / s.ow % s.oh;
     const T* image = images + first / s.ow / s.oh * s.c * s.h * s.w;
     for (std::uint64_t row = first; row < end;) {
-        const std::uint64_t here = ox >= low && ox < high ? std::min(high - ox, end - row) : 1;
-        if (ox >= low && ox < high)
+        const std::uint64_t here = std::min({std::max<std::uint64_t>(1, most), s.ow - ox, end - row});
+        if (most != 0)
             gather_run<T, Width>(s, image, oy, ox, here, fill, out);
         else
-            gather_window<T, Width>(s, image, oy, ox, fill, out);
+            gather_window(s, image, oy, ox, fill, out);
         row += here;
         out += here * width;
         ox += here;

@@ -105,6 +105,28 @@ TEST(OpParity, every_instruction_set_has_the_bits_of_the_generic_loops) {
     }
 }
 
+/// Kernel, stride and padding of windows on one line of values.
+struct LineWindows {
+    std::uint64_t line, kernel, stride, padding;
+};
+
+TEST(OpParity, windows_of_long_lines_and_in_the_padding) {
+    ThreadPool pool(1);
+    std::mt19937_64 random(5);
+    for (const auto& [line, kernel, stride, padding] :
+         {LineWindows{700, 5, 1, 2}, LineWindows{600, 512, 3, 40}, LineWindows{600, 513, 3, 40},
+          LineWindows{700, 600, 50, 9}, LineWindows{3, 2, 1, 9}, LineWindows{1, 3, 2, 7}}) {
+        SCOPED_TRACE(::testing::Message() << line << " " << kernel << " " << stride << " " << padding);
+        OpFacts facts;
+        facts.op = {OpCode::window_gather, {0}, {1, kernel, 1, stride, 0, padding, to_bits(-0.5f)}, {}};
+        facts.inputs = {{DType::f32, {2, 2, 1, line}}};
+        facts.output = {DType::f32, {2 * ((line + 2 * padding - kernel) / stride + 1), 2 * kernel}};
+        ASSERT_TRUE(check_facts(facts)) << check_facts(facts).error().message;
+        const OpCase one{"windows", facts, testing::random_inputs(facts, testing::Data::bell, random)};
+        EXPECT_EQ(run(one, find_cpu_kernel(facts), pool, 0), run(one, nullptr, pool, 0));
+    }
+}
+
 TEST(OpParity, a_state_may_be_overwritten_element_by_element) {
     std::mt19937_64 random(3);
     ThreadPool pool(2);
