@@ -10,9 +10,19 @@
 namespace retrace::kernels {
 namespace {
 
+std::string op_name(const Program& program, std::uint32_t index) {
+    const OpCode code = program.ops[index].code;
+    const OpRule* rule = find_rule(code);
+    return "op " + std::to_string(index) + " (" +
+           (rule ? std::string(rule->name) : "code " + std::to_string(static_cast<unsigned>(code))) + ")";
+}
+
+/// Of an op's output, whose op is what has to be changed, with it.
 std::string tensor_name(const Program& program, std::uint32_t index) {
     const std::string& name = program.tensors[index].name;
-    return "tensor " + std::to_string(index) + (name.empty() ? "" : " (" + name + ")");
+    const std::string of =
+        program.is_op_output(index) ? " of " + op_name(program, index - program.tensors_static()) : "";
+    return "tensor " + std::to_string(index) + (name.empty() ? "" : " (" + name + ")") + of;
 }
 
 Unexpected<Error> over(const std::string& what, std::uint64_t found, std::uint64_t limit) {
@@ -73,13 +83,31 @@ Status<> check_constants(const Program& program, const Limits& limits) {
     return Unit{};
 }
 
+/// Of a checked op.
+std::uint64_t op_cost(const Program& program, std::uint32_t index) {
+    const OpFacts facts = facts_of(program, index);
+    const OpRule* rule = find_rule(facts.op.code);
+    ensure(rule != nullptr, "a checked op code");
+    return rule->cost(facts);
+}
+
+/// Names the op with which the sum passes the limit.
+Status<> check_cost(const Program& program, const Limits& limits) {
+    std::uint64_t total = 0;
+    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
+        const std::uint64_t cost = op_cost(program, i);
+        total = saturating_add(total, cost);
+        if (total > limits.step_cost)
+            return over(op_name(program, i) + ": costs " + std::to_string(cost) + "; step cost up to it",
+                        total, limits.step_cost);
+    }
+    return Unit{};
+}
+
 Status<> check_op(const Program& program, std::uint32_t index) {
     const OpRecord& op = program.ops[index];
-    const OpRule* rule = find_rule(op.code);
-    const std::string name =
-        "op " + std::to_string(index) + " (" +
-        (rule ? std::string(rule->name) : "code " + std::to_string(static_cast<unsigned>(op.code))) + ")";
-    if (!rule) return error(name + ": unknown op code");
+    const std::string name = op_name(program, index);
+    if (!find_rule(op.code)) return error(name + ": unknown op code");
     for (const std::uint32_t input : op.inputs) {
         if (input >= program.output_of(index)) return error(name + ": input is not an earlier tensor");
     }
@@ -108,19 +136,12 @@ Status<> check(const Program& program, const Limits& limits) {
     for (std::uint32_t i = 0; i < program.tensors.size(); ++i) RETRACE_CHECK(check_tensor(program, i, limits));
     RETRACE_CHECK(check_constants(program, limits));
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) RETRACE_CHECK(check_op(program, i));
-    const std::uint64_t cost = step_cost(program);
-    if (cost > limits.step_cost) return over("program: step cost", cost, limits.step_cost);
-    return Unit{};
+    return check_cost(program, limits);
 }
 
 std::uint64_t step_cost(const Program& program) {
     std::uint64_t total = 0;
-    for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
-        const OpFacts facts = facts_of(program, i);
-        const OpRule* rule = find_rule(facts.op.code);
-        ensure(rule != nullptr, "a checked op code");
-        total = saturating_add(total, rule->cost(facts));
-    }
+    for (std::uint32_t i = 0; i < program.ops.size(); ++i) total = saturating_add(total, op_cost(program, i));
     return total;
 }
 

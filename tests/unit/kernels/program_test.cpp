@@ -141,7 +141,10 @@ TEST(ProgramCheck, what_is_wrong_is_named_with_its_tensor) {
 TEST(ProgramCheck, sizes_that_overflow_are_refused) {
     Program bad = small_program();
     bad.tensors[3].dims = {1ull << 63, 2};
-    EXPECT_THAT(refusal(bad), HasSubstr("more than 2^36 elements"));
+    EXPECT_THAT(refusal(bad), HasSubstr("tensor 3 (d): more than 2^36 elements"));
+    Program wide = small_program();
+    wide.tensors[4].dims = {1ull << 63, 2};
+    EXPECT_THAT(refusal(wide), HasSubstr("tensor 4 of op 0 (matmul): more than 2^36 elements"));
     bad.tensors[3].dims = {1ull << 40, 1ull << 40, 0};  // no elements, but rows that overflow
     EXPECT_THAT(refusal(bad), HasSubstr("more than 2^36 elements"));
     bad.tensors[3].dims = Dims(kRankMax + 1, 1);
@@ -155,7 +158,7 @@ TEST(ProgramCheck, limits_name_what_is_over) {
     EXPECT_THAT(refusal(program, limits), HasSubstr("ops"));
     limits = {};
     limits.step_cost = 3;
-    EXPECT_THAT(refusal(program, limits), HasSubstr("step cost"));
+    EXPECT_THAT(refusal(program, limits), HasSubstr("op 0 (matmul): costs 8; step cost up to it 8 over the limit of 3"));
     limits = {};
     limits.elements = 3;
     EXPECT_THAT(refusal(program, limits), HasSubstr("elements 4 over the limit of 3"));
