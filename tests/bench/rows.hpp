@@ -15,8 +15,7 @@ struct Row {
 
 /// One line of tabs for a parent process.
 void print_row(const Row& row);
-/// What such a command printed. A row of `names` that it did not print is there without a value and says how the command
-/// ended.
+/// What such a command printed. A row of `names` that it did not print is there without a value and says how it ended.
 std::vector<Row> child_rows(const std::string& command, const std::vector<std::string>& names);
 /// Whether every command came to its end.
 bool complete(const std::vector<Row>& rows);
