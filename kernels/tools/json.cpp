@@ -103,31 +103,88 @@ private:
                 out.push_back(c);
                 continue;
             }
+            if (take("u")) {
+                RETRACE_CHECK(code_point(out));
+                continue;
+            }
             const std::size_t name = at_ < text_.size() ? kNames.find(text_[at_]) : std::string_view::npos;
-            if (name == std::string_view::npos) return fail("an escape that is not supported");
+            if (name == std::string_view::npos) return fail("an unknown escape");
             out.push_back(kMeanings[name]);
             ++at_;
         }
         return fail("a string is not closed");
     }
 
-    Result<Json> number() {
+    /// The four digits of \uXXXX.
+    Result<std::uint32_t> code_unit() {
         const char* const begin = text_.data() + at_;
-        const char* const end = text_.data() + text_.size();
-        const bool negative = begin != end && *begin == '-';
-        const char* const digits = begin + (negative ? 1 : 0);
-        if (digits != end && *digits == '0' && digits + 1 != end && digits[1] >= '0' && digits[1] <= '9') {
-            return fail("a number starts with 0");
+        std::uint32_t unit = 0;
+        if (text_.size() - at_ < 4) return fail("\\u without four hex digits");
+        const auto [stop, problem] = std::from_chars(begin, begin + 4, unit, 16);
+        if (problem != std::errc{} || stop != begin + 4) return fail("\\u without four hex digits");
+        at_ += 4;
+        return unit;
+    }
+
+    /// What follows \u, and the second escape of a pair of surrogates, as UTF-8.
+    Status<> code_point(std::string& out) {
+        RETRACE_TRY(unit, code_unit());
+        std::uint32_t point = unit;
+        if (unit >= 0xdc00 && unit <= 0xdfff) return fail("the second half of a surrogate pair alone");
+        if (unit >= 0xd800 && unit <= 0xdbff) {
+            if (!take("\\u")) return fail("the first half of a surrogate pair alone");
+            RETRACE_TRY(second, code_unit());
+            if (second < 0xdc00 || second > 0xdfff) return fail("the first half of a surrogate pair alone");
+            point = 0x10000 + ((unit - 0xd800) << 10) + (second - 0xdc00);
+        }
+        const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
+        if (point < 0x80) {
+            put(point);
+        } else if (point < 0x800) {
+            put(0xc0 | point >> 6);
+        } else if (point < 0x10000) {
+            put(0xe0 | point >> 12);
+            put(0x80 | (point >> 6 & 0x3f));
+        } else {
+            put(0xf0 | point >> 18);
+            put(0x80 | (point >> 12 & 0x3f));
+            put(0x80 | (point >> 6 & 0x3f));
+        }
+        if (point >= 0x80) put(0x80 | (point & 0x3f));
+        return Unit{};
+    }
+
+    bool digits() {
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') ++at_;
+        return at_ != begin;
+    }
+
+    Result<Json> number() {
+        const std::size_t begin = at_;
+        const bool negative = take("-");
+        const bool zero = at_ < text_.size() && text_[at_] == '0';
+        if (!digits()) return fail("not a value");
+        if (zero && at_ != begin + (negative ? 2 : 1)) return fail("a number starts with 0");
+        bool integer = true;
+        if (take(".")) {
+            integer = false;
+            if (!digits()) return fail("a number without digits after its point");
+        }
+        if (take("e") || take("E")) {
+            integer = false;
+            if (!take("+")) take("-");
+            if (!digits()) return fail("a number without digits in its exponent");
         }
         Json value;
-        value.kind = negative ? Json::Kind::negative : Json::Kind::natural;
-        const auto [stop, problem] = negative ? std::from_chars(begin, end, value.negative_value)
-                                              : std::from_chars(begin, end, value.natural_value);
-        if (problem != std::errc{}) return fail("not a value");
-        if (stop != end && std::string_view(".eE").find(*stop) != std::string_view::npos) {
-            return fail("a number that is no integer");
+        value.kind = Json::Kind::other_number;
+        const char* const from = text_.data() + begin;
+        const char* const to = text_.data() + at_;
+        const auto read = negative ? std::from_chars(from, to, value.negative_value)
+                                   : std::from_chars(from, to, value.natural_value);
+        if (integer && read.ec == std::errc{}) {
+            value.kind = negative ? Json::Kind::negative : Json::Kind::natural;
         }
-        at_ += static_cast<std::size_t>(stop - begin);
         return value;
     }
 

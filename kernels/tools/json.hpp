@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A strict reader of JSON (RFC 8259) for files of known answers. kernels may use no library for it. Refused:
-// trailing text, duplicate keys, escapes beyond \" \\ \/ \b \f \n \r \t, and numbers that are no 64-bit
-// integers.
+// trailing text, duplicate keys and halves of surrogate pairs. Numbers that are no 64-bit integers have no value
+// here, as nothing in such a file is one.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ using JsonArray = std::vector<Json>;
 using JsonObject = std::map<std::string, Json, std::less<>>;
 
 struct Json {
-    enum class Kind : std::uint8_t { null, boolean, natural, negative, text, array, object };
+    enum class Kind : std::uint8_t { null, boolean, natural, negative, other_number, text, array, object };
 
     // Only the member that `kind` names has a meaning.
     Kind kind = Kind::null;
     bool truth = false;
     std::uint64_t natural_value = 0;
     std::int64_t negative_value = 0;
-    std::string text_value;
+    std::string text_value;  ///< UTF-8 where the file is.
     JsonArray elements;
     JsonObject members;
 
