@@ -7,6 +7,7 @@
 
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/program/codec.hpp"
 #include "kernels/reduce/reduce.hpp"
 #include "kernels/scalar/scalar.hpp"
 
@@ -83,15 +84,17 @@ Program reduction_program(const KnownAnswer& known) {
 
 Result<std::optional<Program>> program_of(const KnownAnswer& known) {
     if (known.op == "philox_blocks") return std::optional<Program>();
-    if (known.op != "matmul" && known.op != "elementwise") return std::optional(reduction_program(known));
-    RETRACE_TRY(program, known.is_matmul() ? matmul_program(known) : elementwise_program(known));
+    RETRACE_TRY(program, known.is_matmul()            ? matmul_program(known)
+                         : known.op == "elementwise" ? elementwise_program(known)
+                                                     : Result<Program>(reduction_program(known)));
+    RETRACE_CHECK(check(program));
     return std::optional(std::move(program));
 }
 
 namespace {
 
 template <class Runner>
-std::vector<std::uint32_t> run_on(const Program& program, const KnownAnswer& known, Runner& runner) {
+Words run_on(const Program& program, const KnownAnswer& known, Runner& runner) {
     std::vector<Tensor> tensors;
     Inputs inputs;
     tensors.reserve(known.inputs.size());
@@ -105,17 +108,17 @@ std::vector<std::uint32_t> run_on(const Program& program, const KnownAnswer& kno
     }
     const auto last = static_cast<std::uint32_t>(program.ops.size() - 1);
     const std::vector<Tensor> out = runner.outputs({}, inputs, {last});
-    std::vector<std::uint32_t> words;
+    Words words;
     for (std::uint64_t n = 0; n < out.front().elements(); ++n) words.push_back(out.front().bits(n));
     return words;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, Executor& executor) {
+Words run_program(const Program& program, const KnownAnswer& known, Executor& executor) {
     return run_on(program, known, executor);
 }
-std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device) {
+Words run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device) {
     return run_on(program, known, device);
 }
 

@@ -11,10 +11,11 @@
 namespace retrace::kernels::tools {
 
 /// A program whose data sets are the case's inputs and whose last op makes its output. Empty where the case
-/// has no op of its own (blocks of Philox). Errors: an unknown function or precision.
+/// has no op of its own (blocks of Philox, of which a CPU has one loop). Errors: an unknown function or precision; what
+/// `check` refuses.
 Result<std::optional<Program>> program_of(const KnownAnswer& known);
 /// The output words of such a program; on a device by the back end itself, as an Executor plays outputs on the host.
-std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, Executor& executor);
-std::vector<std::uint32_t> run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device);
+Words run_program(const Program& program, const KnownAnswer& known, Executor& executor);
+Words run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device);
 
 }  // namespace retrace::kernels::tools

@@ -7,10 +7,7 @@
 #include <cmath>
 #include <optional>
 
-#include "kernels/matmul/backend.hpp"
-#include "kernels/random/philox.hpp"
-#include "kernels/reduce/reduce.hpp"
-#include "kernels/scalar/functions.hpp"
+#include "kernels/scalar/scalar.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::kernels::tools {
@@ -233,96 +230,6 @@ Status<> read_reduction(const Json& json, KnownAnswer& known) {
     return Unit{};
 }
 
-std::optional<float> apply(std::string_view function, const float* x, std::size_t operands) {
-    if (operands == 1) {
-        if (function == "neg") return -x[0];
-        if (function == "sqrt") return fn_sqrt(x[0]);
-        if (function == "rsqrt") return fn_rsqrt(x[0]);
-        if (function == "exp") return fn_exp(x[0]);
-        if (function == "log") return fn_log(x[0]);
-        if (function == "tanh") return fn_tanh(x[0]);
-        if (function == "sigmoid") return fn_sigmoid(x[0]);
-        if (function == "erf") return fn_erf(x[0]);
-    } else if (operands == 2) {
-        if (function == "add") return x[0] + x[1];
-        if (function == "sub") return x[0] - x[1];
-        if (function == "mul") return x[0] * x[1];
-        if (function == "div") return divide32(x[0], x[1]);
-        if (function == "max") return max32(x[0], x[1]);
-        if (function == "pow") return fn_pow(x[0], x[1]);
-    } else if (operands == 3 && function == "fma") {
-        return fma32(x[0], x[1], x[2]);
-    }
-    return std::nullopt;
-}
-
-using Words = std::vector<std::uint32_t>;
-
-Words bits_of(const std::vector<float>& values) {
-    Words words;
-    words.reserve(values.size());
-    for (const float value : values) words.push_back(to_bits(value));
-    return words;
-}
-
-Result<Words> run_matmul(const KnownAnswer& known, CpuLevel level, ThreadPool& pool) {
-    static constexpr std::pair<std::string_view, Precision> kPrecisions[] = {{"f32", Precision::f32},
-                                                                             {"i8x1", Precision::i8x1},
-                                                                             {"i8x2", Precision::i8x2},
-                                                                             {"i8x3", Precision::i8x3}};
-    for (const auto& [name, precision] : kPrecisions) {
-        if (name != known.precision) continue;
-        const MatrixView a{known.inputs[0].data(), known.rows, known.depth, known.depth, 1};
-        const MatrixView b{known.inputs[1].data(), known.depth, known.cols, known.cols, 1};
-        std::vector<float> c(known.rows * known.cols);
-        matmul_at(level, precision, a, b, c.data(), known.cols, pool);
-        return bits_of(c);
-    }
-    return error("unknown precision \"" + known.precision + "\"");
-}
-
-Result<Words> run_elementwise(const KnownAnswer& known) {
-    std::vector<float> out(known.cols);
-    for (std::uint64_t n = 0; n < known.cols; ++n) {
-        float x[3] = {};
-        for (std::size_t i = 0; i < known.inputs.size(); ++i) x[i] = known.inputs[i][n];
-        const std::optional<float> value = apply(known.function, x, known.inputs.size());
-        if (!value) return error("unknown function \"" + known.function + "\"");
-        out[n] = finish(*value);
-    }
-    return bits_of(out);
-}
-
-Words run_philox(const KnownAnswer& known) {
-    Words out;
-    PhiloxBlock counter;
-    std::copy(known.counter.begin(), known.counter.end(), counter.word);
-    for (std::uint64_t n = 0; n < known.rows; ++n) {
-        const PhiloxBlock block = philox({known.key[0], known.key[1]}, counter);
-        out.insert(out.end(), block.word, block.word + 4);
-        for (std::uint32_t& word : counter.word) {
-            if (++word != 0) break;
-        }
-    }
-    return out;
-}
-
-Result<Words> run_reduction(const KnownAnswer& known) {
-    const bool by_rows = known.op.starts_with("row_");
-    const float* x = known.inputs[0].data();
-    std::vector<float> out(by_rows ? known.rows : known.cols);
-    const Reduction kind = known.op.ends_with("_max") ? Reduction::max : Reduction::sum;
-    if (by_rows)
-        reduce_rows(kind, x, known.rows, known.cols, out.data());
-    else
-        reduce_cols(kind, x, known.rows, known.cols, out.data());
-    if (known.op.ends_with("_mean")) {
-        const float n = static_cast<float>(by_rows ? known.cols : known.rows);
-        for (float& value : out) value = finish(divide32(value, n));
-    }
-    return bits_of(out);
-}
-
 bool is_reduction(std::string_view op) {
     static constexpr std::string_view kOps[] = {"row_sum",  "col_sum", "row_mean",
                                                 "col_mean", "row_max", "col_max"};
@@ -337,27 +244,32 @@ Status<> read_operands(const Json& json, KnownAnswer& known) {
     return error("unknown op \"" + known.op + "\"");
 }
 
+/// Both must be of the same words, or a case would hold whose one half nobody ever looked at.
+Status<> read_output(const Json& json, KnownAnswer& known) {
+    RETRACE_TRY(digest, text_of(json, "sha256"));
+    RETRACE_TRY(words, natural_of(json, "words", kCaseElementsMax));
+    known.sha256 = digest;
+    known.words = words;
+    const Json* output = json.find("out_hex");
+    if (output == nullptr) return Unit{};
+    const std::optional<Bytes> bytes = output->text() == nullptr ? std::nullopt : from_hex(*output->text());
+    if (!bytes || bytes->size() != 4 * words) return missing("out_hex");
+    for (std::size_t at = 0; at < bytes->size(); at += 4) known.output.push_back(load_u32(bytes->data() + at));
+    if (digest_of(known.output) != digest) return error("\"out_hex\" is not what \"sha256\" is the hash of");
+    return Unit{};
+}
+
 }  // namespace
 
 Result<KnownAnswer> read_case(const Json& json) {
     KnownAnswer known;
     RETRACE_TRY(op, text_of(json, "op"));
     RETRACE_TRY(name, text_of(json, "name"));
-    RETRACE_TRY(digest, text_of(json, "sha256"));
-    RETRACE_TRY(words, natural_of(json, "words", kCaseElementsMax));
     known.op = op;
     known.name = name;
-    known.sha256 = digest;
-    known.words = words;
+    RETRACE_CHECK(read_output(json, known));
     RETRACE_CHECK(read_operands(json, known));
     return known;
-}
-
-Result<Words> run_case(const KnownAnswer& known, CpuLevel level, ThreadPool& pool) {
-    if (known.op == "matmul") return run_matmul(known, level, pool);
-    if (known.op == "elementwise") return run_elementwise(known);
-    if (known.op == "philox_blocks") return run_philox(known);
-    return run_reduction(known);
 }
 
 std::string digest_of(const Words& words) {

@@ -3,106 +3,112 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "kernels/exec/thread_pool.hpp"
-#include "kernels/tools/known_answer.hpp"
+#include "kernels/tools/case_program.hpp"
+#include "kernels/tools/cpu_backends.hpp"
+#include "kernels/tools/reference.hpp"
 
 #if defined(RETRACE_WITH_CUDA)
 #include "kernels/cuda/executor.hpp"
-#include "kernels/tools/case_program.hpp"
 #endif
 
 namespace retrace::kernels::tools {
 
 namespace {
 
+/// Names that a file made up go to a terminal, and one with a line end could pass for the last line.
+std::string printable(std::string text) {
+    for (char& c : text) {
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    }
+    return text;
+}
+
 struct Tally {
     std::uint64_t passed = 0, failed = 0;
 
-    void count(bool ok) { ++(ok ? passed : failed); }
+    /// `wrong` is empty where the check held.
+    void count(const std::string& where, const std::string& wrong) {
+        ++(wrong.empty() ? passed : failed);
+        if (!wrong.empty()) std::printf("FAILED %s\n", printable(where + ": " + wrong).c_str());
+    }
 };
 
-void fail(Tally& tally, const std::string& where, const std::string& why) {
-    tally.count(false);
-    std::printf("FAILED %s: %s\n", where.c_str(), why.c_str());
-}
+using CheckCase = std::function<void(const Json& json, const std::string& where)>;
 
-void check_words(const KnownAnswer& known, const std::string& where, const std::vector<std::uint32_t>& words,
-                 Tally& tally) {
-    if (words.size() != known.words)
-        fail(tally, where, "another number of words");
-    else if (digest_of(words) != known.sha256)
-        fail(tally, where, "other bits");
-    else
-        tally.count(true);
-}
-
-/// Where this program was built with CUDA and the machine has a device, that is one more back end.
-void check_on_device([[maybe_unused]] const KnownAnswer& known, [[maybe_unused]] const std::string& file,
-                     [[maybe_unused]] Tally& tally) {
-#if defined(RETRACE_WITH_CUDA)
-    static const bool present = cuda::find_device().has_value();
-    if (!present) return;
-    const std::string where = file + ": " + known.name + " (cuda)";
-    const auto program = program_of(known);
-    if (!program) return fail(tally, where, program.error().message);
-    if (!program->has_value()) return;
-    auto device = cuda::make_backend(**program);
-    if (!device) return fail(tally, where, device.error().message);
-    try {
-        check_words(known, where, run_program(**program, known, **device), tally);
-    } catch (const std::exception& failed) {
-        fail(tally, where, failed.what());
-    }
-#endif
-}
-
-void check_case(const Json& json, const std::string& file, Tally& tally) {
+void check_on_cpu(const std::vector<CpuBackend>& backends, const Json& json, const std::string& where, Tally& tally) {
     const auto known = read_case(json);
-    if (!known) {
-        const Json* name = json.find("name");
-        fail(tally, file + ": " + (name && name->text() ? *name->text() : "?"), known.error().message);
-        return;
-    }
-    check_on_device(*known, file, tally);
-    const std::vector<CpuLevel> levels = known->is_matmul() ? cpu_levels() : std::vector{CpuLevel::scalar};
-    for (const CpuLevel level : levels) {
-        for (const unsigned threads : {1u, 3u}) {
-            if (threads > 1 && level == CpuLevel::scalar) continue;
-            ThreadPool pool(threads);
-            const std::string where = file + ": " + known->name + " (" + std::string(name_of(level)) + ", " +
-                                      std::to_string(threads) + (threads == 1 ? " thread)" : " threads)");
-            const auto words = run_case(*known, level, pool);
-            if (words)
-                check_words(*known, where, *words, tally);
-            else
-                fail(tally, where, words.error().message);
-        }
+    if (!known) return tally.count(where, known.error().message);
+    const auto program = program_of(*known);
+    if (!program) return tally.count(where, program.error().message);
+    const auto reference = reference_words(*known);
+    if (!reference) return tally.count(where, reference.error().message);
+    tally.count(where + " (reference)", difference(*known, *reference));
+    if (!program->has_value()) return;
+    for (const CpuBackend& backend : backends) {
+        tally.count(where + " (" + backend.name() + ")", difference_on(backend, **program, *known));
     }
 }
 
-void check_file(const std::string& path, Tally& tally) {
+#if defined(RETRACE_WITH_CUDA)
+void check_on_device(const Json& json, const std::string& where, Tally& tally) {
+    const auto known = read_case(json);
+    if (!known) return;  // Counted on the CPU.
+    const auto program = program_of(*known);
+    if (!program || !program->has_value()) return;
+    auto device = cuda::make_backend(**program);
+    if (!device) return tally.count(where + " (cuda)", device.error().message);
+    tally.count(where + " (cuda)", difference(*known, run_program(**program, *known, **device)));
+}
+#endif
+
+Status<> check_file(const std::string& path, Tally& tally, const CheckCase& check_case) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
-    if (!file) return fail(tally, path, "cannot be read");
-    const auto json = parse_json(text.str());
-    if (!json) return fail(tally, path, json.error().message);
-    const Json* format = json->find("format");
-    const Json* cases = json->find("cases");
+    if (!file) return error("cannot be read");
+    RETRACE_TRY(json, parse_json(text.str()));
+    const Json* format = json.find("format");
+    const Json* cases = json.find("cases");
     if (!format || !format->natural() || *format->natural() != 1 || !cases || !cases->array()) {
-        return fail(tally, path, "not a file of known answers of format 1");
+        return error("not a file of known answers of format 1");
     }
-    for (const Json& item : *cases->array()) check_case(item, path, tally);
+    for (const Json& item : *cases->array()) {
+        const Json* name = item.find("name");
+        const std::string where = path + ": " + (name && name->text() ? *name->text() : "?");
+        try {
+            check_case(item, where);
+        } catch (const std::exception& thrown) {
+            tally.count(where, thrown.what());
+        }
+    }
+    return retrace::Unit{};
 }
 
 int check(const std::vector<std::string>& files) {
     Tally tally;
-    for (const std::string& file : files) check_file(file, tally);
+    const std::vector<CpuBackend> backends = cpu_backends();
+    for (const std::string& file : files) {
+        const auto read = check_file(file, tally, [&](const Json& json, const std::string& where) {
+            check_on_cpu(backends, json, where, tally);
+        });
+        if (!read) tally.count(file, read.error().message);
+    }
+#if defined(RETRACE_WITH_CUDA)
+    // Last, because the driver has threads, and the CPU's back ends are forked.
+    if (cuda::find_device()) {
+        for (const std::string& file : files) {
+            (void)check_file(file, tally, [&](const Json& json, const std::string& where) {
+                check_on_device(json, where, tally);
+            });
+        }
+    }
+#endif
     std::printf("%llu passed, %llu failed\n", static_cast<unsigned long long>(tally.passed),
                 static_cast<unsigned long long>(tally.failed));
     return tally.failed == 0 && tally.passed != 0 ? 0 : 1;
@@ -124,6 +130,7 @@ int list_levels() {
 int usage(std::FILE* to) {
     std::fputs(
         "usage: retrace-op check FILE.json...   run known answers on every back end of this machine\n"
+        "                                       (RETRACE_CPU=NAME: of its CPU, that one and the references)\n"
         "       retrace-op cpu                  list the instruction sets (RETRACE_CPU=NAME forces one), the device\n",
         to);
     return to == stdout ? 0 : 2;
