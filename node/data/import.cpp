@@ -18,18 +18,6 @@ using kernels::DType;
 
 constexpr std::uint32_t kClassesMax = 1u << 20;  ///< Larger whole numbers are quantities, not classes.
 
-Status<> clean(kernels::Tensor& tensor, const char* name) {
-    if (tensor.dtype != DType::f32) return Unit{};
-    for (std::uint64_t i = 0; i < tensor.elements(); ++i) {
-        const std::uint32_t bits = tensor.bits(i), exponent = bits >> 23 & 0xff;
-        if (exponent == 0xff) {
-            return error(std::string(name) + " holds a NaN or an infinity at element " + std::to_string(i));
-        }
-        if (exponent == 0) store_u32(tensor.data.data() + 4 * i, bits & 0x80000000);
-    }
-    return Unit{};
-}
-
 /// Floats that are all whole numbers from 0 are labels of classes.
 bool are_labels(const kernels::Tensor& y) {
     for (std::uint64_t i = 0; i < y.elements(); ++i) {
@@ -102,6 +90,17 @@ Result<DataSet> load_path(const fs::path& path, const ImportOptions& options) {
 }
 
 }  // namespace
+
+Status<> clean(kernels::Tensor& tensor, const std::string& name) {
+    if (tensor.dtype != DType::f32) return Unit{};
+    const std::uint64_t elements = tensor.elements();
+    for (std::uint64_t i = 0; i < elements; ++i) {
+        const std::uint32_t bits = tensor.bits(i), exponent = bits >> 23 & 0xff;
+        if (exponent == 0xff) return error(name + " holds a NaN or an infinity at element " + std::to_string(i));
+        if (exponent == 0) store_u32(tensor.data.data() + 4 * i, bits & 0x80000000);
+    }
+    return Unit{};
+}
 
 Result<DataSet> make_xy(kernels::Tensor x, const kernels::Tensor* y) {
     DataSet out;

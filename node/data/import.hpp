@@ -38,6 +38,10 @@ Result<DataSet> decode_tokens(View file, const ImportOptions& options);
 /// Subfolders in order of their names are the classes.
 Result<DataSet> load_image_folder(const std::filesystem::path& folder, bool flat);
 
+/// What every tensor from outside, data or weights, has to be (NUMERICS 1): an f32 that is NaN or infinite is refused
+/// with `name` and its index, a subnormal becomes the zero of its sign.
+Status<> clean(kernels::Tensor& tensor, const std::string& name);
+
 /// x and y from outside: NaN and infinity are refused, subnormals flushed, int64 narrowed, classes counted.
 Result<DataSet> make_xy(kernels::Tensor x, const kernels::Tensor* y);
 

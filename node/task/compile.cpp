@@ -8,6 +8,7 @@
 #include "kernels/builder/models.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/artifacts/files.hpp"
+#include "node/data/import.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
 #include "node/task/torch_tool.hpp"
@@ -196,6 +197,10 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     if (!request.start.empty()) {
         RETRACE_TRY(weights, read_weights(request.start, compiled.programs, request.task.seed));
         compiled.initial = std::move(weights);
+    }
+    for (solver::NamedTensor& named : compiled.initial) {
+        if (const auto cleaned = clean(named.tensor, named.name); !cleaned)
+            return error((imported ? request.module : request.start).string() + ": " + cleaned.error().message);
     }
 
     const fs::path out = fs::absolute(request.out).lexically_normal();

@@ -5,6 +5,7 @@
 
 #include "node/artifacts/files.hpp"
 #include "node/data/dataset.hpp"
+#include "node/data/import.hpp"
 #include "node/task/evaluate.hpp"
 
 namespace retrace::node {
@@ -16,7 +17,11 @@ Result<kernels::State> read_initial_state(const std::filesystem::path& path,
     auto content = solver::decode_safetensors(*file);
     if (!content) return error(path.string() + ": " + content.error().message);
     std::map<std::string, kernels::Tensor*> given;
-    for (solver::NamedTensor& named : content->tensors) given[named.name] = &named.tensor;
+    for (solver::NamedTensor& named : content->tensors) {
+        if (const auto cleaned = clean(named.tensor, named.name); !cleaned)
+            return error(path.string() + ": " + cleaned.error().message);
+        given[named.name] = &named.tensor;
+    }
     kernels::State state;
     for (std::uint32_t i = 0; i < program.states; ++i) {
         const kernels::TensorRecord& record = program.tensors[i];
