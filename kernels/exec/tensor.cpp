@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "kernels/cpu/pages.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {
@@ -17,7 +18,12 @@ std::uint32_t Tensor::bits(std::uint64_t element) const noexcept {
 
 Tensor zeros(DType dtype, Dims dims) {
     Tensor out{dtype, std::move(dims), {}};
-    out.data.resize(out.elements() * size_of(dtype));
+    const std::uint64_t bytes = out.elements() * size_of(dtype);
+    try {
+        out.data.resize(bytes);
+    } catch (const std::bad_alloc&) {
+        throw NoMemory(bytes);
+    }
     return out;
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // retrace task plan: what a task is, what it needs and what it may cost, before it is posted.
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -8,8 +11,12 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <new>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -38,9 +45,11 @@ struct Plan {
     std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
     std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
     std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
+    std::uint64_t step_bytes = 0;        ///< What timing steps takes, from the data set on.
     std::uint64_t step_flops = 0;
-    double step_seconds = 0;
     std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
+
+    std::uint64_t memory() const { return state_bytes + buffer_bytes + commitment_bytes + data_bytes; }
 };
 
 std::uint64_t bytes_of(const kernels::TensorRecord& record) {
@@ -77,8 +86,67 @@ std::uint64_t trained_elements(const kernels::Program& program) {
     return with_moments > 0 ? with_moments : written;
 }
 
+/// What is known of the task before anything of it is loaded or run.
+Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, const kernels::Executor& executor,
+                       kernels::ThreadPool& pool) {
+    Plan plan;
+    plan.parameters = trained_elements(program);
+    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
+    for (std::uint32_t i = 0; i < program.datasets; ++i)
+        plan.data_bytes += bytes_of(program.tensors[program.states + program.constants + i]);
+    plan.buffer_bytes = executor.planned_bytes();
+    plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
+    plan.step_flops = 2 * kernels::step_cost(program);
+    plan.evidence_bytes = evidence_bound(program);
+    // As solver::Workshop counts it, for a party that computes on the host.
+    const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
+    plan.party_bytes = solver::memory_of(program) + most(executor);
+    std::uint64_t beginning = 0;  // What making the first state takes beside it.
+    if (task.initialiser) {
+        RETRACE_TRY(init, read_program(*task.initialiser));
+        const kernels::Executor initialiser(init, pool);
+        plan.party_bytes += most(initialiser);
+        beginning = initialiser.planned_bytes();
+    } else {
+        std::error_code code;
+        beginning = std::filesystem::file_size(*task.initial_state, code);
+        if (code) return error(task.initial_state->string() + ": " + code.message());
+    }
+    plan.step_bytes = plan.state_bytes + plan.data_bytes + std::max(plan.buffer_bytes, beginning);
+    return plan;
+}
+
+/// Bytes that this process may still take; where the system does not say, any number.
+std::uint64_t available_memory() {
+    std::uint64_t bytes = UINT64_MAX;
+    const auto at_most = [&](std::uint64_t limit, std::uint64_t taken) {
+        bytes = std::min(bytes, limit > taken ? limit - taken : 0);
+    };
+    std::ifstream meminfo("/proc/meminfo");
+    for (std::string line; std::getline(meminfo, line);) {
+        constexpr std::string_view kName = "MemAvailable:";
+        if (line.starts_with(kName)) at_most(std::strtoull(line.c_str() + kName.size(), nullptr, 10) << 10, 0);
+    }
+    std::uint64_t limit = 0, taken = 0;  // Of the group, where "max" is no number.
+    std::ifstream group_limit("/sys/fs/cgroup/memory.max"), group("/sys/fs/cgroup/memory.current");
+    if (group_limit >> limit && group >> taken) at_most(limit, taken);
+    rlimit mapped{};
+    std::uint64_t pages = 0;
+    std::ifstream process("/proc/self/statm");
+    if (::getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY && process >> pages)
+        at_most(mapped.rlim_cur, pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
+    return bytes;
+}
+
 /// Seconds of a step: the mean of those that fit the time, the first one left out.
-double measure(kernels::Executor& executor, kernels::State& state, const kernels::Inputs& inputs) {
+Result<double> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
+                       kernels::ThreadPool& pool) {
+    RETRACE_TRY(data, load_dataset(task.data));
+    kernels::Inputs inputs;
+    inputs.seed = task.seed;
+    for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
+    if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
+    RETRACE_TRY(state, first_state(task, program, pool));
     executor.step(state, inputs);
     const Clock::time_point start = Clock::now();
     std::uint64_t steps = 0;
@@ -89,40 +157,24 @@ double measure(kernels::Executor& executor, kernels::State& state, const kernels
     return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
 }
 
-/// As solver::Workshop counts it, for a party that computes on the host.
-Result<std::uint64_t> party_bytes(const TaskFile& task, const kernels::Program& program,
-                                  const kernels::Executor& executor, kernels::ThreadPool& pool) {
-    const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
-    std::uint64_t bytes = solver::memory_of(program) + most(executor);
-    if (!task.initialiser) return bytes;
-    RETRACE_TRY(init, read_program(*task.initialiser));
-    return bytes + most(kernels::Executor(init, pool));
-}
+struct Timing {
+    std::optional<double> step_seconds;
+    std::string not_timed;  ///< Why there is none.
+};
 
-Result<Plan> make_plan(const TaskFile& task) {
-    RETRACE_TRY(program, read_program(task.program));
-    RETRACE_TRY(data, load_dataset(task.data));
-    kernels::ThreadPool pool;
-    RETRACE_TRY(state, first_state(task, program, pool));
-    Plan plan;
-    plan.parameters = trained_elements(program);
-    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
-    kernels::Inputs inputs;
-    inputs.seed = task.seed;
-    for (const DataSet::Part& part : data.parts) {
-        inputs.datasets.push_back(&part.tensor);
-        plan.data_bytes += part.tensor.data.size();
+/// Steps are run where there is memory for them. Where there is not, the plan is worth most.
+Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program, const Plan& plan,
+                          kernels::Executor& executor, kernels::ThreadPool& pool) {
+    const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
+    const std::uint64_t available = available_memory();
+    if (plan.step_bytes > available)
+        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available"};
+    try {
+        RETRACE_TRY(seconds, measure(task, program, executor, pool));
+        return Timing{seconds, {}};
+    } catch (const std::bad_alloc&) {
+        return Timing{std::nullopt, needs + "does not give them"};
     }
-    if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
-    kernels::Executor executor(program, pool);
-    plan.buffer_bytes = executor.planned_bytes();
-    plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
-    RETRACE_TRY(party, party_bytes(task, program, executor, pool));
-    plan.party_bytes = party;
-    plan.step_flops = 2 * kernels::step_cost(program);
-    plan.step_seconds = measure(executor, state, inputs);
-    plan.evidence_bytes = evidence_bound(program);
-    return plan;
 }
 
 market::TaskSpec terms_of(const TaskFile& task) {
@@ -165,60 +217,93 @@ std::uint64_t mebibytes(std::uint64_t bytes) {
     return (bytes + (1 << 20) - 1) >> 20;
 }
 
-int show(const Program& program, const std::string& folder, const NodeOptions& node) {
-    const auto task = load_task_file(folder);
-    if (!task) return fail(program, task.error().message);
-    const auto plan = make_plan(*task);
-    if (!plan) return fail(program, plan.error().message);
-    const auto params = params_of(node);
-    if (!params) return fail(program, params.error().message);
-    const market::TaskSpec spec = terms_of(*task);
-    const auto escrow = market::escrow_of(spec, *params);
-    if (!escrow) return fail(program, "price_ceiling is too large");
-    const auto chance =
-        market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
+struct Price {
+    std::uint64_t segments = 0;
+    market::Escrow escrow;
+    double found_one = 0, found_ten = 0;  ///< Probability that one bad segment is found, and ten.
+};
+
+Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
+    RETRACE_TRY(params, params_of(node));
+    const market::TaskSpec spec = terms_of(task);
+    const auto escrow = market::escrow_of(spec, params);
+    if (!escrow) return error("price_ceiling is too large");
+    const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
     const auto found = [&](std::uint64_t bad) {
         return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     };
-    const std::uint64_t memory =
-        plan->state_bytes + plan->buffer_bytes + plan->commitment_bytes + plan->data_bytes;
-    const double seconds = plan->step_seconds * static_cast<double>(task->steps);
-    const double flops = static_cast<double>(plan->step_flops) * static_cast<double>(task->steps);
-    if (program.json) {
-        std::cout << json::serialize(json::object{{"parameters", plan->parameters},
-                                                  {"flops_per_step", plan->step_flops},
-                                                  {"flops", flops},
-                                                  {"memory_bytes", memory},
-                                                  {"party_memory_bytes", plan->party_bytes},
-                                                  {"state_bytes", plan->state_bytes},
-                                                  {"commitment_bytes", plan->commitment_bytes},
-                                                  {"seconds_per_step", plan->step_seconds},
-                                                  {"seconds", seconds},
-                                                  {"segments", spec.segments()},
-                                                  {"escrow", escrow->total().to_decimal()},
-                                                  {"escrow_work", escrow->work.to_decimal()},
-                                                  {"escrow_audits", escrow->audits.to_decimal()},
-                                                  {"detection_of_one", found(1)},
-                                                  {"detection_of_ten", found(10)},
-                                                  {"evidence_bytes", plan->evidence_bytes}})
-                  << '\n';
-        return kDone;
+    return Price{spec.segments(), *escrow, found(1), found(10)};
+}
+
+/// All but the time.
+void say(const TaskFile& task, const Plan& plan, const Price& price) {
+    const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
+    std::cout << std::setprecision(3) << "parameters   " << plan.parameters << " (state with moments "
+              << amount(plan.state_bytes) << ")\narithmetic   " << static_cast<double>(plan.step_flops) / 1e9
+              << " GFLOP a step, " << flops / 1e12 << " TFLOP in all\nmemory       "
+              << amount(plan.memory()) << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
+              << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
+              << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
+              << mebibytes(plan.party_bytes) << " MiB) against --memory\nprice        at most "
+              << format_coins(price.escrow.work) << " for " << price.segments << " segments and "
+              << format_coins(price.escrow.audits)
+              << " set aside for audits\naudits       one bad segment is found with " << 100 * price.found_one
+              << " %, ten with " << 100 * price.found_ten << " %; the first and the last are always audited\n"
+              << "evidence     a dispute ends with at most "
+              << plan.evidence_bytes / 1024 << " KiB of tiles and proofs\n"
+              << std::flush;
+}
+
+json::object to_json(const TaskFile& task, const Plan& plan, const Price& price, const Timing& timing) {
+    json::value step_seconds, seconds, not_timed;  // Null.
+    if (timing.step_seconds) {
+        step_seconds = *timing.step_seconds;
+        seconds = *timing.step_seconds * static_cast<double>(task.steps);
+    } else {
+        not_timed = timing.not_timed;
     }
-    std::cout << std::setprecision(3) << "parameters   " << plan->parameters << " (state with moments "
-              << amount(plan->state_bytes) << ")\narithmetic   "
-              << static_cast<double>(plan->step_flops) / 1e9 << " GFLOP a step, " << flops / 1e12
-              << " TFLOP in all\nmemory       " << amount(memory) << " at the peak: state, "
-              << amount(plan->buffer_bytes) << " of buffers, " << amount(plan->commitment_bytes)
-              << " for commitments, " << amount(plan->data_bytes)
-              << " of data\n             solvers and verifiers count " << plan->party_bytes << " bytes ("
-              << mebibytes(plan->party_bytes) << " MiB) against --memory\ntime         "
-              << plan->step_seconds * 1e3 << " ms a step here, " << seconds << " s for " << task->steps
-              << " steps\nprice        at most " << format_coins(escrow->work) << " for " << spec.segments()
-              << " segments and " << format_coins(escrow->audits)
-              << " set aside for audits\naudits       one bad segment is found with " << 100 * found(1)
-              << " %, ten with " << 100 * found(10)
-              << " %; the first and the last are always audited\nevidence     a dispute ends with at most "
-              << plan->evidence_bytes / 1024 << " KiB of tiles and proofs\n";
+    return {{"parameters", plan.parameters},
+            {"flops_per_step", plan.step_flops},
+            {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
+            {"memory_bytes", plan.memory()},
+            {"party_memory_bytes", plan.party_bytes},
+            {"state_bytes", plan.state_bytes},
+            {"commitment_bytes", plan.commitment_bytes},
+            {"seconds_per_step", step_seconds},
+            {"seconds", seconds},
+            {"not_timed", not_timed},
+            {"segments", price.segments},
+            {"escrow", price.escrow.total().to_decimal()},
+            {"escrow_work", price.escrow.work.to_decimal()},
+            {"escrow_audits", price.escrow.audits.to_decimal()},
+            {"detection_of_one", price.found_one},
+            {"detection_of_ten", price.found_ten},
+            {"evidence_bytes", plan.evidence_bytes}};
+}
+
+int show(const Program& program, const std::string& folder, const NodeOptions& node) {
+    const auto task = load_task_file(folder);
+    if (!task) return fail(program, task.error().message);
+    const auto step = read_program(task->program);
+    if (!step) return fail(program, step.error().message);
+    kernels::ThreadPool pool;
+    kernels::Executor executor(*step, pool);
+    const auto plan = make_plan(*task, *step, executor, pool);
+    if (!plan) return fail(program, plan.error().message);
+    const auto price = price_of(*task, node);
+    if (!price) return fail(program, price.error().message);
+    // Said before a step is run: who ends a process that takes too much asks it nothing.
+    if (!program.json) say(*task, *plan, *price);
+    const auto timing = time_steps(*task, *step, *plan, executor, pool);
+    if (!timing) return fail(program, timing.error().message);
+    if (program.json) {
+        std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
+    } else if (timing->step_seconds) {
+        std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
+                  << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
+    } else {
+        std::cout << "time         not timed: " << timing->not_timed << '\n';
+    }
     return kDone;
 }
 
@@ -226,7 +311,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
 
 void add_task_plan(CLI::App& parent, Program& program) {
     CLI::App* command =
-        parent.add_subcommand("plan", "What a compiled task needs: memory, time here, price, audits");
+        parent.add_subcommand("plan", "What a compiled task needs: memory, price, audits, and time where it fits here");
     auto folder = std::make_shared<std::string>();
     auto node = std::make_shared<NodeOptions>();
     node->url.clear();

@@ -36,10 +36,10 @@ protected:
 
     fs::path path(const std::string& name) const { return folder_ / name; }
 
-    /// `retrace ARGUMENTS`; quotes are the shell's.
-    Ran retrace(const std::string& arguments) const {
+    /// `retrace ARGUMENTS`; quotes are the shell's, as is what comes `before`: a limit, a variable.
+    Ran retrace(const std::string& arguments, const std::string& before = {}) const {
         const fs::path err = path("stderr");
-        const std::string command = std::string(RETRACE_PROGRAM) + " " + arguments + " 2>" + err.string();
+        const std::string command = before + std::string(RETRACE_PROGRAM) + " " + arguments + " 2>" + err.string();
         Ran ran;
         std::FILE* const pipe = ::popen(command.c_str(), "r");
         if (pipe == nullptr) return ran;

@@ -11,7 +11,9 @@ namespace retrace::testing {
 namespace {
 
 namespace json = boost::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 class Task : public TaskTest {
 protected:
@@ -78,6 +80,7 @@ TEST_F(Task, a_plan_says_what_it_takes) {
     const json::object plan = say("task plan " + path("task").string() + " --json");
     EXPECT_EQ(plan.at("parameters").to_number<std::uint64_t>(), 61'706u);  // LeNet-5 on 28 × 28 with padding.
     EXPECT_EQ(plan.at("segments").to_number<std::uint64_t>(), 4u);
+    EXPECT_TRUE(plan.at("not_timed").is_null());
     for (const char* field : {"flops_per_step", "memory_bytes", "party_memory_bytes", "seconds",
                               "detection_of_one", "evidence_bytes"}) {
         EXPECT_GT(plan.at(field).to_number<double>(), 0) << field;
@@ -88,6 +91,27 @@ TEST_F(Task, a_plan_says_what_it_takes) {
                              "evidence     a dispute ends with at most"}) {
         EXPECT_THAT(words.out, HasSubstr(said));
     }
+}
+
+// A matrix of 40,000 rows and columns has 6.4 GB, and the limit is 6,000,000 KiB.
+TEST_F(Task, a_plan_is_given_where_no_step_fits) {
+    const std::string limit = "ulimit -v 6000000; ", folder = path("task").string();
+    compile("mlp --hidden 40000 --hidden 40000 --data " + small_images(32).string() + " --batch 8 --steps 2");
+    const Ran words = retrace("task plan " + folder, limit);
+    EXPECT_EQ(words.status, 0) << words.err;
+    for (const char* said : {"at the peak", "against --memory", "evidence     a dispute"})
+        EXPECT_THAT(words.out, HasSubstr(said));
+    const std::string reason = "a step needs [0-9]{11} bytes and this machine has [0-9]{1,10} available";
+    EXPECT_THAT(words.out, ContainsRegex("time         not timed: " + reason));
+    const Ran ran = retrace("task plan --json " + folder, limit);
+    ASSERT_EQ(ran.status, 0) << ran.err;
+    const json::object plan = json::parse(ran.out).as_object();
+    EXPECT_GT(plan.at("memory_bytes").to_number<std::uint64_t>(), 3 * 6'400'000'000u);
+    EXPECT_TRUE(plan.at("seconds_per_step").is_null() && plan.at("seconds").is_null());
+    EXPECT_THAT(std::string(plan.at("not_timed").as_string()), MatchesRegex(reason));
+    const Ran run = retrace("task run --local " + folder, limit);
+    EXPECT_EQ(run.status, 1);
+    EXPECT_THAT(run.err, HasSubstr("has not the memory that this takes: 6400000000 bytes at once"));
 }
 
 TEST_F(Task, running_statistics_are_no_parameters) {
