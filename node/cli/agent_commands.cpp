@@ -74,7 +74,7 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
     command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
     command.add_option("--stake", flags.stake, "Coins to have bonded (the chain's minimum)");
-    command.add_option("--threads", flags.threads, "Threads of the kernels; 0: all cores");
+    add_threads(command, flags.threads);
     command.add_option("--memory", flags.memory_mib,
                        "MiB that tasks may take together, larger ones are declined; 0: three quarters of all")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));

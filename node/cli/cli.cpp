@@ -26,6 +26,7 @@
 namespace retrace::node::cli {
 namespace {
 
+constexpr unsigned kThreadsMax = 1024;    // a mistyped number starts no million threads
 constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
 
 /// Switches the terminal's echo off for as long as it lives.
@@ -84,6 +85,13 @@ Result<ledger::SecretText> first_line(const std::string& path) {
 
 CLI::Option* add_json(CLI::App& command, Program& program) {
     return command.add_flag("--json", program.json, "Print one JSON value on standard output");
+}
+
+CLI::Option* add_threads(CLI::App& command, unsigned& threads) {
+    return command
+        .add_option("--threads", threads,
+                    "Threads of the kernels, at most " + std::to_string(kThreadsMax) + "; 0: all cores")
+        ->check(CLI::Range(0u, kThreadsMax));
 }
 
 void warn_if_open(const std::string& path) {

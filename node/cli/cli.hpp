@@ -30,6 +30,9 @@ struct Program {
 /// Adds --json to a subcommand.
 CLI::Option* add_json(CLI::App& command, Program& program);
 
+/// Adds --threads to a subcommand that computes.
+CLI::Option* add_threads(CLI::App& command, unsigned& threads);
+
 /// Prints the error (on standard error, and as {"error": …} on standard output with --json) and returns
 /// kFailed.
 int fail(const Program& program, const std::string& message);

@@ -135,7 +135,7 @@ void add_task_run(CLI::App& parent, Program& program) {
     auto flags = std::make_shared<Flags>();
     command->add_option("FOLDER", flags->folder, "task.toml or its folder")->required();
     command->add_flag("--local", flags->local, "On this machine (the only way there is)");
-    command->add_option("--threads", flags->threads, "Threads; 0: all cores");
+    add_threads(*command, flags->threads);
     command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");

@@ -108,6 +108,11 @@ TEST_F(BadInput, UnknownSubcommandsAndOptionsAreWrongUsage) {
     EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat", "arson"}), 2);
     EXPECT_THAT(text("run.log"), HasSubstr("lie_tile"));
     EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat-segment", "1"}), 2);
+    for (const char* role : {"solver", "verifier"}) {
+        EXPECT_EQ(run_party(role, "key.json", "pass", {"--patience", "1", "--threads", "1025"}), 2);
+        EXPECT_THAT(text("run.log"), HasSubstr("--threads: Value 1025 not in range"));
+        EXPECT_THAT(text("run.log"), HasSubstr("1024"));
+    }
     EXPECT_EQ(run({"verifier", "--help"}), 0);
     EXPECT_THAT(text("run.log"), HasSubstr("challenges all that is opened and plays no dispute"));
 }

@@ -141,5 +141,14 @@ TEST_F(Task, a_model_that_reads_tokens_wants_tokens) {
     EXPECT_THAT(ran.err, HasSubstr("tokens"));
 }
 
+TEST_F(Task, a_thousand_threads_are_enough) {
+    const Ran refused = retrace("task run nowhere --threads 1025");
+    EXPECT_EQ(refused.status, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--threads"));
+    EXPECT_THAT(refused.err, HasSubstr("1024"));
+    EXPECT_EQ(retrace("task run nowhere --threads 1024").status, 1) << "there is no such task";
+    EXPECT_THAT(retrace("task run --help").out, HasSubstr("at most 1024"));
+}
+
 }  // namespace
 }  // namespace retrace::testing
