@@ -18,6 +18,7 @@
 #include <new>
 #include <optional>
 
+#include "kernels/cpu/dispatch.hpp"
 #include "kernels/cpu/pages.hpp"
 #include "node/cli/commands.hpp"
 #include "node/cli/config_flags.hpp"
@@ -148,6 +149,7 @@ int run_main(int argc, char** argv) {
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? kDone : kWrongUsage;
     }
+    (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread amid a task.
     try {
         return program.run ? program.run() : kWrongUsage;
     } catch (const kernels::NoMemory& e) {

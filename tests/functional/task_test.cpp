@@ -150,5 +150,18 @@ TEST_F(Task, a_thousand_threads_are_enough) {
     EXPECT_THAT(retrace("task run --help").out, HasSubstr("at most 1024"));
 }
 
+TEST_F(Task, a_wrong_instruction_set_ends_every_command_at_once) {
+    const std::string nowhere = path("nowhere").string();
+    for (const std::string& command :
+         {"task plan " + nowhere, "task run " + nowhere, "task compile mlp --data " + nowhere + " -o " + nowhere,
+          "node --data-dir " + nowhere + " --genesis " + nowhere,
+          "solver --data-dir " + nowhere + " --key " + nowhere + " --passphrase-file " + nowhere,
+          "verifier --data-dir " + nowhere + " --key " + nowhere + " --passphrase-file " + nowhere}) {
+        const Ran ran = retrace(command, "RETRACE_CPU=abacus ");
+        EXPECT_EQ(ran.status, 2) << command;
+        EXPECT_THAT(ran.err, HasSubstr("RETRACE_CPU=abacus: not an instruction set of this machine; it has scalar"));
+    }
+}
+
 }  // namespace
 }  // namespace retrace::testing
