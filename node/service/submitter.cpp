@@ -44,6 +44,13 @@ std::string refusal_of(const RpcFailure& failure) {
 
 Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value,
                                Bytes data) {
+    // What waits already is not paid for twice: a full block or two is no reason for another nonce, and the estimate
+    // does not see what waits, so the second would be included and refused.
+    const auto same = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& item) {
+        const ledger::Transaction& tx = item.tx->tx;
+        return tx.to == to && tx.value == value && tx.data == data;
+    });
+    if (same != pending_.end()) return same->hashes.front();
     const auto gas = client_.estimate_gas(address_, to, value, data);
     if (!gas) return error(what + ": " + refusal_of(gas.error()));
     return send_with(std::move(what), to, value, std::move(data),

@@ -33,7 +33,8 @@ public:
     const ledger::Address& address() const noexcept { return address_; }
 
     /// Signs and sends a call. One that the rules would refuse now is not sent and costs nothing: the error
-    /// is the refusal, "slug: sentence". Gas is the node's estimate and a fifth more.
+    /// is the refusal, "slug: sentence". Gas is the node's estimate and a fifth more. One that was sent and is in no
+    /// block yet is not sent again: its hash.
     Result<Hash32> send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data);
     template <class Call>
     Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
@@ -58,6 +59,8 @@ public:
     /// it. One that is in no block after kPatience of them is sent again, the same call with the same nonce for a
     /// quarter more, and for what the base fee asks by now; never for more than kFeeMost.
     std::vector<Finished> poll();
+    /// Calls that are in no block yet.
+    std::size_t pending() const noexcept { return pending_.size(); }
 
 private:
     struct Pending {

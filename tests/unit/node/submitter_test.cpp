@@ -142,10 +142,28 @@ TEST_F(OneAccountsNode, NeverForMoreThanTenCoinsAndNotForEver) {
 
     sent.clear();
     gas = 21'000;
-    ASSERT_TRUE(submitter.send("a cheap call", ledger::Address{}, 0, {}));
+    ASSERT_TRUE(submitter.send("a cheap call", ledger::Address{}, 0, Bytes{1}));
     EXPECT_TRUE(submitter.poll().empty());
     pass(100);
     EXPECT_EQ(sent.size(), 1 + Submitter::kRaisesMax) << "whoever keeps it waiting gains no more by it";
+}
+
+/// Full blocks for a while, and agents that repeat what the chain does not show: each repetition would be included and
+/// refused in the end, for its fee.
+TEST_F(OneAccountsNode, WhatWaitsForABlockIsNotPaidForTwice) {
+    const auto hash = submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2});
+    ASSERT_TRUE(hash);
+    EXPECT_TRUE(submitter.poll().empty());
+    pass(2);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2}).value(), *hash);
+    EXPECT_EQ(sent.size(), 1U);
+    EXPECT_EQ(submitter.pending(), 1U);
+    for (const auto& [value, data] : {std::pair{4, Bytes{1, 2}}, std::pair{3, Bytes{1, 3}}})
+        EXPECT_TRUE(submitter.send("another", ledger::Address{}, value, data));
+    EXPECT_EQ(sent.size(), 3U) << "another value, another call";
+    include(0);
+    EXPECT_EQ(submitter.poll().size(), 1U);
+    EXPECT_NE(submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2}).value(), *hash) << "it was taken";
 }
 
 TEST_F(OneAccountsNode, WhatTheNodeForgotIsDropped) {
