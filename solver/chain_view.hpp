@@ -65,6 +65,7 @@ struct RunView {
     /// The run that made the first state, while its keepers may be told that they do not serve it.
     std::optional<std::uint32_t> may_report_kept;
     std::uint64_t accept_by = 0;  ///< Last height at which acceptData is taken; 0: not known.
+    std::uint64_t deadline = 0;   ///< Of acceptData, then of the next checkpoint; 0: none is due.
     /// Multiply-adds that a machine like this one can at most replay while auditors have time for a segment;
     /// 0: it was not measured. The processors are measured: it is no bound for who computes on a device.
     std::uint64_t replay_cost_max = 0;

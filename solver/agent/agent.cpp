@@ -20,19 +20,21 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
     outbox_.sweep(view.height);
     Output out;
-    for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
+    // What a stake hangs on goes out before what may bring work, however many auctions there are.
     for (const RunView& run : view.runs) play(run, view.height, out);
+    for (const AuctionView& auction : view.auctions) bid(auction, view.height, out);
     measure(view, out);
+    deadlines_.clear();
+    for (const RunView& run : view.runs) deadlines_[{run.terms.id, run.run}] = run.deadline;
     if (!busy_) {
         clean_up(view);
         give_way_ = false;
         out.work = next_work(view);
         busy_ = out.work.has_value();
-    } else {
-        for (const RunView& run : view.runs)
-            for (const ReportView& report : run.reports)
-                if (waits(report)) give_way();
+    } else if (is_more_urgent(view)) {
+        give_way();
     }
+    list_waiting(view);
     return out;
 }
 
@@ -48,27 +50,38 @@ void SolverAgent::on_done(const SolverResult& result) {
         return;
     }
     busy_ = false;
+    running_deadline_ = 0;
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
-        prepared_[{prepared->task, prepared->run}] = *prepared;
-        if (prepared->unserved) {
-            retry_height_[{prepared->task, prepared->run}] = height_ + config_.resend_blocks;
-            ++attempts_[{prepared->task, prepared->run}];
-        }
-        if (prepared->problem)
-            problems_.push_back("task " + std::to_string(prepared->task) + ": " + *prepared->problem);
+        const RunKey key{prepared->task, prepared->run};
+        prepared_[key] = *prepared;
+        if (!prepared->problem) return (void)retries_.erase(key);
+        retries_[key].fail(height_, *prepared->problem);
+        tell(key.first, retries_[key], deadlines_[key]);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
-        if (!reached->problem) return;  // There, or put off.
-        problems_.push_back("task " + std::to_string(reached->task) + ": " + *reached->problem);
-        retry_height_[{reached->task, reached->run}] = height_ + config_.resend_blocks;
+        const RunKey key{reached->task, reached->run};
+        if (!reached->problem) return (void)retries_.erase(key);  // There, or put off.
+        known_.erase(key);
+        retries_[key].fail(height_, *reached->problem);
+        tell(key.first, retries_[key], deadlines_[key]);
     } else {
         const auto& answered = std::get<Answered>(result);
         if (!answered.answer.empty()) {
             answers_[answered.report] = answered.answer;
+            unanswered_.erase(answered.report);
         } else {
-            unanswerable_.insert(answered.report);
+            // Whoever owes an answer and has none loses all, so it is tried until the deadline.
+            unanswered_[answered.report].fail(height_, answered.problem);
             problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
         }
     }
+}
+
+void SolverAgent::tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline) {
+    std::string text = "task " + std::to_string(task) + ": " + retry.why;
+    if (retry.attempts > 1) text += "; attempt " + std::to_string(retry.attempts);
+    text += "; again at height " + std::to_string(retry.next(config_.resend_blocks, deadline));
+    if (deadline != 0) text += ", due by " + std::to_string(deadline);
+    problems_.push_back(std::move(text));
 }
 
 std::vector<std::string> SolverAgent::take_problems() {
@@ -93,18 +106,23 @@ void SolverAgent::bid(const AuctionView& auction, std::uint64_t height, Output& 
     }
 }
 
-std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t index) const {
+std::optional<Opening> SolverAgent::opening_of(const RunView& run, std::uint64_t index) {
     const auto commitment = store_.commitment({run.terms.id, run.run, index});
-    if (!commitment) return std::nullopt;
+    if (!commitment) {
+        // One that was known and is lost: it is made again.
+        if (const auto known = known_.find({run.terms.id, run.run}); known != known_.end())
+            known->second = std::min(known->second, index);
+        return std::nullopt;
+    }
     return Opening{index, checkpoint_salt(config_.secret, run.terms.id, run.run, index), commitment->root};
 }
 
 bool SolverAgent::hopes(const RunView& run, const Prepared& prepared) const {
-    if (!prepared.unserved) return false;
+    if (!prepared.may_pass) return false;
     if (prepared.missing && run.may_report_kept) return true;
     if (run.accept_by != 0) return height_ + 2 * config_.resend_blocks < run.accept_by;
-    const auto attempts = attempts_.find({run.terms.id, run.run});
-    return prepared.missing && attempts != attempts_.end() && attempts->second < kAttempts;
+    const auto retry = retries_.find({run.terms.id, run.run});
+    return prepared.missing && retry != retries_.end() && retry->second.attempts < kAttempts;
 }
 
 void SolverAgent::accept(const RunView& run, const Prepared& prepared, std::uint64_t height, Output& out) {
@@ -173,7 +191,32 @@ void SolverAgent::answer(const RunView& run, std::uint64_t height, Output& out) 
 }
 
 bool SolverAgent::waits(const ReportView& report) const {
-    return answers_.count(report.id) == 0 && unanswerable_.count(report.id) == 0;
+    if (answers_.count(report.id) != 0) return false;
+    const auto failed = unanswered_.find(report.id);
+    return failed == unanswered_.end() || height_ >= failed->second.next(config_.resend_blocks, report.deadline);
+}
+
+std::uint64_t SolverAgent::deadline_of(const RunView& run) const {
+    if (store_.commitment({run.terms.id, run.run, run.next_state})) return UINT64_MAX;
+    return run.deadline == 0 ? UINT64_MAX - 1 : run.deadline;
+}
+
+/// What is due earlier than what the training that is out makes: a run of years, or one that is far ahead of what was
+/// asked of it, costs no other one its checkpoint.
+bool SolverAgent::is_more_urgent(const SolverView& view) {
+    const auto is_running = [&](const RunView& run) {
+        return running_deadline_ != 0 && RunKey{run.terms.id, run.run} == running_;
+    };
+    // Since it began, the chain may have come to ask for what it makes.
+    for (const RunView& run : view.runs)
+        if (is_running(run)) running_deadline_ = deadline_of(run);
+    for (const RunView& run : view.runs) {
+        for (const ReportView& report : run.reports)
+            if (waits(report)) return true;
+        if (is_running(run)) continue;
+        if (running_deadline_ != 0 && deadline_of(run) < running_deadline_ && work_for(run)) return true;
+    }
+    return false;
 }
 
 std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
@@ -186,16 +229,24 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
                                             [this, run, report] { return SolverResult(make_answer(run, report)); });
         }
     }
-    for (const RunView& run : view.runs) {
-        if (auto work = work_for(run)) return work;
+    std::vector<std::pair<std::uint64_t, const RunView*>> runs;
+    for (const RunView& run : view.runs) runs.emplace_back(deadline_of(run), &run);
+    std::stable_sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [deadline, run] : runs) {
+        auto work = work_for(*run);
+        if (!work) continue;
+        running_deadline_ = deadline;
+        running_ = {run->terms.id, run->run};
+        return work;
     }
     return std::nullopt;
 }
 
 std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
     const RunKey key{run.terms.id, run.run};
-    const auto retry = retry_height_.find(key);
-    if (retry != retry_height_.end() && height_ < retry->second) return std::nullopt;
+    const auto retry = retries_.find(key);
+    if (retry != retries_.end() && height_ < retry->second.next(config_.resend_blocks, run.deadline))
+        return std::nullopt;
     const auto prepared = prepared_.find(key);
     // Time to decline in order, should it not come.
     const std::uint64_t margin = 2 * config_.resend_blocks;
@@ -208,11 +259,15 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
                                         [this, run] { return SolverResult(prepare(run)); }, fetch_by);
     };
     if (prepared == prepared_.end()) return preparing("");
-    if (run.may_accept && hopes(run, prepared->second)) return preparing(" again");
-    if (prepared->second.problem || run.may_accept) return std::nullopt;
+    // Declining is free before the run is accepted, and impossible after it: then whatever is missing is waited for.
+    const bool goes_on = !run.may_accept || hopes(run, prepared->second);
+    if (prepared->second.problem) return goes_on ? std::optional(preparing(" again")) : std::nullopt;
+    if (run.may_accept) return std::nullopt;
     // The first state whose root is not known: the next to train, or one that was lost. States of before the
     // run's start belong to a predecessor.
-    for (std::uint64_t index = run.first_state; index <= run.terms.schedule.segments(); ++index) {
+    std::uint64_t& known = known_[key];
+    for (known = std::max(known, run.first_state); known <= run.terms.schedule.segments(); ++known) {
+        const std::uint64_t index = known;
         if (store_.commitment({key.first, key.second, index})) continue;
         return make_order<SolverResult>(
             "train task " + std::to_string(key.first) + " to checkpoint " + std::to_string(index),
@@ -220,6 +275,25 @@ std::optional<SolverWork> SolverAgent::work_for(const RunView& run) {
             [this, run, index] { return SolverResult(reach(run, index)); });
     }
     return std::nullopt;
+}
+
+void SolverAgent::list_waiting(const SolverView& view) {
+    waiting_.clear();
+    const auto add = [&](const RunView& run, std::string what, const Retry& retry, std::uint64_t deadline) {
+        waiting_.push_back({run.terms.id, run.run, std::move(what), retry.why, retry.attempts,
+                            retry.next(config_.resend_blocks, deadline), deadline});
+    };
+    for (const RunView& run : view.runs) {
+        const RunKey key{run.terms.id, run.run};
+        if (const auto retry = retries_.find(key); retry != retries_.end()) {
+            const auto prepared = prepared_.find(key);
+            const bool ready = prepared != prepared_.end() && !prepared->second.problem;
+            add(run, ready ? "train" : "prepare", retry->second, run.deadline);
+        }
+        for (const ReportView& report : run.reports)
+            if (const auto retry = unanswered_.find(report.id); retry != unanswered_.end())
+                add(run, "answer report " + std::to_string(report.id), retry->second, report.deadline);
+    }
 }
 
 void SolverAgent::clean_up(const SolverView& view) {
@@ -245,11 +319,11 @@ void SolverAgent::clean_up(const SolverView& view) {
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) reports.insert(report.id);
     std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
-    std::erase_if(unanswerable_, [&](std::uint64_t report) { return reports.count(report) == 0; });
+    std::erase_if(unanswered_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });
     std::erase_if(prepared_, [&](const auto& item) { return open.count(item.first) == 0; });
-    std::erase_if(retry_height_, [&](const auto& item) { return open.count(item.first) == 0; });
-    std::erase_if(attempts_, [&](const auto& item) { return open.count(item.first) == 0; });
+    std::erase_if(retries_, [&](const auto& item) { return open.count(item.first) == 0; });
+    std::erase_if(known_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
 }  // namespace retrace::solver

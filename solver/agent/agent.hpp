@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "solver/agent/retry.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/agent/workshop.hpp"
 #include "solver/capability/bench.hpp"
@@ -28,7 +29,7 @@ struct Prepared {
     std::uint32_t run = 0;
     std::optional<std::string> problem;
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that nobody serves.
-    bool unserved = false;                 ///< It may still come: an upload goes on, a peer restarts.
+    bool may_pass = false;                 ///< An upload goes on, a peer restarts, a disk is emptied.
 };
 /// State `index` is in the store; or why not.
 struct Reached {
@@ -70,6 +71,18 @@ struct SolverConfig {
     std::uint64_t bench_rounds_max = 1 << 20;
 };
 
+/// Work of a run that could not be done and is tried again. What was accepted is tried as long as the run lasts: giving
+/// it up would cost the stake.
+struct Waiting {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::string what;  ///< "prepare", "train", "answer report 7".
+    std::string why;
+    std::uint64_t attempts = 0;
+    std::uint64_t next = 0;      ///< Height of the next attempt.
+    std::uint64_t deadline = 0;  ///< Of what waits for it; 0: none yet.
+};
+
 class SolverAgent {
 public:
     /// `workshop` and `store` outlive the agent; while a work order runs, the agent itself does not use
@@ -96,6 +109,8 @@ public:
 
     /// Problems that a person should see: a task declined, data not to be had, a disk that fails. Taken once.
     std::vector<std::string> take_problems();
+    /// As of the last view.
+    const std::vector<Waiting>& waiting() const noexcept { return waiting_; }
 
 private:
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
@@ -113,10 +128,16 @@ private:
     void answer_challenge(const ChallengeView& challenge, Output& out);
     void prove_challenge(const ChallengeView& challenge, Output& out);
     bool waits(const ReportView& report) const;
+    /// What the run owes next has to be there by then; later than anything where it is there already.
+    std::uint64_t deadline_of(const RunView& run) const;
+    bool is_more_urgent(const SolverView& view);
+    void list_waiting(const SolverView& view);
+    /// A problem for a person, and when it is tried again.
+    void tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
     std::optional<SolverWork> next_work(const SolverView& view);
     std::optional<SolverWork> work_for(const RunView& run);
     /// The opening of a state if its root is known here.
-    std::optional<Opening> opening_of(const RunView& run, std::uint64_t index) const;
+    std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
     bool due(const char* what, std::uint64_t a, std::uint64_t b, std::uint64_t c, std::uint64_t height);
 
     // Worker thread.
@@ -138,12 +159,16 @@ private:
     std::atomic<bool> give_way_ = false;
     std::map<RunKey, kernels::State> put_off_;               // The training order's, while one is out.
     std::map<RunKey, Prepared> prepared_;
-    std::map<RunKey, unsigned> attempts_;                    // To fetch what was not served.
+    std::map<RunKey, Retry> retries_;                        // Of what failed last.
+    std::map<RunKey, std::uint64_t> deadlines_;              // As of the last view.
+    std::map<RunKey, std::uint64_t> known_;                  // Below it the roots of all states are known.
+    RunKey running_;                                         // Whose training is out,
+    std::uint64_t running_deadline_ = 0;                     // and when it is due; 0: none is out.
     std::map<RunKey, std::uint64_t> over_;                   // Run that is over → since when.
     std::map<std::uint64_t, Bytes> answers_;                 // By report.
-    std::set<std::uint64_t> unanswerable_;
+    std::map<std::uint64_t, Retry> unanswered_;              // Report → why there is no answer yet.
+    std::vector<Waiting> waiting_;
     std::vector<std::string> problems_;
-    std::map<RunKey, std::uint64_t> retry_height_;  // After a failure.
     std::uint64_t height_ = 0;
     bool benching_ = false;
     std::uint64_t benched_ = 0;                       // Challenge of the newest benchmark order.

@@ -12,7 +12,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     const auto material = workshop_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
-        out.unserved = material.error().kind.has_value();
+        out.may_pass = material.error().kind.has_value();
         return out;
     }
     const kernels::Program* const init = (*material)->init ? &(*material)->init->program() : nullptr;
@@ -27,7 +27,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     const auto state = workshop_.fetch(**material, first, run.first_state);
     if (!state) {
         out.problem = state.error().message;
-        out.unserved = state.error().kind.has_value();
+        out.may_pass = state.error().kind.has_value();
         if (state.error().kind == ReportKind::state) out.missing = state.error().tensor;
         return out;
     }
@@ -36,7 +36,10 @@ Prepared SolverAgent::prepare(const RunView& run) {
         kernels::commit_state((*material)->program->root(), *state, workshop_.pool());
     auto saved = store_.save(key, commitment, *state);
     if (saved) saved = store_.retain(key, true);
-    if (!saved) out.problem = saved.error().message;
+    if (!saved) {
+        out.problem = saved.error().message;
+        out.may_pass = true;
+    }
     return out;
 }
 
