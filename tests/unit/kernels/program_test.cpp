@@ -158,7 +158,8 @@ TEST(ProgramCheck, limits_name_what_is_over) {
     EXPECT_THAT(refusal(program, limits), HasSubstr("ops"));
     limits = {};
     limits.step_cost = 3;
-    EXPECT_THAT(refusal(program, limits), HasSubstr("op 0 (matmul): costs 8; step cost up to it 8 over the limit of 3"));
+    EXPECT_THAT(refusal(program, limits),
+                HasSubstr("op 0 (matmul): costs 8; step cost up to it 8 over the limit of 3"));
     limits = {};
     limits.elements = 3;
     EXPECT_THAT(refusal(program, limits), HasSubstr("elements 4 over the limit of 3"));
