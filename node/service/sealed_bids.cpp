@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/sealed_bids.hpp"
 
+#include <charconv>
 #include <fstream>
 #include <string>
 
@@ -33,6 +34,31 @@ std::optional<SealedBid> SealedBids::recall(std::uint64_t task, std::uint32_t ro
     if (!amount) return std::nullopt;
     out.price = *amount;
     return out;
+}
+
+std::vector<SealedBids::Auction> SealedBids::auctions() const {
+    std::vector<Auction> out;
+    std::error_code failed;
+    for (fs::directory_iterator at(folder_, failed), end; !failed && at != end; at.increment(failed)) {
+        const std::string name = at->path().filename().string();
+        Auction auction;
+        const char* const last = name.data() + name.size();
+        const auto task = std::from_chars(name.data(), last, auction.task);
+        if (task.ec != std::errc() || task.ptr == last || *task.ptr != '-') continue;
+        const auto round = std::from_chars(task.ptr + 1, last, auction.round);
+        // Nothing else that lies there is touched.
+        if (round.ec == std::errc() && file(auction.task, auction.round).filename() == name) out.push_back(auction);
+    }
+    return out;
+}
+
+std::size_t SealedBids::forget(const std::function<bool(const Auction&)>& is_over) const {
+    std::size_t deleted = 0;
+    for (const Auction& auction : auctions()) {
+        std::error_code failed;
+        if (is_over(auction) && fs::remove(file(auction.task, auction.round), failed)) ++deleted;
+    }
+    return deleted;
 }
 
 }  // namespace retrace::node

@@ -3,13 +3,12 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <chrono>
 #include <thread>
 
-#include "market/auction.hpp"
-#include "market/odds.hpp"
 #include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
-#include "node/units.hpp"
 
 namespace retrace::node {
 namespace {
@@ -27,14 +26,25 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
             order.fetch_by};
 }
 
-void log_progress(std::uint64_t task, const solver::Progress& progress) {
-    constexpr std::uint64_t kEvery = 25;
-    if (progress.step % kEvery != 0) return;
-    for (const kernels::Metric& metric : progress.metrics) {
-        spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name),
-                     metric.value);
+/// Steps and metrics are the requester's: a task of a million short steps a second must not fill the disk with a log.
+class ProgressLog {
+public:
+    void operator()(std::uint64_t task, const solver::Progress& progress) {
+        constexpr std::uint64_t kEvery = 25;
+        constexpr std::chrono::seconds kPause{1};
+        constexpr std::size_t kMetricsMax = 8;
+        const auto now = std::chrono::steady_clock::now();
+        if (progress.step % kEvery != 0 || now < last_ + kPause) return;
+        last_ = now;
+        for (std::size_t i = 0; i < std::min(progress.metrics.size(), kMetricsMax); ++i) {
+            const kernels::Metric& metric = progress.metrics[i];
+            spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name), metric.value);
+        }
     }
-}
+
+private:
+    std::chrono::steady_clock::time_point last_{};
+};
 
 solver::RunnerFactory runners_of(const SolverOptions& options) {
     if (!options.cheat || !options.cheat->fraud) {
@@ -52,16 +62,18 @@ constexpr std::uint64_t kFloodGas = 5'000'000;  // a commitment's, with its two 
 SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
-      bids_(party_->options().data_dir / "bids"),
+      bidding_({options.price, options.hardware_class, options.only_tasks}, party_->options().data_dir / "bids",
+               party_->address()),
       workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
       bench_pool_(party_->pool().threads()),
-      bench_(bench_pool_) {
+      bench_(bench_pool_),
+      metrics_(party_->options().data_dir) {
     if (options_.cheat && options_.cheat->fraud == solver::Fraud::silent) silence_.emplace();
     if (options_.cheat && options_.cheat->trick) tricks_.emplace(*options_.cheat->trick, party_->secret());
     solver::SolverConfig config;
     config.secret = party_->secret();
     config.resend_blocks = kResendBlocks;
-    config.on_progress = log_progress;
+    config.on_progress = ProgressLog();
     config.pay_for_retention = options_.pay_for_retention;
     config.bench = &bench_;
     config.afterlife_blocks = options_.party.afterlife_blocks;
@@ -123,41 +135,26 @@ void SolverService::take_result() {
         agent_->on_done(*done);
     else
         disputes_->on_done(std::get<verifier::Answer>(*result));
-    for (const std::string& problem : agent_->take_problems()) spdlog::warn("problem {}", printable(problem));
-    for (const std::string& problem : disputes_->take_problems())
-        spdlog::warn("problem {}", printable(problem));
+    tell(agent_->take_problems());
+    tell(disputes_->take_problems());
 }
 
-Quote SolverService::quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state) {
-    if (!options_.only_tasks.empty() && !options_.only_tasks.contains(task))
-        return {std::nullopt, "not among --only"};
-    const auto params = party_->immutable().params(state);
-    if (!params) return {std::nullopt, "the chain's parameters are unknown"};
-    if (spec.contract_hash != params->contract_hash)
-        return {std::nullopt, "it asks for another kernel contract"};
-    if (spec.hardware_class != 0 && spec.hardware_class != options_.hardware_class) {
-        return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
-    }
-    const ledger::U256 price = options_.price.value_or(ledger::mul_div(spec.price_ceiling, 4, 5));
-    if (price > spec.price_ceiling)
-        return {std::nullopt, "its ceiling is below the asked price " + format_coins(price)};
-    const auto floor = market::stake_floor(*params, spec);
-    const ledger::U256 free = contracts::views::free_stake(state, *params, party_->address());
-    if (!floor || free < *floor) {
-        return {std::nullopt, "it locks " + (floor ? format_coins(*floor) : std::string("too much")) +
-                                  " of stake and " + format_coins(free) + " is free; raise --stake"};
-    }
-    return {price, {}};
+void SolverService::tell(std::vector<std::string> problems) {
+    problems_ += problems.size();
+    for (std::string& problem : problems) spdlog::warn("problem {}", printable(std::move(problem)));
 }
 
 void SolverService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
-    const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) {
-        Quote out = quote(task, spec, state);
-        if (!out.price && told_why_not_.try_emplace(task, out.why_not).second) {
-            spdlog::info("no bid task={} reason=\"{}\"", task, out.why_not);
+    const auto params = party_->immutable().params(state);
+    std::optional<ledger::U256> base_fee;  // Asked for once, when it is needed.
+    const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) -> Quote {
+        if (!base_fee) {
+            const auto fee = party_->client().base_fee();
+            if (!params || !fee) return {std::nullopt, "the node does not say what calls cost"};
+            base_fee = *fee;
         }
-        return out;
+        return bidding_.consider(state, *params, *base_fee, task, spec);
     };
     solver::SolverView view;
     std::vector<verifier::DisputeView> disputes;
@@ -165,15 +162,14 @@ void SolverService::on_block(std::uint64_t height) {
     state.read([&] {
         view = solver_view(state, height, party_->address(), pricing, party_->immutable());
         disputes = dispute_views(state, party_->address(), party_->immutable());
-        for (const solver::AuctionView& auction : view.auctions) {
-            const auto task = contracts::views::task(state, auction.terms.id);
-            if (task) reveal_ends_[auction.terms.id] = task->reveal_end;
-        }
         for (const solver::RunView& run : view.runs) {
             for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
         }
     });
-    if (state.failure()) return;  // The next block brings another view.
+    if (state.failure() || !params) return;  // The next block brings another view.
+    state.read([&] { bidding_.look(state, *params, party_->immutable(), view); });
+    if (state.failure()) return;
+    party_->immutable().forget_unused();
     party_->set_peers(std::move(peers));
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
@@ -189,6 +185,20 @@ void SolverService::on_block(std::uint64_t height) {
     if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
     play(height, disputes);
     party_->tidy(height, tasks);
+    write_metrics(view, disputes.size());
+}
+
+void SolverService::write_metrics(const solver::SolverView& view, std::size_t disputes) {
+    AgentFigures figures;
+    figures.role = "solver";
+    figures.height = view.height;
+    figures.duties = view.runs.size();
+    figures.disputes = disputes;
+    figures.problems = problems_;
+    figures.unsent = party_->submitter().pending();
+    figures.remembered = party_->immutable().specs() + bidding_.remembered();
+    figures.waiting = agent_->waiting();
+    metrics_.write(figures);
 }
 
 void SolverService::play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes) {
@@ -282,37 +292,30 @@ struct CallOf {
 
 }  // namespace
 
+Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const solver::CommitBid& bid) {
+    const RemoteState state(party_->client(), view.height);
+    const auto spec = party_->immutable().spec(state, bid.task);
+    const auto params = party_->immutable().params(state);
+    const auto base_fee = party_->client().base_fee();
+    Quote price;
+    state.read([&] {
+        if (spec && params && base_fee) price = bidding_.quote(state, *params, *base_fee, bid.task, *spec);
+    });
+    if (state.failure() || !price.price) return Hash32{};  // Stake or fees are others than a moment ago.
+    RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
+    if (!call) return Hash32{};
+    return party_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
+}
+
 void SolverService::send(const solver::SolverView& view, const solver::SolverMove& move) {
     Submitter& submitter = party_->submitter();
     Result<Hash32> sent = Hash32{};
     if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
-        const RemoteState state(party_->client(), view.height);
-        const auto spec = party_->immutable().spec(state, bid->task);
-        const auto params = party_->immutable().params(state);
-        Quote price;
-        state.read([&] {
-            if (spec) price = quote(bid->task, *spec, state);
-        });
-        if (!price.price || !params) return;
-        const std::uint64_t finish = reveal_ends_[bid->task] + spec->finish_blocks;
-        if (const auto kept = bids_.remember(bid->task, bid->round, {*price.price, finish}); !kept) {
-            spdlog::error("no bid: {}", kept.error().message);
-            return;
-        }
-        const Hash32 commitment = market::bid_commitment(bid->task, bid->round, *price.price, finish,
-                                                         bid->salt, submitter.address());
-        sent = submitter.send("bid for task " + std::to_string(bid->task),
-                              calls::CommitBid{bid->task, commitment}, params->bid_deposit);
-        spdlog::info("bid task={} round={} price={}", bid->task, bid->round, format_coins(*price.price));
+        sent = send_bid(view, *bid);
     } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
-        const auto sealed = bids_.recall(reveal->task, reveal->round);
-        if (!sealed) {
-            spdlog::error("the bid for task {} cannot be revealed: its file is gone from {}", reveal->task,
-                          bids_.folder().string());
-            return;
-        }
-        sent = submitter.send("reveal bid for task " + std::to_string(reveal->task),
-                              calls::RevealBid{reveal->task, sealed->price, sealed->finish, reveal->salt});
+        const auto call = bidding_.reveal(*reveal);
+        if (!call) return spdlog::error("{}", call.error().message);
+        sent = submitter.send("reveal bid for task " + std::to_string(reveal->task), *call);
     } else {
         const RemoteState state(party_->client(), view.height);
         const auto params = party_->immutable().params(state);

@@ -4,9 +4,10 @@
 
 #include <functional>
 
+#include "node/service/agent_metrics.hpp"
+#include "node/service/bidding.hpp"
 #include "node/service/cheats.hpp"
 #include "node/service/party.hpp"
-#include "node/service/sealed_bids.hpp"
 #include "node/service/worker.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
@@ -41,11 +42,13 @@ private:
     void take_result();
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
     void send(const solver::SolverView& view, const solver::SolverMove& move);
-    Quote quote(std::uint64_t task, const market::TaskSpec& spec, const ledger::StateView& state);
+    Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
+    void tell(std::vector<std::string> problems);
+    void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
     SolverOptions options_;
     std::unique_ptr<Party> party_;
-    const SealedBids bids_;
+    Bidding bidding_;
     solver::Workshop workshop_;
     // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;
@@ -57,8 +60,8 @@ private:
     std::optional<solver::TrickyMoves> tricks_;
     Worker<AnyResult> worker_;
     Worker<solver::SolverResult> bench_worker_;
-    std::map<std::uint64_t, std::string> told_why_not_;   // By task: said once.
-    std::map<std::uint64_t, std::uint64_t> reveal_ends_;  // By task, of the current auction.
+    MetricsFile metrics_;
+    std::uint64_t problems_ = 0;  // Told so far.
 };
 
 }  // namespace retrace::node

@@ -113,6 +113,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.first_state = run.first_state;
     out.first_root = run.first_root;
     out.accept_by = run.state == RunState::assigned ? run.deadline : 0;
+    out.deadline = run.deadline;
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.replay_cost_max = replayable(view, run, spec, params);
     out.dispute_cost_max = playable(view, run, spec, params);
@@ -158,6 +159,16 @@ std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& vie
 }
 
 }  // namespace
+
+bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t id,
+                 std::uint32_t round) {
+    const auto task = views::task(view, id);
+    if (!task) return false;
+    if (market::is_final(task->state) || round < task->round) return true;
+    if (round > task->round) return false;
+    const auto bid = views::bid(view, id, self);
+    return height + 1 >= task->reveal_end || (bid && bid->revealed);
+}
 
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
                                const ledger::Address& self, const Pricing& pricing, Immutable& immutable) {

@@ -185,10 +185,12 @@ void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verif
 }
 
 void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Run& run,
-               const market::TaskSpec& spec, verifier::VerifierView& out) {
+               const market::TaskSpec& spec, const WatchChoice& choice, verifier::VerifierView& out) {
     if (run.first_state == 0) add_initial(view, self, spec, run.task, run.index, out);
     const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
     for (std::uint64_t i = run.clear; i + 1 < next && out.watch.size() < kWatchMax; ++i) {
+        // Before anything is read, and before the list is full of what is not looked at.
+        if (choice && !choice(run.task, run.index, i)) continue;
         const auto segment = views::segment(view, run.task, run.index, i);
         if (!segment || segment->window_end == 0 || out.height + 1 >= segment->window_end) continue;
         if (disputes(view, self, market::DisputeKind::challenge, run.task, run.index, i) ||
@@ -201,7 +203,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
 }
 
 void add_watch(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable,
-               verifier::VerifierView& out) {
+               const WatchChoice& choice, verifier::VerifierView& out) {
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto task = views::task(view, id);
         const auto spec = immutable.spec(view, id);
@@ -209,7 +211,7 @@ void add_watch(const ledger::StateView& view, const ledger::Address& self, Immut
         for (const std::uint32_t index : task->active) {
             const auto run = views::run(view, id, index);
             if (run && run->state == market::RunState::running && run->solver != self)
-                watch_run(view, self, *run, *spec, out);
+                watch_run(view, self, *run, *spec, choice, out);
         }
     }
 }
@@ -235,7 +237,8 @@ void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
 
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch, const std::vector<solver::CheckpointKey>& stored) {
+                                     bool watch, const std::vector<solver::CheckpointKey>& stored,
+                                     const WatchChoice& choice) {
     verifier::VerifierView out;
     out.height = height;
     const auto params = immutable.params(view);
@@ -245,7 +248,7 @@ verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_
     add_offers(view, self, seats, immutable, out);
     add_stored(view, self, stored, out);
     add_kept_reports(view, immutable, out);
-    if (watch) add_watch(view, self, immutable, out);
+    if (watch) add_watch(view, self, immutable, choice, out);
     out.disputes = dispute_views(view, self, immutable);
     out.beacon = beacon_view(view, height, self, *params);
     return out;

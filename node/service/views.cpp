@@ -53,6 +53,7 @@ solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
 
 std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {
     if (const auto found = specs_.find(task); found != specs_.end()) return found->second;
+    if (auto found = before_.extract(task)) return specs_.insert(std::move(found)).position->second;
     auto spec = views::spec(view, task);
     // What the rules refuse is on no chain: a node that says so would have us divide by it.
     if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::Verdict::ok) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "contracts/views/views.hpp"
 #include "solver/chain_view.hpp"
@@ -22,9 +23,13 @@ class Immutable {
 public:
     std::optional<market::TaskSpec> spec(const ledger::StateView& view, std::uint64_t task);
     std::optional<market::Params> params(const ledger::StateView& view);
+    /// Once for each view: forgets the tasks that were asked for neither since the last call nor before it, or a party
+    /// of years would remember every task that it ever saw.
+    void forget_unused() { before_ = std::exchange(specs_, {}); }
+    std::size_t specs() const noexcept { return specs_.size() + before_.size(); }
 
 private:
-    std::map<std::uint64_t, market::TaskSpec> specs_;
+    std::map<std::uint64_t, market::TaskSpec> specs_, before_;
     std::optional<market::Params> params_;
 };
 
@@ -38,6 +43,11 @@ using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)
 /// `height`: of the block that `view` stands for.
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
                                const ledger::Address& self, const Pricing& pricing, Immutable& immutable);
+
+/// Whether the bid of `self` in this auction has nothing left to be revealed for: it is revealed, or the time for it is
+/// over, or the task. An auction that the view knows nothing of is not: its bid may be on its way.
+bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t task,
+                 std::uint32_t round);
 
 /// Audits that this verifier had a seat in: the contracts list only those that are open, and a verdict is to
 /// be attested afterwards.
@@ -57,11 +67,14 @@ private:
     bool scanned_ = false;
     std::set<std::uint64_t> audits_, offers_;
 };
-/// `watch`: also segments and initial states that this verifier was not drawn for. `stored`: what its store holds;
-/// states that it attested to keep stay in the view however long ago that was.
+/// Which segments the verifier would replay of its own accord; empty: all.
+using WatchChoice = std::function<bool(std::uint64_t task, std::uint32_t run, std::uint64_t segment)>;
+/// `watch`: also segments and initial states that this verifier was not drawn for, and of its `choice`. `stored`: what
+/// its store holds; states that it attested to keep stay in the view however long ago that was.
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
-                                     bool watch = false, const std::vector<solver::CheckpointKey>& stored = {});
+                                     bool watch = false, const std::vector<solver::CheckpointKey>& stored = {},
+                                     const WatchChoice& choice = {});
 
 /// Whether `self` has a report about the task that nobody answered: the next one waits for that.
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self);

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+// What an agent remembers follows what is open, however many tasks there ever were; and a crowd of cheap tasks takes
+// neither stake, fees nor time from a dear one.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+
+#include "contracts/store/keys.hpp"
+#include "kernels/contract.hpp"
+#include "market/odds.hpp"
+#include "market/record.hpp"
+#include "node/service/agent_metrics.hpp"
+#include "node/service/bidding.hpp"
+#include "tests/unit/node/artifacts_fixture.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace keys = contracts::keys;
+using ledger::U256;
+
+constexpr std::uint64_t kMilli = market::kMilli;
+const U256 kBaseFee(1'000'000'000);
+
+/// Records as a test puts them.
+class Book final : public ledger::StateView {
+public:
+    template <class T>
+    void put(const keys::Key& key, const T& record) {
+        slots_[{contracts::address_of(key.contract), key.bytes}] = market::encode_record(record);
+    }
+    void erase(const keys::Key& key) { slots_.erase({contracts::address_of(key.contract), key.bytes}); }
+    ledger::Account account(const ledger::Address&) const override { return {}; }
+    Bytes slot(const ledger::Address& contract, View key) const override {
+        ++reads;
+        const auto found = slots_.find({contract, to_bytes(key)});
+        return found == slots_.end() ? Bytes{} : found->second;
+    }
+    mutable std::uint64_t reads = 0;
+
+private:
+    std::map<std::pair<ledger::Address, Bytes>, Bytes> slots_;
+};
+
+struct AgentMemory : ::testing::Test {
+    test::TemporaryFolder folder;
+    Book book;
+    ledger::Address self{{9}};
+    market::Params params;
+    Immutable immutable;
+    std::uint64_t height = 100;
+
+    AgentMemory() {
+        params.contract_hash = kernels::contract_hash();
+        market::Stake stake;
+        stake.bonded = U256(1'000'000) * U256(kMilli);
+        book.put(keys::stake(self), stake);
+    }
+    Bidding bidding(std::optional<U256> price = {}) {
+        return Bidding({price, 0, {}}, folder.path() / "bids", self);
+    }
+    /// A task in bidding; the ceiling of a segment in thousandths of a coin.
+    market::TaskSpec post(std::uint64_t id, std::uint64_t ceiling = 500) {
+        market::TaskSpec spec;
+        spec.program_root = spec.init_root = Hash32{{1}};
+        spec.contract_hash = params.contract_hash;
+        spec.program_bytes = 1;
+        spec.steps = 10;
+        spec.interval = 1;
+        spec.finish_blocks = 100;
+        spec.price_ceiling = U256(ceiling) * U256(kMilli);
+        book.put(keys::spec(id), spec);
+        market::Task task;
+        task.id = id;
+        task.state = market::TaskState::bidding;
+        task.round = task.wanted = 1;
+        task.bid_end = height + 10;
+        task.reveal_end = height + 20;
+        book.put(keys::task(id), task);
+        return spec;
+    }
+    void change(std::uint64_t id, const std::function<void(market::Task&)>& how) {
+        market::Task task = *contracts::views::task(book, id);
+        how(task);
+        book.put(keys::task(id), task);
+    }
+    solver::SolverView auctions(const std::vector<std::uint64_t>& tasks) {
+        solver::SolverView view;
+        view.height = height;
+        for (const std::uint64_t id : tasks) {
+            solver::AuctionView auction;
+            auction.terms.id = id;
+            auction.round = 1;
+            auction.may_commit = true;
+            view.auctions.push_back(auction);
+        }
+        return view;
+    }
+    std::optional<contracts::CommitBid> bid(Bidding& of, std::uint64_t id) {
+        const auto spec = *immutable.spec(book, id);
+        auto call = of.commit({id, 1, Hash32{{3}}}, of.quote(book, params, kBaseFee, id, spec), params, spec, height);
+        EXPECT_TRUE(call.has_value()) << (call ? "" : call.error().message);
+        return call ? *call : std::nullopt;
+    }
+    std::size_t files() const {
+        std::size_t count = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "bids"))
+            count += entry.is_regular_file() ? 1 : 0;
+        return count;
+    }
+};
+
+TEST_F(AgentMemory, SpecificationsOfTasksThatNobodyAsksForAreForgotten) {
+    for (std::uint64_t id = 1; id <= 1000; ++id) {
+        post(id);
+        ASSERT_TRUE(immutable.spec(book, id));
+        ASSERT_TRUE(immutable.spec(book, 1)) << "is open all the time";
+        immutable.forget_unused();
+        ASSERT_LE(immutable.specs(), 5U) << id;
+    }
+    const std::uint64_t reads = book.reads;
+    EXPECT_TRUE(immutable.spec(book, 1));
+    EXPECT_EQ(book.reads, reads) << "and is not read again";
+}
+
+TEST_F(AgentMemory, ReasonsAndAuctionsThatAreOverAreForgotten) {
+    Bidding dear = bidding(U256(600) * U256(kMilli));
+    for (std::uint64_t id = 1; id <= 500; ++id, ++height) {
+        const auto spec = post(id);
+        EXPECT_FALSE(dear.consider(book, params, kBaseFee, id, spec).price);
+        solver::SolverView view = auctions({id});
+        dear.look(book, params, immutable, view);
+        ASSERT_LE(dear.remembered(), 4U) << id;
+    }
+}
+
+TEST_F(AgentMemory, SealedBidsLeaveTheDiskWhenNothingIsLeftToReveal) {
+    Bidding agent = bidding();
+    for (std::uint64_t id = 1; id <= 150; ++id, ++height) {
+        post(id);
+        solver::SolverView view = auctions({id});
+        agent.look(book, params, immutable, view);
+        ASSERT_TRUE(bid(agent, id));
+        immutable.forget_unused();
+        ASSERT_LE(files(), 75U) << id;
+    }
+}
+
+/// Until then its deposit hangs on it, over any number of restarts.
+TEST_F(AgentMemory, ASealedBidStaysUntilItIsRevealedRefundedOrVoid) {
+    const auto bidders = [&](const std::function<void(std::uint64_t)>& what, bool stays) {
+        static std::uint64_t id = 0;
+        post(++id);
+        {
+            Bidding first = bidding();
+            solver::SolverView view = auctions({id});
+            first.look(book, params, immutable, view);
+            EXPECT_TRUE(bid(first, id));
+        }
+        what(id);
+        Bidding restarted = bidding();
+        solver::SolverView view = auctions({});
+        restarted.look(book, params, immutable, view);
+        const auto call = restarted.reveal({id, 1, Hash32{{3}}});
+        EXPECT_EQ(call.has_value(), stays) << id;
+        if (call) {
+            EXPECT_EQ(call->price, U256(400) * U256(kMilli));
+        }
+    };
+    market::Bid made;
+    bidders([](std::uint64_t) {}, true);                                    // On its way to a block.
+    bidders([&](std::uint64_t id) { book.put(keys::bid(id, self), made); }, true);
+    bidders([&](std::uint64_t) { height += 18; }, true);                    // The last block that takes it is next.
+    bidders([&](std::uint64_t) { height += 19; }, false);
+    bidders([&](std::uint64_t id) { book.erase(keys::task(id)); }, true);   // A node that knows no such task.
+    bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.round = 2; }); }, false);
+    bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.state = market::TaskState::cancelled; }); },
+            false);
+    made.revealed = true;
+    bidders([&](std::uint64_t id) { book.put(keys::bid(id, self), made); }, false);
+}
+
+TEST_F(AgentMemory, WhatLiesBesideTheSealedBidsIsNotTouched) {
+    Bidding agent = bidding();
+    post(7);
+    solver::SolverView view = auctions({7});
+    agent.look(book, params, immutable, view);
+    ASSERT_TRUE(bid(agent, 7));
+    for (const char* name : {"7", "7-", "7-1.bak", "07-1", "-1", "7-1-1", "notes"})
+        std::ofstream(folder.path() / "bids" / name) << "mine";
+    EXPECT_EQ(agent.sealed().forget([](const SealedBids::Auction&) { return true; }), 1U);
+    EXPECT_EQ(files(), 7U);
+}
+
+/// The first bid may be in a block already when the process dies; what is on disk has to open it.
+TEST_F(AgentMemory, ARestartWithAnotherPriceBidsTheSameAgain) {
+    post(1);
+    solver::SolverView view = auctions({1});
+    Bidding first = bidding(U256(300) * U256(kMilli));
+    first.look(book, params, immutable, view);
+    const auto sent = bid(first, 1);
+    ASSERT_TRUE(sent);
+    Bidding restarted = bidding(U256(200) * U256(kMilli));
+    restarted.look(book, params, immutable, view);
+    const auto again = bid(restarted, 1);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->commitment, sent->commitment);
+    EXPECT_EQ(restarted.reveal({1, 1, Hash32{{3}}})->price, U256(300) * U256(kMilli));
+}
+
+TEST_F(AgentMemory, BidsThatNoBlockShowsYetHaveTheirStakeAlready) {
+    const auto spec = post(1);
+    post(2);
+    market::Stake stake;
+    stake.bonded = *market::stake_floor(params, spec) * U256(3) / U256(2);
+    book.put(keys::stake(self), stake);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions({1, 2});
+    agent.look(book, params, immutable, view);
+    ASSERT_TRUE(bid(agent, 1));
+    EXPECT_FALSE(bid(agent, 2)) << "it would be refused, and its fee be gone";
+    EXPECT_TRUE(bid(agent, 1)) << "the same again";
+    height += params.bid_blocks + 1;  // It came into no block.
+    view = auctions({2});
+    agent.look(book, params, immutable, view);
+    EXPECT_TRUE(bid(agent, 2));
+}
+
+TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
+    std::vector<std::uint64_t> tasks;
+    for (std::uint64_t id = 1; id <= 400; ++id) {
+        post(id, 30);
+        tasks.push_back(id);
+    }
+    post(401, 500);
+    tasks.push_back(401);
+    Bidding agent = bidding();
+    solver::SolverView view = auctions(tasks);
+    view.auctions[5].may_commit = false;
+    view.auctions[5].may_reveal = true;
+    agent.look(book, params, immutable, view);
+    ASSERT_EQ(view.auctions.size(), Bidding::kBegunMax + 1);
+    EXPECT_EQ(view.auctions[0].terms.id, 6U) << "a deposit hangs on a reveal";
+    EXPECT_EQ(view.auctions[1].terms.id, 401U);
+}
+
+TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {
+    const U256 fees = segment_fees(kBaseFee);
+    const Bidding usual = bidding(), asked = bidding(U256(kMilli));
+    const auto poor = post(1, 8), fair = post(2, 10);
+    ASSERT_GT(fees, U256(8) * U256(kMilli));
+    const Quote none = usual.quote(book, params, kBaseFee, 1, poor);
+    EXPECT_FALSE(none.price);
+    EXPECT_NE(none.why_not.find("calls"), std::string::npos) << none.why_not;
+    const Quote least = usual.quote(book, params, kBaseFee, 2, fair);
+    ASSERT_TRUE(least.price);
+    EXPECT_EQ(*least.price, ledger::mul_div(fees, 11, 10)) << "ten segments, and the start";
+    EXPECT_TRUE(asked.quote(book, params, kBaseFee, 1, poor).price) << "whoever names a price knows why";
+    EXPECT_FALSE(usual.quote(book, params, kBaseFee * U256(100), 2, fair).price) << "while blocks are full";
+}
+
+TEST_F(AgentMemory, MetricsSayWhatIsTriedAgain) {
+    AgentFigures figures;
+    figures.role = "solver";
+    figures.height = 70;
+    MetricsFile file(folder.path());
+    const auto text = [&] {
+        std::ifstream in(folder.path() / "metrics.prom");
+        return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    file.write(figures);
+    EXPECT_NE(text().find("retrace_agent_height{role=\"solver\"} 70\n"), std::string::npos) << text();
+    EXPECT_EQ(text().find("attempts"), std::string::npos);
+    ++figures.height;
+    figures.waiting.push_back({5, 1, "prepare", "nobody serves \"it\"\n", 3, 99, 700});
+    file.write(figures);
+    EXPECT_NE(text().find("retrace_agent_waiting_attempts{task=\"5\",run=\"1\",work=\"prepare\"} 3\n"),
+              std::string::npos)
+        << text();
+    EXPECT_NE(text().find("retrace_agent_waiting_deadline_height{task=\"5\",run=\"1\",work=\"prepare\"} 700\n"),
+              std::string::npos);
+    EXPECT_EQ(text().find("serves"), std::string::npos) << "a reason is in the log";
+    figures.height += 5;
+    file.write(figures);
+    EXPECT_EQ(text().find("} 76\n"), std::string::npos) << "not in every block";
+}
+
+}  // namespace
+}  // namespace retrace::node
