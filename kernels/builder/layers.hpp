@@ -29,8 +29,9 @@ Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, std::
              Precision precision);
 /// The same with strides and paddings of their own both ways; the window has the extents of the weight.
 Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, const Window& window, Precision precision);
-/// The gradient goes to the first greatest element of each window.
-Value max_pool2d(Tape& tape, Value x, const Window& window);
+/// The gradient goes to the first greatest element of each window. +0 is greater than -0, as in the op; where
+/// `zeros_are_equal` the first of them gets it, as in PyTorch.
+Value max_pool2d(Tape& tape, Value x, const Window& window, bool zeros_are_equal = false);
 
 /// Mean of each window, padding counted as zeros.
 Value average_pool2d(Tape& tape, Value x, const Window& window);

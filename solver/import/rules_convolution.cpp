@@ -226,7 +226,7 @@ Call::Values apply_max_pool(Call& call) {
         return call.refuse("places of maxima; use the maxima alone");
     const Pool pool = pool_of(call, -std::numeric_limits<float>::infinity());
     Call::Values out{
-        view_as(call.tape(), max_pool2d(call.tape(), pool.image, pool.window), call.result_dims())};
+        view_as(call.tape(), max_pool2d(call.tape(), pool.image, pool.window, true), call.result_dims())};
     if (call.op().results.size() > 1) out.push_back(call.nothing(1));
     return out;
 }
@@ -308,7 +308,7 @@ Call::Values apply_adaptive_max_pool(Call& call) {
         return call.refuse("windows of several sizes; use MaxPool2d");
     if (call.is_used(1)) return call.refuse("places of maxima; use the maxima alone");
     const std::uint64_t height = in[2] / out[2], width = in[3] / out[3];
-    return {max_pool2d(call.tape(), x, {height, width, height, 0, width, 0}), call.nothing(1)};
+    return {max_pool2d(call.tape(), x, {height, width, height, 0, width, 0}, true), call.nothing(1)};
 }
 
 }  // namespace

@@ -207,6 +207,8 @@ Models pools() {
     Models out = of_images({
         {"max_pool", "torch.max_pool2d(y, [2, 3], [2, 1], [1, 1], [1, 1], False)"},
         {"max_pool_ceil", "torch.max_pool2d(y, [2, 2], [2, 2], [0, 0], [1, 1], True)"},
+        {"max_pool_of_zeros",
+         "torch.max_pool2d((y - y.detach()) * torch.sign(y), [2, 2], [2, 2], [0, 0], [1, 1], False)"},
         {"max_pool_alone", "torch.max_pool2d_with_indices(y, [2, 2], [2, 2], [0, 0], [1, 1], False)[0]"},
         {"avg_pool", "torch.avg_pool2d(y, [2, 2], [2, 2], [0, 0], False, True, None)"},
         {"avg_pool_padded", "torch.avg_pool2d(y, [3, 3], [2, 2], [1, 1], False, False, None)"},
