@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <algorithm>
-
-#include "kernels/builder/compose.hpp"
+#include "kernels/builder/tensor_ops.hpp"
 #include "solver/import/rules.hpp"
 
 namespace retrace::solver {
@@ -16,7 +14,8 @@ Kind Call::kind(std::size_t i) const {
 
 Value Call::stand_in(const kernels::Dims& dims, DType dtype) {
     if (dtype == DType::f32) return kernels::fill(graph(), 0.0f, dims);
-    return graph().constant(dtype, dims, Bytes(kernels::geometry(dims).elements() * kernels::size_of(dtype)));
+    // A constant of one element: of recorded extents it might fill the memory.
+    return kernels::spread(graph(), graph().constant(dtype, {}, Bytes(kernels::size_of(dtype))), dims);
 }
 
 Value Call::missing(std::size_t i, const char* what) {
@@ -91,15 +90,7 @@ std::uint32_t Call::value_number(std::size_t i) const {
 }
 
 bool Call::is_used(std::size_t result) const {
-    const std::uint32_t number = op_.results.at(result);
-    if (number == recording_.output) return true;
-    for (const RecordedOp& op : recording_.ops) {
-        for (const Argument& argument : op.arguments) {
-            if (std::find(argument.values.begin(), argument.values.end(), number) != argument.values.end())
-                return true;
-        }
-    }
-    return false;
+    return used_[op_.results.at(result)];
 }
 
 Call::Values Call::refuse(std::string why) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kernels/builder/compose.hpp"
+#include "solver/import/forms.hpp"
 #include "solver/import/outputs.hpp"
 #include "solver/import/rules.hpp"
 
@@ -15,6 +16,9 @@ namespace {
 using kernels::DType;
 using kernels::ModelOutput;
 using kernels::Value;
+
+/// Of those that are printed.
+constexpr std::size_t kRefusalsMax = 100;
 
 /// What the state of the task is made of: chosen once, the same for training and evaluation.
 struct States {
@@ -90,15 +94,33 @@ const RecordedOp* head_of(const Recording& recording) {
     return nullptr;
 }
 
+/// For each value whether an op reads it or it is the output.
+std::vector<bool> used_in(const Recording& recording) {
+    std::vector<bool> out(recording.values.size(), false);
+    out[recording.output] = true;
+    for (const RecordedOp& op : recording.ops)
+        for (const Argument& argument : op.arguments)
+            for (const std::uint32_t value : argument.values) out[value] = true;
+    return out;
+}
+
 class Writer {
 public:
     Writer(kernels::Tape& tape, const Plan& plan, bool training)
         : tape_(tape),
           graph_(tape.graph()),
           plan_(plan),
-          recording_(training ? plan.model.train : plan.model.eval) {}
+          recording_(training ? plan.model.train : plan.model.eval),
+          used_(used_in(recording_)) {
+        for (const auto& [buffer, next] : recording_.updates) next_.insert(next);
+    }
 
     Result<ModelOutput> write(Value x) {
+        for (const RecordedValue& value : recording_.values) {
+            const bool same = value.dtype == graph_.shape(x).dtype &&
+                              kernels::geometry(value.dims).elements() == graph_.matrix(x).elements();
+            if (value.kind == ValueKind::input && !same) return error("the recorded input is no batch of samples");
+        }
         declare_states();
         place_values(x);
         const RecordedOp* const head =
@@ -140,15 +162,12 @@ private:
     }
 
     void apply(const RecordedOp& op, bool is_head) {
-        Call call(tape_, recording_, op, values_, plan_.options.precision, is_head);
-        const Rule rule = find_rule(op.name);
-        Call::Values results = rule == nullptr         ? call.refuse(advice(op.name))
-                               : !takes_types_of(call) ? call.refuse(kIntegers)
-                                                       : rule(call);
+        Call call(tape_, recording_, op, values_, used_, plan_.options.precision, is_head);
+        Call::Values results = written(op, call);
         check_updates(call);
         check_results(op, call, results);
         if (!call.refusal().empty()) {
-            refusals_.insert(op.name + " in " + op.where + ": " + call.refusal());
+            if (refusals_.size() < kRefusalsMax) refusals_.insert(op.name + " in " + op.where + ": " + call.refusal());
             results = call.refuse("");
         }
         for (std::size_t i = 0; i < op.results.size(); ++i) {
@@ -156,6 +175,14 @@ private:
         }
         // Whoever reads a running statistic after this sees what this op made of it.
         for (const auto& [buffer, next] : call.updates()) values_[buffer] = next;
+    }
+
+    Call::Values written(const RecordedOp& op, Call& call) {
+        const Rule rule = find_rule(op.name);
+        if (rule == nullptr) return call.refuse(advice(op.name));
+        const Status<> form = check_form(recording_, op, expense_);
+        if (!form) return call.refuse("not as PyTorch calls it: " + form.error().message);
+        return takes_types_of(call) ? rule(call) : call.refuse(kIntegers);
     }
 
     /// What an op makes under no_grad. What it wrote over keeps its gradient: autograd has seen no write.
@@ -170,10 +197,8 @@ private:
     /// Running statistics are buffers, as they are or as ops in place have changed them.
     void check_updates(Call& call) {
         for (const auto& [number, next] : call.updates()) {
-            const auto is_this = [number = number](const auto& update) { return update.second == number; };
             const bool kept = states_.contains(number) && recording_.values[number].kind == ValueKind::buffer;
-            if (!kept && std::none_of(recording_.updates.begin(), recording_.updates.end(), is_this))
-                call.refuse("running statistics that are no buffers of the model");
+            if (!kept && !next_.contains(number)) call.refuse("running statistics that are no buffers of the model");
         }
     }
 
@@ -214,6 +239,8 @@ private:
         if (dims.empty())
             return error("the model's output is one number; it must have a row for each sample");
         const kernels::Geometry shape = kernels::geometry(dims);
+        if (shape.elements() == 0 || shape.elements() != graph_.matrix(output).elements())
+            return error("the model's output has no elements");
         const bool by_rows = plan_.options.loss == kernels::LossKind::cross_entropy;
         const std::uint64_t rows = by_rows ? shape.rows : dims[0];
         out_.logits = kernels::view_as(tape_, output, {rows, shape.elements() / rows});
@@ -224,6 +251,9 @@ private:
     kernels::Graph& graph_;
     const Plan& plan_;
     const Recording& recording_;
+    const std::vector<bool> used_;
+    std::set<std::uint32_t> next_;  ///< Values that buffers become.
+    Expense expense_;
     ModelOutput out_;
     Call::Lookup values_;
     std::map<std::uint32_t, Value> states_;  ///< As the step finds them; `values_` has what they become.
@@ -238,19 +268,10 @@ Result<Unit> check_names(const Plan& plan) {
             return error("parameter \"" + name + "\": names have 1 to 100 bytes");
         if (!seen.insert(name).second) return error("two parameters are named " + name);
     }
-    return Unit{};
-}
-
-/// Both recordings number parameters and buffers alike.
-Status<> check_alike(const Plan& plan) {
-    for (const std::uint32_t number : plan.states.values) {
-        const Recording& eval = plan.model.eval;
-        const RecordedValue& value = plan.model.train.values[number];
-        if (number >= eval.values.size() || eval.values[number].name != value.name ||
-            eval.values[number].dims != value.dims) {
-            return error("the model has other parameters when it is evaluated");
-        }
-    }
+    // What an optimiser keeps of a parameter is named after it.
+    for (const std::string& name : seen)
+        for (const char* moment : {".m", ".v", ".momentum"})
+            if (seen.contains(name + moment)) return error("a parameter is named like a moment: " + name + moment);
     return Unit{};
 }
 
@@ -275,10 +296,10 @@ Rule find_rule(const std::string& name) {
 }
 
 Result<MappedModel> map_model(RecordedModel model, const MappingOptions& options) {
+    RETRACE_CHECK(check_recording(model));
     auto plan = std::make_shared<Plan>(Plan{std::move(model), options, {}});
     plan->states = choose_states(plan->model.train);
     RETRACE_CHECK(check_names(*plan));
-    RETRACE_CHECK(check_alike(*plan));
     MappedModel out;
     for (std::size_t i = 0; i < plan->states.values.size(); ++i) {
         RecordedValue& value = plan->model.train.values[plan->states.values[i]];

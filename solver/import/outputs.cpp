@@ -80,9 +80,11 @@ bool is_layer(const Recording& recording, const RecordedOp& op) {
     return is_product(op);
 }
 
-const RecordedOp* maker_of(const Recording& recording, std::uint32_t value) {
-    for (auto op = recording.ops.rbegin(); op != recording.ops.rend(); ++op) {
-        if (std::find(op->results.begin(), op->results.end(), value) != op->results.end()) return &*op;
+/// Among the ops before `end`, which is moved there: what an op reads was made before it.
+const RecordedOp* maker_of(const Recording& recording, std::uint32_t value, std::size_t& end) {
+    while (end > 0) {
+        const RecordedOp& op = recording.ops[--end];
+        if (std::find(op.results.begin(), op.results.end(), value) != op.results.end()) return &op;
     }
     return nullptr;
 }
@@ -115,10 +117,11 @@ const RecordedOp* probabilities_behind(const Recording& recording) {
 
 Result<std::uint32_t> logits_of(const Recording& recording, kernels::LossKind loss) {
     if (loss != kernels::LossKind::bce) return recording.output;
-    const RecordedOp* last = maker_of(recording, recording.output);
+    std::size_t end = recording.ops.size();
+    const RecordedOp* last = maker_of(recording, recording.output, end);
     while (last != nullptr && !last->detached && keeps_elements(*last) && !last->arguments.empty() &&
            last->arguments[0].values.size() == 1) {
-        last = maker_of(recording, last->arguments[0].values[0]);
+        last = maker_of(recording, last->arguments[0].values[0], end);
     }
     const bool sigmoid = last != nullptr && last->name == "aten::sigmoid" && !last->detached;
     if (sigmoid && !last->arguments.empty() && last->arguments[0].values.size() == 1)

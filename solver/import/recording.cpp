@@ -13,7 +13,7 @@ namespace {
 using kernels::DType;
 
 constexpr std::string_view kMagic = "RTM2";
-constexpr std::size_t kItemsMax = 1u << 22, kListMax = 1u << 16, kTextMax = 4096;
+constexpr std::size_t kListMax = 1u << 16, kTextMax = 4096;
 
 void write(Writer& out, const RecordedValue& value) {
     out.u8(static_cast<std::uint8_t>(value.kind)).u8(static_cast<std::uint8_t>(value.dtype));
@@ -101,9 +101,9 @@ RecordedOp read_op(Reader& in) {
 
 Recording read_recording(Reader& in) {
     Recording out;
-    out.values.resize(in.count(kItemsMax, 19));
+    out.values.resize(in.count(kRecordedValuesMax, 19));
     for (RecordedValue& value : out.values) value = read_value(in);
-    out.ops.resize(in.count(kItemsMax, 21));
+    out.ops.resize(in.count(kRecordedOpsMax, 21));
     for (RecordedOp& op : out.ops) op = read_op(in);
     out.output = in.u32();
     out.updates.resize(in.count(kListMax, 8));
@@ -112,70 +112,6 @@ Recording read_recording(Reader& in) {
         next = in.u32();
     }
     return out;
-}
-
-/// Names come from a stranger's file and are printed: characters that steer a terminal, those of two bytes in UTF-8
-/// too, have no place in them.
-bool is_printable(std::string_view text) {
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        if (byte < 0x20 || byte == 0x7f) return false;
-        const bool c1 = byte >= 0x80 && byte < 0xa0 && i > 0 && static_cast<unsigned char>(text[i - 1]) == 0xc2;
-        if (c1) return false;
-    }
-    return true;
-}
-
-Status<> check_names(const Recording& recording) {
-    constexpr const char* kWhy = "a name in the model holds a control character, which is refused";
-    for (const RecordedValue& value : recording.values) {
-        if (!is_printable(value.name)) return error(kWhy);
-        for (const std::string& name : value.also)
-            if (!is_printable(name)) return error(kWhy);
-    }
-    for (const RecordedOp& op : recording.ops)
-        if (!is_printable(op.name) || !is_printable(op.where)) return error(kWhy);
-    return Unit{};
-}
-
-bool has_data(ValueKind kind) {
-    return kind != ValueKind::input && kind != ValueKind::result;
-}
-
-Status<> check(const Recording& recording) {
-    RETRACE_CHECK(check_names(recording));
-    const auto known = [&](std::uint32_t value) { return value < recording.values.size(); };
-    const auto all_known = [&](const std::vector<std::uint32_t>& values) {
-        for (const std::uint32_t value : values) {
-            if (!known(value)) return false;
-        }
-        return true;
-    };
-    for (const RecordedValue& value : recording.values) {
-        const bool type =
-            value.dtype == DType::f32 || value.dtype == DType::i32 || value.dtype == DType::boolean;
-        if (!type) return error("a recorded value has a type that programs do not compute with");
-        RETRACE_CHECK(kernels::check_dims(value.dims));
-        const std::uint64_t bytes = kernels::geometry(value.dims).elements() * kernels::size_of(value.dtype);
-        if (has_data(value.kind) && value.data.size() != bytes)
-            return error("a recorded tensor has another length");
-    }
-    for (const RecordedOp& op : recording.ops) {
-        for (const Argument& argument : op.arguments) {
-            if (!all_known(argument.values)) return error("a recorded op reads a value that there is not");
-        }
-        const bool overwrites = op.overwritten != kNoArgument;
-        if (overwrites && (op.overwritten >= op.arguments.size() || op.results.size() != 1 ||
-                           op.arguments[op.overwritten].values.size() != 1)) {
-            return error("a recorded op overwrites an argument that there is not");
-        }
-        if (!all_known(op.results)) return error("a recorded op writes a value that there is not");
-    }
-    if (!known(recording.output)) return error("the recorded output is no value");
-    for (const auto& [buffer, next] : recording.updates) {
-        if (!known(buffer) || !known(next)) return error("a recorded update is of no value");
-    }
-    return Unit{};
 }
 
 }  // namespace
@@ -197,8 +133,7 @@ Result<RecordedModel> decode_recording(View bytes) {
     out.eval = read_recording(in);
     if (const auto end = in.finish(); !end)
         return error("the recorded model is " + std::string(slug(end.error())));
-    RETRACE_CHECK(check(out.train));
-    RETRACE_CHECK(check(out.eval));
+    RETRACE_CHECK(check_recording(out));
     return out;
 }
 

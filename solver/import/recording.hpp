@@ -80,8 +80,16 @@ struct RecordedModel {
     bool operator==(const RecordedModel&) const = default;
 };
 
+/// With gradients and optimiser a program of 2^20 ops has hardly room for more. A loop without end shall not go on for
+/// twenty minutes, and each write in place looks at all that came before.
+inline constexpr std::size_t kRecordedOpsMax = std::size_t{1} << 17;
+inline constexpr std::size_t kRecordedValuesMax = std::size_t{1} << 20;
+
+/// Whether this is a recording at all (README): what all that reads one relies on. The error names the rule.
+Status<> check_recording(const RecordedModel& model);
+
 Bytes encode(const RecordedModel& model);
-/// Checks that every number names a value that exists, and that constants have the length of their shapes.
+/// One that passes check_recording().
 Result<RecordedModel> decode_recording(View bytes);
 
 }  // namespace retrace::solver

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How each ATen op becomes primitive ops. A rule reads its arguments from a `Call` and returns its results;
-// what it cannot do it refuses, and the refusal names what to use instead.
+// what it cannot do it refuses, and the refusal names what to use instead. It is given calls in form alone (forms.hpp).
 #pragma once
 
 #include <map>
@@ -18,14 +18,16 @@ public:
     using Values = std::vector<kernels::Value>;
     using Lookup = std::map<std::uint32_t, kernels::Value>;
 
+    /// `used`: for each value whether an op reads it or it is the output.
     Call(kernels::Tape& tape, const Recording& recording, const RecordedOp& op, const Lookup& values,
-         kernels::Precision precision, bool is_head)
+         const std::vector<bool>& used, kernels::Precision precision, bool is_head)
         : tape_(tape),
           recording_(recording),
           op_(op),
           values_(values),
           precision_(precision),
-          is_head_(is_head) {}
+          is_head_(is_head),
+          used_(used) {}
 
     kernels::Tape& tape() { return tape_; }
     kernels::Graph& graph() { return tape_.graph(); }
@@ -85,6 +87,7 @@ private:
     const bool is_head_;
     std::string refusal_;
     std::vector<std::pair<std::uint32_t, kernels::Value>> updates_;
+    const std::vector<bool>& used_;
 };
 
 using Rule = Call::Values (*)(Call& call);

@@ -12,10 +12,6 @@
 namespace retrace::solver {
 
 inline constexpr std::uint32_t kUnknown = 0xffffffff;
-/// With gradients and optimiser a program of 2^20 ops has hardly room for more. A loop without end shall not go on for
-/// twenty minutes, and each write in place looks at all that came before.
-inline constexpr std::size_t kRecordedOpsMax = std::size_t{1} << 17;
-
 inline std::string counts_and_reads(const std::string& name) {
     return "forward() changes " + name +
            " and reads it; programs keep no whole numbers between steps: use a float32 buffer";

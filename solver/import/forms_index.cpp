@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Forms of copies, choices and edges along axes, and of tensors of one number.
+#include <algorithm>
+#include <cmath>
+
+#include "solver/import/forms.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::Dims;
+using kernels::DType;
+using Kind = Argument::Kind;
+
+/// No list of extents and edges is longer than this, and nothing about them overflows.
+constexpr std::int64_t kEdgeMax = std::int64_t{1} << 31;
+
+Status<> copied(Form& form) {
+    const std::vector<std::int64_t> times = form.integers(1);
+    const Dims &dims = form.dims(0), &wanted = form.result();
+    if (times.size() < dims.size() || times.size() != wanted.size()) return error(kMisfit);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        const std::size_t offset = times.size() - dims.size();
+        const std::uint64_t extent = i < offset ? 1 : dims[i - offset];
+        if (times[i] < 1 || times[i] > kEdgeMax || extent * static_cast<std::uint64_t>(times[i]) != wanted[i])
+            return error(kMisfit);
+    }
+    return Unit{};
+}
+
+Status<> copied_in_a_row(Form& form) {
+    const bool flat = form.kind(2) == Kind::none;
+    // Several numbers of copies are refused for what they are.
+    if (form.kind(1) != Kind::integer) return Unit{};
+    const std::int64_t times = form.integer(1, 1);
+    if (times < 1 || times > kEdgeMax || (!flat && !form.axis(2, 0, form.dims(0).size()))) return error(kMisfit);
+    return unless(product_of({product(form.dims(0)), static_cast<std::uint64_t>(times)}) == product(form.result()),
+                  kMisfit);
+}
+
+Status<> flipped(Form& form) {
+    const Dims& dims = form.dims(0);
+    for (const std::int64_t named : form.integers(1)) {
+        const std::int64_t at = named < 0 ? named + static_cast<std::int64_t>(dims.size()) : named;
+        if (at < 0 || at >= static_cast<std::int64_t>(dims.size())) return error("an axis that there is not");
+        RETRACE_CHECK(form.writes({dims[static_cast<std::size_t>(at)]}));
+    }
+    return form.takes({form.integers(1).size()});
+}
+
+Status<> rolled(Form& form) {
+    const auto rank = static_cast<std::int64_t>(form.dims(0).size());
+    const std::vector<std::int64_t> shifts = form.integers(1), axes = form.integers(2);
+    if (shifts.empty() || shifts.size() < axes.size()) return error(kMisfit);
+    for (const std::int64_t axis : axes)
+        if (axis < -rank || axis >= rank) return error("an axis that there is not");
+    return form.takes({axes.size()});
+}
+
+Status<> chosen(Form& form) {
+    const auto axis = form.axis(1, 0, form.dims(0).size());
+    // An index that is no row is refused for what it is.
+    if (form.dims(2).size() != 1) return Unit{};
+    if (!axis) return error("an axis that there is not");
+    Dims wanted = form.dims(0);
+    wanted[*axis] = form.dims(2)[0];
+    return unless(wanted == form.result(), kMisfit);
+}
+
+/// The extents of an axis and of the result, with the numbers of what is put before and after it.
+struct Edge {
+    std::int64_t extent, before, after;
+};
+enum class Padding { constant, mirror, edge, around };
+
+bool has_elements_for(Padding padding, const Edge& edge) {
+    const std::int64_t most = std::max(edge.before, edge.after), least = std::min(edge.before, edge.after);
+    if (padding == Padding::mirror) return most < edge.extent && least >= 0;
+    if (padding == Padding::around) return most <= edge.extent && least >= 0;
+    return true;
+}
+
+/// (x, padding): the list counts from the last axis: before, after, before, after, …
+template <Padding padding>
+Status<> padded(Form& form) {
+    const std::vector<std::int64_t> pads = form.integers(1);
+    const Dims &dims = form.dims(0), &wanted = form.result();
+    if (pads.size() % 2 != 0 || pads.size() > 2 * dims.size() || wanted.size() != dims.size()) return error(kMisfit);
+    const bool cuts = std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad < 0; });
+    // A constant edge that is cut off is refused for what it is.
+    if (padding == Padding::constant && cuts) return Unit{};
+    Dims widest = dims;
+    for (std::size_t i = 0; 2 * i < pads.size(); ++i) {
+        const std::size_t axis = dims.size() - 1 - i;
+        const Edge edge{static_cast<std::int64_t>(dims[axis]), pads[2 * i], pads[2 * i + 1]};
+        const std::int64_t most = std::max(std::abs(edge.before / 2), std::abs(edge.after / 2));
+        if (most > kEdgeMax || !has_elements_for(padding, edge)) return error(kOutOfRange);
+        if (edge.extent + edge.before + edge.after != static_cast<std::int64_t>(wanted[axis])) return error(kMisfit);
+        widest[axis] = std::max(dims[axis], wanted[axis]);
+        if (padding != Padding::constant) RETRACE_CHECK(form.writes({wanted[axis]}));
+    }
+    for (std::size_t axis = 0; axis < dims.size() - pads.size() / 2; ++axis)
+        if (wanted[axis] != dims[axis]) return error(kMisfit);
+    return form.passes(widest);
+}
+
+/// [.., c·r², h, w] → [.., c, h·r, w·r], or back.
+template <bool back>
+Status<> shuffled(Form& form) {
+    const Dims &wide = back ? form.dims(0) : form.result(), &deep = back ? form.result() : form.dims(0);
+    const std::size_t rank = wide.size();
+    if (rank < 3 || deep.size() != rank) return error(kMisfit);
+    const std::uint64_t r = wide[rank - 1] / deep[rank - 1];
+    bool fits = std::equal(wide.begin(), wide.end() - 3, deep.begin());
+    for (const std::size_t at : {rank - 1, rank - 2}) fits = fits && r >= 1 && product_of({deep[at], r}) == wide[at];
+    return unless(fits && product_of({wide[rank - 3], r, r}) == deep[rank - 3], kMisfit);
+}
+
+/// Numbers of the program are ops; whole numbers and truth values are written out.
+template <std::size_t at>
+Status<> all_alike(Form& form) {
+    const double number = at == 0 ? 0 : form.number(at, 0);
+    if (form.made().dtype == DType::f32) return Unit{};
+    if (!(std::abs(number) < static_cast<double>(kEdgeMax))) return error(kOutOfRange);
+    return form.writes({product(form.result())});
+}
+
+}  // namespace
+
+std::vector<NamedForm> index_forms() {
+    std::vector<NamedForm> out{{"aten::repeat", {"T", 1, copied}},
+                               {"aten::repeat_interleave", {"T", 1, copied_in_a_row}},
+                               {"aten::flip", {"T", 1, flipped}},
+                               {"aten::roll", {"T", 1, rolled}},
+                               {"aten::index_select", {"T.T", 1, chosen}},
+                               {"aten::_pad_circular", {"T", 1, padded<Padding::around>}},
+                               {"aten::constant_pad_nd", {"T", 1, padded<Padding::constant>}},
+                               {"aten::pixel_shuffle", {"T", 1, shuffled<false>}},
+                               {"aten::pixel_unshuffle", {"T", 1, shuffled<true>}},
+                               {"aten::full_like", {"", 1, all_alike<1>}},
+                               {"aten::fill", {"", 1, all_alike<1>}},
+                               {"aten::new_full", {"", 1, all_alike<2>}}};
+    for (const char* name :
+         {"aten::zeros_like", "aten::new_zeros", "aten::zero", "aten::ones_like", "aten::new_ones"})
+        out.push_back({name, {"", 1, all_alike<0>}});
+    for (const char* name : {"aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d"})
+        out.push_back({name, {"T", 1, padded<Padding::mirror>}});
+    for (const char* name : {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"})
+        out.push_back({name, {"T", 1, padded<Padding::edge>}});
+    return out;
+}
+
+}  // namespace retrace::solver
