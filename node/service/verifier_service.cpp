@@ -12,6 +12,8 @@ namespace retrace::node {
 namespace {
 
 constexpr std::uint64_t kResendBlocks = 8;
+constexpr const char* kUsedUp =
+    "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
 
 solver::RunnerFactory runners_of(const VerifierOptions& options) {
     return options.fraud == verifier::VerifierFraud::false_accuser ? verifier::accusing_runners()
@@ -73,7 +75,8 @@ struct CallOf {
 VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party)
     : options_(options),
       party_(std::move(party)),
-      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()) {
+      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
+      metrics_(party_->options().data_dir) {
     verifier::VerifierConfig config;
     config.secret = party_->secret();
     config.address = party_->address().bytes;
@@ -99,13 +102,14 @@ Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOpt
     return service;
 }
 
-Hash32 VerifierService::head_to_register(const std::optional<market::VerifierInfo>& info) {
-    if (!info) return agent_->beacon_head(0);
-    if (agent_->before(info->head)) return info->head;  // Goes on with the chain that was registered.
-    std::uint64_t chain = 0;
-    while (chain < 3 && agent_->beacon_head(chain) == info->head) ++chain;
-    return agent_->beacon_head(chain);
+namespace {
+
+std::optional<Hash32> head_on_ledger(const std::optional<market::VerifierInfo>& info) {
+    if (!info) return std::nullopt;
+    return info->pending_head.is_zero() ? info->head : info->pending_head;
 }
+
+}  // namespace
 
 Status<> VerifierService::enroll() {
     const auto height = party_->client().height();
@@ -117,23 +121,28 @@ Status<> VerifierService::enroll() {
     if (!params) return error("the chain's parameters cannot be read");
     RETRACE_CHECK(party_->bond(params->min_verifier_stake));
     if (!info || !info->member) {
-        RETRACE_CHECK(party_->submitter().execute(
-            "register verifier", contracts::RegisterVerifier{party_->endpoint(), head_to_register(info)}));
+        const auto head = agent_->head_to_register(head_on_ledger(info));
+        if (!head) return error(kUsedUp);
+        RETRACE_CHECK(party_->submitter().execute("register verifier",
+                                                  contracts::RegisterVerifier{party_->endpoint(), *head}));
         spdlog::info("registered role=verifier endpoint={}", party_->endpoint());
     }
     return Unit{};
 }
 
-void VerifierService::update_endpoint(const market::VerifierInfo& info, const market::Params& params,
-                                      std::uint64_t height) {
-    if (!info.member || info.endpoint == party_->endpoint() || height < moved_height_ + kResendBlocks) return;
+void VerifierService::update_registration(const market::VerifierInfo& info, const market::Params& params,
+                                          std::uint64_t height) {
+    if (!info.member || height < moved_height_ + kResendBlocks) return;
+    const Hash32 last = *head_on_ledger(info);
+    const auto next = agent_->next_head(last);
+    if (!next && info.endpoint == party_->endpoint()) return;
     const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
     if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
     moved_height_ = height;
     const auto sent = party_->submitter().send(
-        "register verifier", contracts::RegisterVerifier{party_->endpoint(), head_to_register(info)});
+        "register verifier", contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
     if (sent)
-        spdlog::info("moved endpoint={}", party_->endpoint());
+        spdlog::info("registered anew endpoint={} next_chain={}", party_->endpoint(), next.has_value());
     else
         spdlog::warn("not sent {}", sent.error().message);
 }
@@ -141,8 +150,10 @@ void VerifierService::update_endpoint(const market::VerifierInfo& info, const ma
 void VerifierService::run(const std::atomic<bool>& stop) {
     while (!stop) {
         if (const auto result = worker_.poll()) verifier_->on_done(*result);
-        for (const std::string& problem : verifier_->take_problems())
+        for (const std::string& problem : verifier_->take_problems()) {
+            ++problems_;
             spdlog::warn("problem {}", printable(problem));
+        }
         if (const auto height = party_->new_height()) {
             on_block(*height);
             party_->report_outcomes();
@@ -156,12 +167,22 @@ void VerifierService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
     verifier::VerifierView view;
+    WatchChoice choice;
+    if (!options_.fraud) {
+        choice = [this](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+            return agent_->watches(task, run, segment);
+        };
+    }
+    // A view that was not read whole leaves no trace: seats of before a restart are looked for once.
+    Seats seats = seats_;
     state.read([&] {
-        view = verifier_view(state, height, party_->address(), seats_, party_->immutable(),
+        view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
                              options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
-                             party_->checkpoints().retained());
+                             party_->checkpoints().retained(), choice);
     });
     if (state.failure()) return;  // The next block brings another view.
+    seats_ = std::move(seats);
+    party_->immutable().forget_unused();
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     const auto add = [&](const auto& list) {
         for (const auto& item : list) tasks.emplace(item.terms.id, item.terms);
@@ -187,7 +208,7 @@ void VerifierService::on_block(std::uint64_t height) {
         spdlog::warn("dropped from the beacon, joining again");
         if (const auto joined = enroll(); !joined) spdlog::warn("cannot join: {}", joined.error().message);
     }
-    if (info) update_endpoint(*info, *params, height);
+    if (info) update_registration(*info, *params, height);
 
     // Before there is new work: who always has some would keep every task that it ever had.
     if (worker_.idle()) workshop_.keep_only(tasks);
@@ -204,6 +225,19 @@ void VerifierService::on_block(std::uint64_t height) {
             tasks[kept.task].program_root = spec->program_root;
     }
     if (!state.failure()) party_->tidy(height, tasks);
+    write_metrics(view);
+}
+
+void VerifierService::write_metrics(const verifier::VerifierView& view) {
+    AgentFigures figures;
+    figures.role = "verifier";
+    figures.height = view.height;
+    figures.duties = view.audits.size();
+    figures.disputes = view.disputes.size();
+    figures.problems = problems_;
+    figures.unsent = party_->submitter().pending();
+    figures.remembered = party_->immutable().specs() + seats_.audits().size() + seats_.offers().size();
+    metrics_.write(figures);
 }
 
 }  // namespace retrace::node

@@ -2,6 +2,7 @@
 // `retrace verifier`: drives verifier::VerifierAgent against a node.
 #pragma once
 
+#include "node/service/agent_metrics.hpp"
 #include "node/service/party.hpp"
 #include "node/service/worker.hpp"
 #include "verifier/adversary/frauds.hpp"
@@ -26,14 +27,12 @@ public:
 private:
     VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party);
     Status<> enroll();
-    /// A member that was restarted may serve from another port. It says so once it owes no reveal: until then
-    /// the chain refuses it (contracts SPEC 10.5.5), and waiting for it must not cost the reveal.
-    void update_endpoint(const market::VerifierInfo& info, const market::Params& params,
-                         std::uint64_t height);
-    /// Which value of which chain to register, after what is on the ledger.
-    Hash32 head_to_register(const std::optional<market::VerifierInfo>& info);
+    /// A member that was restarted may serve from another port, and one whose chain of links comes to its end needs
+    /// the next. It says so once it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5), and
+    /// waiting for it must not cost the reveal.
+    void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
     void on_block(std::uint64_t height);
-    void send(const verifier::VerifierMove& move, const market::Params& params);
+    void write_metrics(const verifier::VerifierView& view);
 
     VerifierOptions options_;
     std::unique_ptr<Party> party_;
@@ -43,6 +42,8 @@ private:
     Seats seats_;
     Worker<verifier::VerifierResult> worker_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
+    MetricsFile metrics_;
+    std::uint64_t problems_ = 0;  // Told so far.
 };
 
 }  // namespace retrace::node

@@ -69,6 +69,8 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     challenge(view, out);
     answer_reports(view, out);
     report_for_disputes(view, out);
+    // Before any work, also that of disputes: who always has some would keep all that it ever had.
+    if (!busy_) clean_up(view);
     DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, !busy_);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
@@ -181,7 +183,6 @@ void VerifierAgent::keep(const VerifierView& view, Output& out) {
 }
 
 std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
-    clean_up(view);
     // What has a deadline goes first.
     if (auto work = keeper_work(view)) return work;
     if (auto work = audit_work(view)) return work;

@@ -66,7 +66,7 @@ struct VerifierConfig {
     solver::PartyId address{};
     std::uint64_t resend_blocks = 10;
     std::uint64_t beacon_length = 1 << 16;  ///< Links of one hash chain.
-    std::uint64_t beacon_chains = 4;        ///< Chains that may have been registered, one after another.
+    std::uint64_t beacon_chains = 256;      ///< Chains that may be registered, one after another.
     /// Share of all opened segments that it replays of its own accord, in basis points. Which ones, only its secret
     /// tells, so that a solver cannot know where nobody looks.
     std::uint64_t watch_bp = 0;
@@ -104,8 +104,16 @@ public:
     void on_done(const VerifierResult& result) override;
     std::vector<std::string> take_problems() override;
 
-    /// Head to register for chain number `chain` (0 first; the next when one is used up).
+    /// Whether it replays a segment of its own accord, should it see it.
+    bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
+
+    /// Head of chain number `chain` (0 first; the next when one is used up).
     Hash32 beacon_head(std::uint64_t chain) const;
+    /// Head of the next chain once few links are left before `last`, the newest head on the ledger.
+    std::optional<Hash32> next_head(const Hash32& last);
+    /// What to register in order to join: that, or `last` itself; nullopt when all chains are used up. No chain is
+    /// revealed twice.
+    std::optional<Hash32> head_to_register(const std::optional<Hash32>& last);
     /// The value before `head` in one of this verifier's chains; nullopt if it is not in them or the last.
     std::optional<Hash32> before(const Hash32& head);
 
@@ -117,6 +125,12 @@ private:
     void answer_reports(const VerifierView& view, Output& out);
     void report_for_disputes(const VerifierView& view, Output& out);
     void reveal_beacon(const VerifierView& view, Output& out);
+    /// Of a value in this verifier's chains, and how many are left before it.
+    struct Place {
+        std::uint64_t chain = 0, left = 0;
+    };
+    std::optional<Place> place_of(const Hash32& head);
+    std::vector<Hash32> beacon_chain(std::uint64_t chain) const;
     std::optional<VerifierWork> next_work(const VerifierView& view);
     bool waits_for_replay(const AuditView& view) const;
     bool waits_for_recheck(const AuditView& view) const;
@@ -129,9 +143,10 @@ private:
     std::optional<VerifierWork> watch_work(const VerifierView& view);
     std::optional<VerifierWork> keeper_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
-    bool watches(const WatchView& view) const;
     void on_replayed(const Replayed& replayed);
     void on_side_work(const VerifierResult& result);
+    /// What its secret makes of a segment: nobody else knows which are replayed, and which first.
+    std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
     std::optional<Hash32> own_root(const AuditView& view) const;
     bool due(const std::string& key, std::uint64_t height) { return outbox_.due(key, height); }
 
@@ -142,6 +157,8 @@ private:
         std::optional<Hash32> first;  ///< What the first came to, of a watched segment.
         kernels::State state;
     };
+    /// With fewer links left the next chain is registered: time enough for that, one reveal an epoch.
+    static constexpr std::uint64_t kLinksLow = 64;
     /// What nobody asked for waits for all that somebody did.
     static constexpr std::uint64_t kUnasked = UINT64_MAX;
 
@@ -179,7 +196,9 @@ private:
     std::map<std::uint64_t, Bytes> kept_answers_;           // By report.
     std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → what was not served.
     std::map<std::string, std::uint64_t> pause_;            // Side work that failed → when it is tried again.
-    std::map<Hash32, Hash32> beacon_;  // Head → the value before it; filled at first use.
+    std::vector<Hash32> beacon_;      // The values of chain number `chain_`; filled at first use.
+    std::uint64_t chain_ = 0;
+    std::optional<Hash32> foreign_;   // A head that is in none of the chains.
     std::vector<std::string> problems_;
 };
 

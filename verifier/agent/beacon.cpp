@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The verifier's links of the beacon: hash chains that follow from the secret.
+// The verifier's links of the beacon: hash chains that follow from the secret, one after the other.
+#include <algorithm>
+
 #include "verifier/agent/agent.hpp"
 
 namespace retrace::verifier {
@@ -8,20 +10,58 @@ Hash32 VerifierAgent::beacon_head(std::uint64_t chain) const {
     return solver::beacon_value(config_.secret, chain, config_.beacon_length);
 }
 
-std::optional<Hash32> VerifierAgent::before(const Hash32& head) {
-    for (std::uint64_t chain = 0; beacon_.empty() && chain < config_.beacon_chains; ++chain) {
-        Hash32 value = solver::beacon_value(config_.secret, chain, 0);
-        std::map<Hash32, Hash32> links;
-        for (std::uint64_t i = 0; i < config_.beacon_length; ++i) {
-            const Hash32 next = solver::beacon_link(value);
-            links[next] = value;
-            value = next;
-        }
-        if (links.count(head) != 0) beacon_ = std::move(links);
+/// Its values in the order in which they are made: each is the link of the one before it.
+std::vector<Hash32> VerifierAgent::beacon_chain(std::uint64_t chain) const {
+    std::vector<Hash32> values{solver::beacon_value(config_.secret, chain, 0)};
+    for (std::uint64_t i = 0; i < config_.beacon_length; ++i) values.push_back(solver::beacon_link(values.back()));
+    return values;
+}
+
+std::optional<VerifierAgent::Place> VerifierAgent::place_of(const Hash32& head) {
+    const auto find = [&]() -> std::optional<Place> {
+        const auto at = std::find(beacon_.begin(), beacon_.end(), head);
+        if (at == beacon_.end()) return std::nullopt;
+        return Place{chain_, static_cast<std::uint64_t>(at - beacon_.begin())};
+    };
+    if (const auto here = find()) return here;
+    // Looking through all of them takes seconds, and a head that is in none is asked about in every block.
+    if (foreign_ == head || head.is_zero()) return std::nullopt;
+    // Beside the last, where the next one is registered while the last one is still revealed; after a restart anywhere.
+    std::vector<std::uint64_t> order;
+    if (!beacon_.empty()) order = {chain_ + 1, chain_ - 1};
+    for (std::uint64_t chain = 0; chain < config_.beacon_chains; ++chain) order.push_back(chain);
+    for (const std::uint64_t chain : order) {
+        if (chain >= config_.beacon_chains) continue;
+        chain_ = chain;
+        beacon_ = beacon_chain(chain);
+        if (const auto here = find()) return here;
     }
-    const auto found = beacon_.find(head);
-    if (found == beacon_.end()) return std::nullopt;
-    return found->second;
+    foreign_ = head;
+    beacon_.clear();
+    return std::nullopt;
+}
+
+std::optional<Hash32> VerifierAgent::before(const Hash32& head) {
+    const auto place = place_of(head);
+    if (!place || place->left == 0) return std::nullopt;
+    return beacon_[place->left - 1];
+}
+
+std::optional<Hash32> VerifierAgent::next_head(const Hash32& last) {
+    const auto place = place_of(last);
+    const std::uint64_t low = std::clamp<std::uint64_t>(config_.beacon_length / 4, 1, kLinksLow);
+    if (!place || place->left >= low) return std::nullopt;
+    if (place->chain + 1 >= config_.beacon_chains) return std::nullopt;
+    return beacon_head(place->chain + 1);
+}
+
+std::optional<Hash32> VerifierAgent::head_to_register(const std::optional<Hash32>& last) {
+    const auto place = last ? place_of(*last) : std::nullopt;
+    if (!place) return beacon_head(0);
+    if (const auto next = next_head(*last)) return next;
+    // The values of a chain that is used up are known to everybody: whoever reveals them again lets others see the
+    // draws before they are made.
+    return place->left != 0 ? last : std::nullopt;
 }
 
 void VerifierAgent::reveal_beacon(const VerifierView& view, Output& out) {
@@ -29,7 +69,7 @@ void VerifierAgent::reveal_beacon(const VerifierView& view, Output& out) {
     const std::optional<Hash32> preimage = before(view.beacon.head);
     if (!preimage) {
         if (due("beacon problem", view.height))
-            problems_.push_back("the registered beacon chain is not this key's");
+            problems_.push_back("the registered beacon chain is used up, or not this key's");
         return;
     }
     const std::string name = "beacon " + to_hex(retrace::view(view.beacon.head));

@@ -21,18 +21,22 @@ std::string answer_name(std::uint64_t report) { return "answer report " + std::t
 
 }  // namespace
 
-bool VerifierAgent::watches(const WatchView& view) const {
-    constexpr std::uint64_t kWhole = 10'000;
+std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
     const Hash32 draw = merkle::Sha256()
                             .update(retrace::view(std::string_view("retrace/watch/1")))
                             .update(retrace::view(config_.secret))
-                            .update_u64(view.terms.id)
-                            .update_u32(view.run)
-                            .update_u64(view.segment)
+                            .update_u64(task)
+                            .update_u32(run)
+                            .update_u64(segment)
                             .finish();
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < 8; ++i) number = number << 8 | draw.bytes[i];
-    return number % kWhole < config_.watch_bp;
+    return number;
+}
+
+bool VerifierAgent::watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
+    constexpr std::uint64_t kWhole = 10'000;
+    return draw_of(task, run, segment) % kWhole < config_.watch_bp;
 }
 
 void VerifierAgent::challenge(const VerifierView& view, Output& out) {
@@ -116,14 +120,23 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
             "check " + name, InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
             [this, initial] { return VerifierResult(check_initial(initial)); }, until);
     }
+    // In an order that nobody knows: whoever fills the list with cheap segments does not hide a dear one behind them.
+    const WatchView* first = nullptr;
+    std::uint64_t least = 0;
     for (const WatchView& seen : view.watch) {
         const CheckpointKey key{seen.terms.id, seen.run, seen.segment};
-        const std::string name = "watch " + place(key.task, key.run, key.index);
-        if (watched_.count(key) != 0 || pause_.count(name) != 0 || !watches(seen)) continue;
+        if (watched_.count(key) != 0 || pause_.count("watch " + place(key.task, key.run, key.index)) != 0 ||
+            !watches(key.task, key.run, key.index))
+            continue;
+        const std::uint64_t draw = draw_of(key.task, key.run, key.index);
+        if (first == nullptr || draw < least) first = &seen, least = draw;
+    }
+    if (first != nullptr) {
         running_deadline_ = kUnasked;
         return solver::make_order<VerifierResult>(
-            name, Watched{key.task, key.run, key.index, std::nullopt, ""},
-            [this, seen] { return VerifierResult(watch(seen)); }, until);
+            "watch " + place(first->terms.id, first->run, first->segment),
+            Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
+            [this, seen = *first] { return VerifierResult(watch(seen)); }, until);
     }
     for (const OfferView& offer : view.offers) {
         const CheckpointKey key = kept_key(offer.terms.id, offer.run, offer.index);
