@@ -98,7 +98,8 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     if (options.tokens) options.classes = greatest(y) + 1;
     const std::uint64_t eval_batch = std::min(eval_samples, training.batch);
     RETRACE_TRY(recording,
-                record_model(request.module, {options.tokens, options.sample, training.batch, eval_batch}));
+                record_model(request.module, {options.tokens, options.sample, training.batch, eval_batch},
+                             request.require_sandbox));
     auto mapped = solver::map_model(std::move(recording), options);
     if (!mapped) return error(request.module.string() + ": " + mapped.error().message);
     auto programs = kernels::build_training(mapped->source, training, eval_samples, eval_batch);

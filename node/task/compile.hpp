@@ -18,6 +18,7 @@ struct CompileRequest {
     std::filesystem::path start;     ///< A safetensors file with the weights to begin with; empty: the model's own.
     TaskFile task;              ///< Name, steps, interval, seed and the terms of the market; paths are set.
     std::filesystem::path out;  ///< A folder that does not exist or is empty.
+    bool require_sandbox = false;  ///< A TorchScript file is read in a sandbox or not at all.
 };
 
 /// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of

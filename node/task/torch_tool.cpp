@@ -28,8 +28,8 @@ Result<fs::path> tool() {
     const fs::path found = self.parent_path() / "retrace-torch";
     if (!code && ::access(found.c_str(), X_OK) == 0) return found;
     return error(
-        "this build has no retrace-torch, which reads TorchScript; install libtorch-dev and build again "
-        "(built-in models need neither)");
+        "this build has no retrace-torch, which reads TorchScript; install libtorch-dev and libseccomp-dev and "
+        "build again (built-in models need neither)");
 }
 
 /// A folder that is gone with its owner.
@@ -110,12 +110,14 @@ std::string batch_text(const ModelInput& input, std::uint64_t batch) {
 
 }  // namespace
 
-Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInput& input) {
+Result<solver::RecordedModel> record_model(const fs::path& model, const ModelInput& input, bool require_sandbox) {
     const Scratch scratch;
     if (scratch.path().empty()) return error("no folder for temporary files");
     const fs::path out = scratch.path() / "recording";
-    RETRACE_CHECK(run({"record", model.string(), out.string(), batch_text(input, input.batch),
-                       batch_text(input, input.eval_batch)}));
+    std::vector<std::string> words{"record", model.string(), out.string(), batch_text(input, input.batch),
+                                   batch_text(input, input.eval_batch)};
+    if (require_sandbox) words.insert(words.begin(), "--require-sandbox");
+    RETRACE_CHECK(run(std::move(words)));
     auto bytes = read_file(out, kDataBytesMax);
     if (!bytes) return error(bytes.error().message);
     auto recorded = solver::decode_recording(*bytes);

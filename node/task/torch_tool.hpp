@@ -17,8 +17,9 @@ struct ModelInput {
 };
 
 /// Runs the model's forward() once in each mode; errors are its sentences, or that this build has no
-/// LibTorch.
-Result<solver::RecordedModel> record_model(const std::filesystem::path& model, const ModelInput& input);
+/// LibTorch. Where the kernel has no sandbox for it, it warns, or fails if one is required.
+Result<solver::RecordedModel> record_model(const std::filesystem::path& model, const ModelInput& input,
+                                           bool require_sandbox);
 /// Writes `out`: the model with these tensors in place of its own.
 Status<> export_model(const std::filesystem::path& model, const std::vector<solver::NamedTensor>& tensors,
                       std::uint64_t steps, const std::filesystem::path& out);

@@ -182,9 +182,12 @@ Status<> run(const Arguments& arguments) {
     Allowance allowance;
     allowance.sandbox = sandbox_is_supported();
     if (!allowance.sandbox) {
-        constexpr const char* kWhy = "no sandbox: this kernel has no seccomp filters for this processor";
-        if (arguments.require_sandbox) return error(kWhy);
-        std::cerr << "warning: " << kWhy << "; the model is read with the rights of this user\n";
+        const std::string why = "no sandbox: this kernel has no seccomp filters for this processor";
+        if (arguments.require_sandbox) {
+            return error(why + "; read the model on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), or "
+                               "leave out --require-sandbox");
+        }
+        std::cerr << "warning: " << why << "; the model is read with the rights of this user\n";
     }
     std::error_code code;
     std::uint64_t bytes_read = fs::file_size(arguments.model, code);

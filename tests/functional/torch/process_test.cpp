@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 // retrace-torch as a process: what it writes and prints, in its sandbox and where there is none.
 #include <gmock/gmock.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +9,7 @@
 
 #include "solver/torch/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
+#include "tests/functional/torch/no_filters.hpp"
 #include "tests/functional/torch/state_peer.hpp"
 #include "tests/functional/torch/temporary_folder.hpp"
 
@@ -33,21 +30,6 @@ std::string content_of(const fs::path& path) {
 void write(const fs::path& path, const Bytes& bytes) {
     std::ofstream(path, std::ios::binary)
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-}
-
-/// This process becomes one on a kernel without seccomp filters: asked for one, it says EINVAL.
-void forget_filters() {
-    constexpr auto kNumber = offsetof(seccomp_data, nr), kFirst = offsetof(seccomp_data, args);
-    sock_filter code[] = {
-        {BPF_LD | BPF_W | BPF_ABS, 0, 0, kNumber},       {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, SYS_prctl},
-        {BPF_LD | BPF_W | BPF_ABS, 0, 0, kFirst},        {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, PR_SET_SECCOMP},
-        {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EINVAL}, {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
-    };
-    const sock_fprog program{sizeof code / sizeof *code, code};
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) != 0) {
-        ::_exit(99);
-    }
 }
 
 struct Ran {
@@ -152,7 +134,8 @@ TEST_F(Process, a_kernel_without_filters_is_named_and_can_be_refused) {
     strict.insert(strict.begin(), "--require-sandbox");
     const Ran refused = run(strict, false);
     EXPECT_EQ(refused.status, 1);
-    EXPECT_THAT(refused.err, AllOf(StartsWith("no sandbox: "), Not(HasSubstr("warning"))));
+    EXPECT_THAT(refused.err, AllOf(StartsWith("no sandbox: "), HasSubstr("CONFIG_SECCOMP_FILTER"),
+                                   Not(HasSubstr("warning"))));
     EXPECT_FALSE(fs::exists(folder / "out"));
     if (!solver::sandbox_is_supported()) {
         GTEST_SKIP() << "SKIP: this kernel has no seccomp filters; one with CONFIG_SECCOMP_FILTER runs this";
