@@ -3,6 +3,8 @@
 
 #include <fstream>
 
+#include "kernels/builder/transformer_layers.hpp"
+
 namespace retrace::kernels::golden {
 namespace {
 
@@ -59,6 +61,58 @@ Recipe gpt_lora() {
     return run;
 }
 
+/// A convolution and pooled averages of windows that overlap, then the built-in residual net with its batch norm.
+Value pooled_resnet(Declarer& declare, const Recipe& run, Value x, std::uint64_t, bool training) {
+    const Precision precision = run.training.precision;
+    x = relu(declare.tape(), declare.plain_conv("stem", x, 3, {3, 3, 1, 1}, precision));
+    x = average_pool2d(declare.tape(), x, {3, 3, 2, 1});
+    return build_resnet(declare, run.model, x, precision, training);
+}
+
+Recipe resnet() {
+    Recipe run = cnn();
+    run.model.kind = "resnet";
+    run.model.width = 2;
+    run.model.layers = 1;
+    run.layers = pooled_resnet;
+    return run;
+}
+
+/// One block of a gpt that drops a share of what goes in and of what each half of the block adds.
+Value dropped_gpt(Declarer& declare, const Recipe& run, Value x, std::uint64_t batch, bool training) {
+    Tape& tape = declare.tape();
+    const ModelSpec& model = run.model;
+    const Precision precision = run.training.precision;
+    const std::uint64_t tokens = model.input[0], width = model.width;
+    const auto drop = [&](const std::string& name, Value v) {
+        return training ? dropout(tape, v, 0.1f, name + ".dropout") : v;
+    };
+    const auto norm = [&](const std::string& name, Value v) {
+        const Value gain = declare.constant(name + ".weight", {width}, 1.0f);
+        return layer_norm(tape, v, gain, declare.constant(name + ".bias", {width}, 0.0f));
+    };
+    const auto head = [&](const std::string& name, Value v) {
+        return split_heads(tape, declare.linear(name, v, width, precision), batch, model.heads);
+    };
+    x = embedding(tape, declare.normal("tokens.weight", {model.classes, width}, 0.02f), x);
+    const Value positions = declare.normal("positions.weight", {tokens, width}, 0.02f);
+    x = view_as(tape, add_row(tape, view_as(tape, x, {batch, tokens * width}), positions), {batch * tokens, width});
+    x = drop("tokens", x);
+    const Value a = norm("norm1", x);
+    const Value q = head("q", a), k = head("k", a), v = head("v", a);
+    const Value mixed = merge_heads(tape, attention(tape, q, k, v, true, precision), batch, model.heads);
+    x = sum(tape, x, drop("out", declare.linear("out", mixed, width, precision)));
+    const Value wide = gelu(tape, declare.linear("up", norm("norm2", x), 4 * width, precision));
+    x = sum(tape, x, drop("down", declare.linear("down", wide, width, precision)));
+    return declare.linear("head", norm("norm", x), model.classes, head_precision(precision), false);
+}
+
+Recipe gpt_dropout() {
+    Recipe run = transformer("gpt");
+    run.layers = dropped_gpt;
+    return run;
+}
+
 /// Pixels and labels that a net can learn, made of integers alone.
 Tensor pixels(const ModelSpec& model) {
     Dims dims{kSamples};
@@ -83,13 +137,30 @@ std::map<std::string, Recipe> recipes() {
     return {{"mlp", mlp()},
             {"cnn", cnn()},
             {"gpt", transformer("gpt")},
+            {"gpt_dropout", gpt_dropout()},
             {"gpt_lora", gpt_lora()},
             {"llama", transformer("llama")},
+            {"resnet", resnet()},
             {"vit", transformer("vit")}};
 }
 
+std::vector<std::string> names() {
+    std::vector<std::string> out;
+    for (const auto& [name, recipe] : recipes()) out.push_back(name);
+    return out;
+}
+
 TrainingPrograms programs(const Recipe& recipe) {
-    return *build_training(recipe.model, recipe.training, kSamples, 16);
+    ModelSource source = source_of(recipe.model, recipe.training.precision);
+    if (recipe.layers) {
+        source.write = [&](Tape& tape, Value x, std::uint64_t batch, bool training) -> Result<ModelOutput> {
+            ModelOutput out;
+            Declarer declare(tape, out);
+            out.logits = recipe.layers(declare, recipe, x, batch, training);
+            return out;
+        };
+    }
+    return *build_training(source, recipe.training, kSamples, 16);
 }
 
 std::pair<Tensor, Tensor> data(const ModelSpec& model) {

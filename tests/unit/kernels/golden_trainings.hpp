@@ -3,11 +3,13 @@
 // made of integers.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "kernels/builder/training.hpp"
+#include "kernels/builder/declare.hpp"
 #include "kernels/exec/tensor.hpp"
 
 namespace retrace::kernels::golden {
@@ -17,10 +19,13 @@ inline constexpr std::uint64_t kSamples = 256, kSeed = 20260101;
 struct Recipe {
     ModelSpec model;
     TrainingSpec training;
+    /// In the place of the built-in model's layers, where they lack what is to be trained: x → logits.
+    std::function<Value(Declarer&, const Recipe&, Value x, std::uint64_t batch, bool training)> layers = {};
 };
 
 /// Every training whose roots are published, by name.
 std::map<std::string, Recipe> recipes();
+std::vector<std::string> names();
 TrainingPrograms programs(const Recipe& recipe);
 /// Samples and labels.
 std::pair<Tensor, Tensor> data(const ModelSpec& model);

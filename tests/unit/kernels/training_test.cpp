@@ -57,8 +57,7 @@ TEST_P(GoldenTraining, the_loss_falls) {
     EXPECT_LT(train(recipe, 200, Backend::cpu, 2).loss, 0.8f * train(recipe, 1, Backend::cpu, 2).loss);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, GoldenTraining,
-                         ::testing::Values("mlp", "cnn", "gpt", "gpt_lora", "llama", "vit"),
+INSTANTIATE_TEST_SUITE_P(All, GoldenTraining, ::testing::ValuesIn(golden::names()),
                          [](const auto& info) { return info.param; });
 
 TEST(Training, one_bit_of_one_weight_changes_the_root) {
