@@ -43,14 +43,21 @@ std::uint32_t float_bits(Data data, Random& random) {
     return to_bits(value);
 }
 
+/// Mostly indices, some out of range; of special data also the ends of what int32 holds, where negation overflows.
+/// One draw whatever the data, so that the facts of later cases do not depend on it.
+std::uint32_t int_bits(Data data, Random& random) {
+    static constexpr std::uint32_t kSpecial[] = {0x80000000, 0x80000001, 0x7fffffff, 0xffffffff, 0, 1, 0x01000001};
+    const std::uint64_t drawn = pick(random, 0, 40);
+    if (data == Data::special && drawn < std::size(kSpecial)) return kSpecial[drawn];
+    return static_cast<std::uint32_t>(drawn) - 4;
+}
+
 Tensor random_tensor(const Operand& operand, Data data, Random& random) {
     Tensor tensor = zeros(operand.dtype, operand.dims);
     for (std::uint64_t i = 0; i < tensor.elements(); ++i) {
         switch (operand.dtype) {
             case DType::f32: store_u32(tensor.data.data() + 4 * i, float_bits(data, random)); break;
-            case DType::i32:
-                store_u32(tensor.data.data() + 4 * i, static_cast<std::uint32_t>(pick(random, 0, 40)) - 4);
-                break;
+            case DType::i32: store_u32(tensor.data.data() + 4 * i, int_bits(data, random)); break;
             case DType::boolean: tensor.data[i] = static_cast<std::uint8_t>(pick(random, 0, 1)); break;
             default: tensor.data[i] = static_cast<std::uint8_t>(random()); break;
         }
