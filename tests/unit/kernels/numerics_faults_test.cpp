@@ -12,6 +12,7 @@
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/slices.hpp"
 #include "kernels/reduce/reduce.hpp"
+#include "kernels/scalar/functions.hpp"
 #include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels {
@@ -184,6 +185,73 @@ TEST(NumericsFaults, FaultsOfChainsAreCaught) {
     EXPECT_TRUE(caught(Precision::f32, [](const auto& a, const auto& b, float before) {
         return before + chain(a, b, true, false, 1);
     })) << "NaN payload kept";
+}
+
+/// Inputs of which `faulty` gives other bits than `rule`.
+std::size_t differences(const std::vector<float>& inputs, const std::function<float(float)>& rule,
+                        const std::function<float(float)>& faulty) {
+    std::size_t out = 0;
+    for (const float x : inputs) out += to_bits(canonical_nan(rule(x))) != to_bits(canonical_nan(faulty(x)));
+    return out;
+}
+
+/// The angles of rotary positions in the published llama, in radians: 4 planes, 8 tokens.
+std::vector<float> rotary_angles() {
+    std::vector<float> out;
+    for (int plane = 0; plane < 4; ++plane) {
+        const float speed = fn_pow(10000.0f, static_cast<float>(plane) * -0.25f);
+        for (int token = 0; token < 8; ++token) out.push_back(static_cast<float>(token) * speed);
+    }
+    return out;
+}
+
+// Bugs of peers that showed after 15 to 100 steps only (NUMERICS 7). The inputs are those that a training has.
+
+TEST(NumericsFaults, LibmInRotaryPositionsIsCaught) {
+    const std::vector<float> angles = rotary_angles();
+    const auto sine = [](float x) { return fn_sin_turns(x * 0.15915494f); };
+    const auto cosine = [](float x) { return fn_cos_turns(x * 0.15915494f); };
+    EXPECT_EQ(differences(angles, sine, sine), 0u);
+    EXPECT_GT(differences(angles, sine, [](float x) { return std::sin(x); }), 0u);
+    EXPECT_GT(differences(angles, cosine, [](float x) { return std::cos(x); }), 0u);
+}
+
+TEST(NumericsFaults, PowfInBiasCorrectionIsCaught) {
+    std::vector<float> steps;
+    for (int t = 1; t <= 200; ++t) steps.push_back(static_cast<float>(t));
+    for (const float beta : {0.9f, 0.999f}) {
+        const auto rule = [beta](float t) { return 1.0f - fn_powi(beta, static_cast<std::int32_t>(t)); };
+        EXPECT_EQ(differences(steps, rule, rule), 0u);
+        EXPECT_GT(differences(steps, rule, [beta](float t) { return 1.0f - std::pow(beta, t); }), 0u) << beta;
+    }
+}
+
+TEST(NumericsFaults, ApproximateSquareRootIsCaught) {
+    std::vector<float> moments;
+    for (const auto& x : samples())
+        for (const float v : x) moments.push_back(v * v);
+    // As frameworks have it for speed: from a reciprocal root, which is rounded too.
+    const auto by_reciprocal = [](float x) { return x == 0.0f ? x : x * (1.0f / std::sqrt(x)); };
+    EXPECT_EQ(differences(moments, fn_sqrt, fn_sqrt), 0u);
+    EXPECT_GT(differences(moments, fn_sqrt, by_reciprocal), 0u);
+}
+
+/// What one device flushes and the other keeps: subnormal results (which ops flush), or subnormal operands as well.
+TEST(NumericsFaults, SubnormalsFlushedOnOneSideAreCaught) {
+    std::vector<float> tiny;
+    for (const auto& x : samples())
+        for (const float v : x) tiny.push_back(v * 0x1p-126f);
+    const auto rule = [](float x) { return finish(x * 0.5f); };
+    const auto kept = [](float x) { return x * 0.5f; };
+    EXPECT_EQ(differences(tiny, rule, rule), 0u);
+    EXPECT_GT(differences(tiny, rule, kept), 0u) << "results kept";
+    const auto scaled = [](float x) { return finish(x * 0x1p40f); };
+    const auto operand_flushed = [](float x) { return finish(finish(x) * 0x1p40f); };
+    EXPECT_GT(differences(tiny, scaled, operand_flushed), 0u) << "operands flushed";
+    // Carried values are subnormal, so a flush there is another fault.
+    EXPECT_TRUE(caught(Precision::f32, [](const auto& a, const auto& b, float before) {
+        return canonical_nan(finish(before) + chain(a, b, true, false, 1));
+    })) << "carried operand flushed";
 }
 
 TEST(NumericsFaults, FaultsOfSumsAreCaught) {
