@@ -56,10 +56,10 @@ std::string root(const golden::Recipe& run, unsigned threads) {
     return to_hex(view(commit_state(CommittedProgram(programs.train).root(), state, pool).root));
 }
 
-class TrainingInOtherSizes : public ::testing::TestWithParam<const char*> {};
+class TrainingInOtherSizes : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(TrainingInOtherSizes, GivesThePublishedRoot) {
-    const std::string name = GetParam();
+    const std::string& name = GetParam();
     const golden::Recipe recipe = golden::recipes()[name];
     const std::string expected = golden::roots(RETRACE_VECTORS "/numerics_training/golden.txt")[name + " 200"];
     ASSERT_EQ(expected.size(), 64u);
@@ -72,8 +72,8 @@ TEST_P(TrainingInOtherSizes, GivesThePublishedRoot) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TrainingInOtherSizes, ::testing::Values("mlp", "cnn", "gpt", "gpt_lora", "llama", "vit"),
-                         [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(All, TrainingInOtherSizes, ::testing::ValuesIn(golden::names()),
+                         [](const auto& info) { return info.param; });
 
 struct Shape {
     std::uint64_t m, n, k;
