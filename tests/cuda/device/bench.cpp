@@ -231,9 +231,10 @@ Status<> bench_training(Bench& bench) {
     double peer_value = 0;
     std::string peer = "no peer was asked for (--peer)";
     if (!bench.peer_command.empty()) {
-        for (const Row& row : child_rows(bench.peer_command)) {
+        for (const Row& row : child_rows(bench.peer_command, {"train_gpt_torch_fp32"})) {
             bench.rows.push_back(row);
-            if (row.name == "train_gpt_torch_fp32") peer_value = row.value, peer = "PyTorch fp32";
+            if (row.name == "train_gpt_torch_fp32")
+                peer_value = row.value, peer = row.value == 0 ? row.peer : "PyTorch fp32";
         }
     }
     bench.rows.push_back({"train_gpt_cuda", "tokens/s", peer, tokens / second, peer_value});
