@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 // retrace task plan: what a task is, what it needs and what it may cost, before it is posted.
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -11,8 +8,6 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
-#include <cstdlib>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 #include <new>
@@ -27,6 +22,7 @@
 #include "market/odds.hpp"
 #include "node/cli/task_options.hpp"
 #include "node/data/dataset.hpp"
+#include "node/machine_memory.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
@@ -116,28 +112,6 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     return plan;
 }
 
-/// Bytes that this process may still take; where the system does not say, any number.
-std::uint64_t available_memory() {
-    std::uint64_t bytes = UINT64_MAX;
-    const auto at_most = [&](std::uint64_t limit, std::uint64_t taken) {
-        bytes = std::min(bytes, limit > taken ? limit - taken : 0);
-    };
-    std::ifstream meminfo("/proc/meminfo");
-    for (std::string line; std::getline(meminfo, line);) {
-        constexpr std::string_view kName = "MemAvailable:";
-        if (line.starts_with(kName)) at_most(std::strtoull(line.c_str() + kName.size(), nullptr, 10) << 10, 0);
-    }
-    std::uint64_t limit = 0, taken = 0;  // Of the group, where "max" is no number.
-    std::ifstream group_limit("/sys/fs/cgroup/memory.max"), group("/sys/fs/cgroup/memory.current");
-    if (group_limit >> limit && group >> taken) at_most(limit, taken);
-    rlimit mapped{};
-    std::uint64_t pages = 0;
-    std::ifstream process("/proc/self/statm");
-    if (::getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY && process >> pages)
-        at_most(mapped.rlim_cur, pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)));
-    return bytes;
-}
-
 /// Seconds of a step: the mean of those that fit the time, the first one left out.
 Result<double> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
                        kernels::ThreadPool& pool) {
@@ -166,7 +140,7 @@ struct Timing {
 Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program, const Plan& plan,
                           kernels::Executor& executor, kernels::ThreadPool& pool) {
     const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
-    const std::uint64_t available = available_memory();
+    const std::uint64_t available = memory_left();
     if (plan.step_bytes > available)
         return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available"};
     try {

@@ -2,8 +2,6 @@
 #include "node/service/party.hpp"
 
 #include <spdlog/spdlog.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
@@ -13,6 +11,7 @@
 #include "merkle/hash/sha256.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
 #include "node/data_dir.hpp"
+#include "node/machine_memory.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
 
@@ -48,15 +47,7 @@ Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
 }
 
 std::uint64_t usual_memory() {
-    std::uint64_t bytes = UINT64_MAX;
-    const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) bytes = static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page);
-    rlimit mapped{};
-    if (::getrlimit(RLIMIT_AS, &mapped) == 0 && mapped.rlim_cur != RLIM_INFINITY)
-        bytes = std::min<std::uint64_t>(bytes, mapped.rlim_cur);
-    std::uint64_t group = 0;  // "max" is no number: no limit.
-    if (std::ifstream in("/sys/fs/cgroup/memory.max"); in >> group) bytes = std::min(bytes, group);
-    return bytes / 4 * 3;
+    return memory_limit() / 4 * 3;
 }
 
 Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)

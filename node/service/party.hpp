@@ -41,8 +41,7 @@ Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::
 /// one would count on another where the account is known too.
 Status<> keep_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
 
-/// What tasks may take of this machine's memory when nobody says: three quarters of the least of what it has, what the
-/// process may map, and what its control group may use.
+/// What tasks may take of this machine's memory when nobody says: three quarters of memory_limit().
 std::uint64_t usual_memory();
 
 class Party {
