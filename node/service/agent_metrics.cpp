@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "node/service/agent_metrics.hpp"
 
+#include <prometheus/gauge.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
 #include <spdlog/spdlog.h>
 
 #include "node/data_dir.hpp"
 
 namespace retrace::node {
-namespace {
-
-void add(std::string& out, const char* name, const char* help, const std::string& role, std::uint64_t value) {
-    out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " gauge\n" + name + "{role=\"" + role +
-           "\"} " + std::to_string(value) + "\n";
-}
-
-}  // namespace
 
 std::string metrics_text(const AgentFigures& figures) {
-    std::string out;
-    add(out, "retrace_agent_height", "Newest block that was looked at.", figures.role, figures.height);
-    add(out, "retrace_agent_duties", "Runs or audit seats.", figures.role, figures.duties);
-    add(out, "retrace_agent_disputes", "Open disputes.", figures.role, figures.disputes);
-    add(out, "retrace_agent_problems", "Problems logged since the start.", figures.role, figures.problems);
-    add(out, "retrace_agent_unsent", "Calls that are in no block yet.", figures.role, figures.unsent);
-    add(out, "retrace_agent_remembered", "Records kept of what is open.", figures.role, figures.remembered);
-    add(out, "retrace_agent_waiting", "Works that failed and are tried again.", figures.role, figures.waiting.size());
-    const auto series = [&](const char* name, const char* help, std::uint64_t solver::Waiting::*value) {
-        if (figures.waiting.empty()) return;
-        out += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " gauge\n";
+    prometheus::Registry registry;
+    const auto set = [&](const char* name, const char* help, std::uint64_t value) {
+        prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({{"role", figures.role}}).Set(
+            static_cast<double>(value));
+    };
+    set("retrace_agent_height", "Newest block that was looked at", figures.height);
+    set("retrace_agent_duties", "Runs or audit seats", figures.duties);
+    set("retrace_agent_disputes", "Open disputes", figures.disputes);
+    set("retrace_agent_problems", "Problems logged since the start", figures.problems);
+    set("retrace_agent_unsent", "Calls that are in no block yet", figures.unsent);
+    set("retrace_agent_remembered", "Records kept of what is open", figures.remembered);
+    set("retrace_agent_waiting", "Works that failed and are tried again", figures.waiting.size());
+    const auto set_each = [&](const char* name, const char* help, std::uint64_t solver::Waiting::*value) {
+        auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry);
         for (const solver::Waiting& one : figures.waiting) {
-            out += std::string(name) + "{task=\"" + std::to_string(one.task) + "\",run=\"" + std::to_string(one.run) +
-                   "\",work=\"" + one.what + "\"} " + std::to_string(one.*value) + "\n";
+            family.Add({{"task", std::to_string(one.task)}, {"run", std::to_string(one.run)}, {"work", one.what}})
+                .Set(static_cast<double>(one.*value));
         }
     };
-    series("retrace_agent_waiting_attempts", "Attempts so far.", &solver::Waiting::attempts);
-    series("retrace_agent_waiting_next_height", "Height of the next attempt.", &solver::Waiting::next);
-    series("retrace_agent_waiting_deadline_height", "By when it is due; 0: not yet.", &solver::Waiting::deadline);
-    return out;
+    set_each("retrace_agent_waiting_attempts", "Attempts so far", &solver::Waiting::attempts);
+    set_each("retrace_agent_waiting_next_height", "Height of the next attempt", &solver::Waiting::next);
+    set_each("retrace_agent_waiting_deadline_height", "By when it is due; 0: not yet", &solver::Waiting::deadline);
+    return prometheus::TextSerializer().Serialize(registry.Collect());
 }
 
 void MetricsFile::write(const AgentFigures& figures) {

@@ -275,10 +275,10 @@ TEST_F(AgentMemory, MetricsSayWhatIsTriedAgain) {
     ++figures.height;
     figures.waiting.push_back({5, 1, "prepare", "nobody serves \"it\"\n", 3, 99, 700});
     file.write(figures);
-    EXPECT_NE(text().find("retrace_agent_waiting_attempts{task=\"5\",run=\"1\",work=\"prepare\"} 3\n"),
+    EXPECT_NE(text().find("retrace_agent_waiting_attempts{run=\"1\",task=\"5\",work=\"prepare\"} 3\n"),
               std::string::npos)
         << text();
-    EXPECT_NE(text().find("retrace_agent_waiting_deadline_height{task=\"5\",run=\"1\",work=\"prepare\"} 700\n"),
+    EXPECT_NE(text().find("retrace_agent_waiting_deadline_height{run=\"1\",task=\"5\",work=\"prepare\"} 700\n"),
               std::string::npos);
     EXPECT_EQ(text().find("serves"), std::string::npos) << "a reason is in the log";
     figures.height += 5;
