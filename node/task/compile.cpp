@@ -201,7 +201,8 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     }
     for (solver::NamedTensor& named : compiled.initial) {
         if (const auto cleaned = clean(named.tensor, named.name); !cleaned)
-            return error((imported ? request.module : request.start).string() + ": " + cleaned.error().message);
+            return error((request.start.empty() ? request.module : request.start).string() + ": " +
+                         cleaned.error().message);
     }
 
     const fs::path out = fs::absolute(request.out).lexically_normal();
