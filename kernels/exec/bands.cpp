@@ -5,6 +5,7 @@
 #include <map>
 
 #include "kernels/ops/broadcast.hpp"
+#include "kernels/ops/matmul_shape.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
@@ -46,6 +47,9 @@ private:
         const Dims& out = dims(program_.output_of(op));
         if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
         if (code != OpCode::matmul || rows_) return 0;
+        // Each thread packs the columns of its own products.
+        const Dims& columns = dims(program_.ops[op].inputs[1]);
+        if (columns.end()[-2] * columns.end()[-1] > kOwnFactorMax) return 0;
         std::uint64_t batch = 1;
         for (std::size_t i = 0; i + 2 < out.size(); ++i) batch *= out[i];
         return batch;

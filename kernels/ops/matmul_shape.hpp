@@ -12,6 +12,9 @@ struct MatmulShape {
     bool transposed_a = false, transposed_b = false;
     std::uint64_t batch = 1, m = 0, k = 0, n = 0;
 };
+/// Elements of a factor that each thread may pack for itself, a MiB; a product that has all threads packs up to 32 MiB.
+inline constexpr std::uint64_t kOwnFactorMax = 1 << 18;
+
 /// Attributes and ranks have passed the shape rule.
 MatmulShape matmul_shape(const OpFacts& facts);
 

@@ -12,9 +12,6 @@ namespace {
 /// Multiply-adds below which a product does not keep several threads busy.
 constexpr std::uint64_t kSmallProduct = 1 << 24;
 
-/// Elements of a factor that each thread may pack for itself: a MiB, where one that packs alone may take 32.
-constexpr std::uint64_t kSmallFactor = 1 << 18;
-
 /// Multiply-adds for which it is worth to ask for more work; a product counts for a sixteenth of them at least.
 constexpr std::uint64_t kGrainWork = 1 << 14;
 
@@ -57,7 +54,7 @@ void run_matmul(const OpCall& call) {
     const MatmulShape s = matmul_shape(call.facts);
     // The small products of attention heads: each thread takes whole ones.
     if (s.batch >= 2 * std::uint64_t{call.pool.threads()} && s.m * s.n * s.k < kSmallProduct &&
-        std::max(s.m, s.n) * s.k <= kSmallFactor) {
+        std::max(s.m, s.n) * s.k <= kOwnFactorMax) {
         const std::uint64_t grain = 1 + kGrainWork / (s.m * s.n * s.k + kGrainWork / 16);
         call.pool.parallel_for(s.batch, grain, [&](std::uint64_t begin, std::uint64_t end) {
             ThreadPool alone(1);
