@@ -5,7 +5,7 @@
 // and how powers of two are multiplied with. Included by files compiled for one instruction set alone.
 #pragma once
 
-#include "kernels/ops/cpu/loops.hpp"
+#include "kernels/ops/cpu/loops_body.hpp"
 #include "kernels/scalar/functions.hpp"
 
 namespace retrace::kernels {
@@ -240,6 +240,17 @@ struct Hand {
         }
     }
 };
+
+/// The compiler's loops, but those of Hand<L> where it has one.
+template <class L>
+Loops loops_with_hand() {
+    Loops out = kLoops;
+    out.element = [](OpCode code, DType in, DType result) {
+        const ElementLoop by_hand = Hand<L>::loop(code);
+        return by_hand != nullptr ? by_hand : element_loop(code, in, result);
+    };
+    return out;
+}
 
 }  // namespace
 }  // namespace retrace::kernels

@@ -60,9 +60,5 @@ struct HandLanesAvx2 : LanesAvx2 {
     }
 };
 
-ElementLoop hand_loop(OpCode code) {
-    return Hand<HandLanesAvx2>::loop(code);
-}
-
 }  // namespace
 }  // namespace retrace::kernels

@@ -60,9 +60,5 @@ struct HandLanesAvx512 : LanesAvx512 {
     }
 };
 
-ElementLoop hand_loop(OpCode code) {
-    return Hand<HandLanesAvx512>::loop(code);
-}
-
 }  // namespace
 }  // namespace retrace::kernels

@@ -2,12 +2,11 @@
 #include "tests/bench/kernels/forms.hpp"
 
 #include "kernels/ops/cpu/hand_avx512.hpp"
-#include "kernels/ops/cpu/loops_body.hpp"
 
 namespace retrace::bench {
 
 LoopForms forms_avx512() {
-    return {kernels::kLoops, kernels::hand_loop};
+    return {kernels::kLoops, kernels::Hand<kernels::HandLanesAvx512>::loop};
 }
 
 }  // namespace retrace::bench
