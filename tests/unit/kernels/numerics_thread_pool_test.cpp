@@ -64,7 +64,7 @@ TEST(NumericsThreadPool, WhatABodyThrowsReachesTheCallerWhenAllHaveLeft) {
 }
 
 TEST(NumericsThreadPoolDeathTest, WorksWithTheThreadsThatTheSystemGives) {
-    if (test::kSanitized) GTEST_SKIP() << "its shadow memory is more than the limit";
+    if (test::kSanitized) GTEST_SKIP() << "a sanitizer's shadow memory is more than the limit; other builds run this";
     const auto in_little_memory = [] {
         const rlimit limit{1u << 30, 1u << 30};  // The stacks of some hundred threads.
         if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);

@@ -58,6 +58,14 @@ protected:
     void pass(int blocks) {
         for (int i = 0; i < blocks; ++i) (void)next();
     }
+    /// The first state is one that somebody serves, not the seed's.
+    void begin_with_named_state() {
+        const kernels::State state = task.initial();
+        const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
+        task.source.put(commitment, state);
+        view.runs[0].terms.init_root = {};
+        view.runs[0].terms.initial_state_root = commitment.root;
+    }
     bool committed(int blocks) {
         for (int i = 0; i < blocks; ++i)
             for (const SolverMove& move : next())
@@ -101,11 +109,7 @@ TEST_F(AcceptedRun, WhoseDeviceIsBusyIsPreparedWhenItIsFree) {
 }
 
 TEST_F(AcceptedRun, WhoseStartFindsNoRoomOnTheDiskIsPreparedWhenThereIsSome) {
-    const kernels::State state = task.initial();
-    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
-    task.source.put(commitment, state);
-    view.runs[0].terms.init_root = {};
-    view.runs[0].terms.initial_state_root = commitment.root;
+    begin_with_named_state();
     const fs::path place = directory.path / "tensors", away = directory.path / "away";
     fs::rename(place, away);
     std::ofstream(place) << "no folder";
@@ -127,11 +131,7 @@ TEST_F(AcceptedRun, IsTriedAgainShortlyBeforeItsDeadline) {
 }
 
 TEST_F(AcceptedRun, IsNotDeclinedWhileADiskMayBeEmptied) {
-    const kernels::State state = task.initial();
-    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
-    task.source.put(commitment, state);
-    view.runs[0].terms.init_root = {};
-    view.runs[0].terms.initial_state_root = commitment.root;
+    begin_with_named_state();
     view.runs[0].may_accept = true;
     view.runs[0].accept_by = view.runs[0].deadline = 160;
     fs::rename(directory.path / "tensors", directory.path / "away");
