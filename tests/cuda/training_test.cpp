@@ -81,7 +81,7 @@ TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeviceTraining,
-                         ::testing::Values("mlp", "cnn", "gpt", "gpt_lora", "llama", "vit"),
+                         ::testing::ValuesIn(golden::names()),
                          [](const auto& info) { return info.param; });
 
 TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
