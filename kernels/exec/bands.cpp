@@ -3,17 +3,16 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <tuple>
 
 #include "kernels/ops/broadcast.hpp"
-#include "kernels/ops/matmul_shape.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kGranulesMin = 4;            ///< Fewer parts are not worth cutting.
-constexpr std::uint64_t kGranuleBytesMax = 4 << 20;  ///< Of one part of one tensor.
-constexpr std::uint64_t kFirstBytesMax = 1 << 20;    ///< Of a value that is computed before its turn.
+constexpr std::uint64_t kFirstBytesMax = 64 << 20;  ///< Of all values that are computed before their turn.
 
 bool reduces_rows(OpCode code) {
     return code == OpCode::row_sum || code == OpCode::row_max || code == OpCode::row_argmax ||
@@ -23,8 +22,8 @@ bool reduces_rows(OpCode code) {
 class Finder {
 public:
     Finder(const Program& program, const std::vector<Place>& places, const std::vector<std::uint32_t>& owner,
-           std::uint32_t first, bool rows)
-        : program_(program), places_(places), owner_(owner), first_(first), rows_(rows) {}
+           std::uint32_t first, const BandLimits& limits)
+        : program_(program), places_(places), owner_(owner), first_(first), limits_(limits) {}
 
     std::optional<BandRun> run(std::uint32_t ops_max) {
         const auto ops = static_cast<std::uint32_t>(program_.ops.size());
@@ -46,10 +45,9 @@ private:
         const OpCode code = program_.ops[op].code;
         const Dims& out = dims(program_.output_of(op));
         if (is_elementwise(code) || reduces_rows(code)) return geometry(out).rows;
-        if (code != OpCode::matmul || rows_) return 0;
-        // Each thread packs the columns of its own products.
+        if (code != OpCode::matmul || limits_.rows) return 0;
         const Dims& columns = dims(program_.ops[op].inputs[1]);
-        if (columns.end()[-2] * columns.end()[-1] > kOwnFactorMax) return 0;
+        if (columns.end()[-2] * columns.end()[-1] > limits_.factor_max) return 0;
         std::uint64_t batch = 1;
         for (std::size_t i = 0; i + 2 < out.size(); ++i) batch *= out[i];
         return batch;
@@ -62,10 +60,10 @@ private:
         }
         const std::uint64_t parts = parts_of(op),
                             elements = geometry(dims(program_.output_of(op))).elements();
-        if (where(op) != Place::Where::arena || parts < kGranulesMin || elements == 0) return false;
+        if (where(op) != Place::Where::arena || parts < limits_.granules || elements == 0) return false;
         if (run_.count == 0) run_.granules = parts;
-        if (rows_ && parts != run_.granules) return false;
-        if (parts % run_.granules != 0 || elements * 4 / run_.granules > kGranuleBytesMax) return false;
+        if (limits_.rows && parts != run_.granules) return false;
+        if (parts % run_.granules != 0 || elements * 4 / run_.granules > limits_.granule_bytes) return false;
         std::vector<bool> whole;
         for (const std::uint32_t input : program_.ops[op].inputs) {
             if (!in_memory(input) || geometry(dims(input)).elements() == 0) return false;
@@ -90,7 +88,7 @@ private:
     const std::vector<Place>& places_;
     const std::vector<std::uint32_t>& owner_;
     const std::uint32_t first_;
-    const bool rows_;
+    const BandLimits limits_;
     BandRun run_;
     bool crosses_ = false;  ///< An op that is not elementwise.
     bool linked_ = false;   ///< An op that reads what the run computed.
@@ -101,8 +99,8 @@ private:
 
 std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
-                                 std::uint32_t ops_max, bool rows) {
-    return Finder(program, places, owner, first, rows).run(ops_max);
+                                 std::uint32_t ops_max, const BandLimits& limits) {
+    return Finder(program, places, owner, first, limits).run(ops_max);
 }
 
 OpFacts facts_of_part(const OpFacts& facts, std::uint64_t granules, std::uint64_t all) {
@@ -132,34 +130,62 @@ Program with_constants_first(const Program& program) {
     const auto is_constant = [&](std::uint32_t tensor) {
         return tensor >= program.states && tensor < program.states + program.constants;
     };
-    std::vector<bool> early(ops);
+    std::vector<bool> writes(ops), early(ops);
+    for (std::uint32_t state = 0; state < program.states; ++state) {
+        if (program.tensors[state].writer != kNoWriter) writes[program.tensors[state].writer] = true;
+    }
+    std::vector<std::uint32_t> same(program.tensors.size());  // by tensor: the first one that is made alike
+    std::iota(same.begin(), same.end(), 0u);
+    using Made = std::tuple<OpCode, std::vector<std::uint32_t>, std::vector<std::uint64_t>, DType, Dims>;
+    std::map<Made, std::uint32_t> known;
+    std::uint64_t taken = 0;
     for (std::uint32_t i = 0; i < ops; ++i) {
         const OpRecord& op = program.ops[i];
-        const TensorRecord& record = program.tensors[program.output_of(i)];
-        const bool known = op.inputs.empty()
-                               ? op.code == OpCode::iota || op.code == OpCode::fill
-                               : op.code != OpCode::reshape || program.is_op_output(op.inputs[0]);
-        early[i] = known && record.name.empty() && geometry(record.dims).elements() * 4 <= kFirstBytesMax &&
-                   std::all_of(op.inputs.begin(), op.inputs.end(), [&](std::uint32_t input) {
-                       return is_constant(input) ||
-                              (program.is_op_output(input) && early[input - program.tensors_static()]);
-                   });
-    }
-    std::vector<std::uint32_t> order(ops), place(ops);
-    for (std::uint32_t i = 0; i < ops; ++i) order[i] = i;
-    std::stable_partition(order.begin(), order.end(), [&](std::uint32_t op) { return early[op]; });
-    for (std::uint32_t i = 0; i < ops; ++i) place[order[i]] = i;
-    Program out = program;
-    for (std::uint32_t i = 0; i < ops; ++i) {
-        out.ops[i] = program.ops[order[i]];
-        out.tensors[out.output_of(i)] = program.tensors[program.output_of(order[i])];
-        for (std::uint32_t& input : out.ops[i].inputs) {
-            if (program.is_op_output(input))
-                input = program.output_of(place[input - program.tensors_static()]);
+        const std::uint32_t tensor = program.output_of(i);
+        const TensorRecord& record = program.tensors[tensor];
+        const bool follows = op.inputs.empty()
+                                 ? op.code == OpCode::iota || op.code == OpCode::fill
+                                 : op.code != OpCode::reshape || program.is_op_output(op.inputs[0]);
+        const bool moves = follows && record.name.empty() &&
+                           std::all_of(op.inputs.begin(), op.inputs.end(), [&](std::uint32_t input) {
+                               return is_constant(input) ||
+                                      (program.is_op_output(input) && early[input - program.tensors_static()]);
+                           });
+        if (!moves) continue;
+        std::vector<std::uint32_t> inputs;
+        for (const std::uint32_t input : op.inputs) inputs.push_back(same[input]);
+        const Made made{op.code, std::move(inputs), op.attributes, record.dtype, record.dims};
+        const auto twin = writes[i] ? known.end() : known.find(made);
+        if (twin != known.end()) {
+            same[tensor] = twin->second;
+            early[i] = true;
+            continue;
         }
+        const std::uint64_t bytes = geometry(record.dims).elements() * size_of(record.dtype);
+        if (bytes > kFirstBytesMax - taken) continue;
+        taken += bytes;
+        early[i] = true;
+        if (!writes[i]) known.emplace(made, tensor);
+    }
+    std::vector<std::uint32_t> order, now(same);  // by tensor: its number in the new program
+    for (const bool first : {true, false}) {
+        for (std::uint32_t i = 0; i < ops; ++i)
+            if (early[i] == first && same[program.output_of(i)] == program.output_of(i)) order.push_back(i);
+    }
+    for (std::uint32_t i = 0; i < order.size(); ++i) now[program.output_of(order[i])] = program.output_of(i);
+    const auto seen = [&](std::uint32_t tensor) { return now[same[tensor]]; };
+    Program out = program;
+    out.ops.clear();
+    out.tensors.resize(program.tensors_static());
+    for (const std::uint32_t i : order) {
+        OpRecord op = program.ops[i];
+        for (std::uint32_t& input : op.inputs) input = seen(input);
+        out.ops.push_back(std::move(op));
+        out.tensors.push_back(program.tensors[program.output_of(i)]);
     }
     for (std::uint32_t s = 0; s < program.states; ++s) {
-        if (program.tensors[s].writer != kNoWriter) out.tensors[s].writer = place[program.tensors[s].writer];
+        const std::uint32_t writer = program.tensors[s].writer;
+        if (writer != kNoWriter) out.tensors[s].writer = seen(program.output_of(writer)) - program.tensors_static();
     }
     return out;
 }

@@ -117,9 +117,11 @@ private:
 
     void find_units() {
         const bool bands = !isolated_ && options_.fusion == Fusion::bands;
+        BandLimits limits;
+        limits.rows = by_rows();
         for (std::uint32_t i = 0; i < ops();) {
             std::optional<BandRun> run;
-            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax, by_rows());
+            if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax, limits);
             if (run && by_rows() && own_bytes(i, *run) > options_.row_bytes) run.reset();
             Unit unit = element_run(i, ops());
             if (run) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/ops/matmul_shape.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels {
@@ -95,7 +96,13 @@ private:
             needed.push_back(owner);
             return true;
         }
-        return is_elementwise(program_.ops[op_of(owner)].code) && can_compute(owner, at, size, depth, needed);
+        return may_repeat(op_of(owner)) && can_compute(owner, at, size, depth, needed);
+    }
+
+    bool may_repeat(std::uint32_t op) const {
+        const OpCode code = program_.ops[op].code;
+        if (code != OpCode::matmul || limits_.product_terms == 0) return is_elementwise(code);
+        return matmul_shape(facts_of(program_, op)).k <= limits_.product_terms;
     }
 
     // ---- the new program

@@ -3,6 +3,7 @@
 // kind.
 #include <gmock/gmock.h>
 
+#include "kernels/builder/compose.hpp"
 #include "kernels/exec/bands.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
@@ -119,6 +120,42 @@ TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole
     Executor(p, pool, Backend::reference).step(expected, {});
     Executor(p, pool).step(found, {});
     EXPECT_EQ(found, expected);
+}
+
+/// Each layer of a transformer makes its own mask.
+TEST(Fusion, constants_that_are_made_alike_are_made_once) {
+    Graph g;
+    const Value x = g.state("x", DType::f32, {6, 4}), kept = g.state("kept", DType::i32, {6, 4});
+    const auto steps = [&] { return g.op(OpCode::iota, {}, {0}, {DType::i32, {6, 4}}); };
+    Value y = x;
+    for (int i = 0; i < 3; ++i) y = select(g, g.op(OpCode::less_equal, {steps(), steps()}), y, g.scalar(0.0f));
+    g.set_next(x, y);
+    g.set_next(kept, steps());  // the writer of a state stays itself
+    const Program program = *g.build(), first = with_constants_first(program);
+    ASSERT_TRUE(check(first));
+    const auto count = [](const Program& p, OpCode code) {
+        return std::count_if(p.ops.begin(), p.ops.end(), [&](const OpRecord& op) { return op.code == code; });
+    };
+    EXPECT_EQ(count(program, OpCode::iota), 7);
+    EXPECT_EQ(count(first, OpCode::iota), 2);
+    EXPECT_EQ(count(first, OpCode::less_equal), 1);
+    ThreadPool pool(1);
+    State a = state_of(program, Data::bell, 4), b = a;
+    Executor(program, pool, Backend::reference).step(a, {});
+    Executor(first, pool, Backend::reference).step(b, {});
+    EXPECT_EQ(a, b);
+}
+
+TEST(Fusion, constants_that_come_first_take_little_memory) {
+    Graph g;
+    const Value x = g.state("x", DType::f32, {1024, 1024});
+    Value y = x;
+    for (int i = 0; i < 40; ++i) {  // each of 4 MiB, one after the other
+        y = add(g, y, g.op(OpCode::fill, {}, {to_bits(static_cast<float>(i))}, {DType::f32, {1024, 1024}}));
+    }
+    g.set_next(x, y);
+    const Program program = *g.build(), first = with_constants_first(program);
+    EXPECT_LE(plan_memory(first).bytes, plan_memory(program).bytes + (64 << 20));
 }
 
 TEST(Fusion, constants_come_first_and_nothing_else_moves) {
