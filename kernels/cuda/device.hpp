@@ -89,7 +89,7 @@ __device__ inline std::uint64_t global_thread() {
 }
 
 template <class T>
-__device__ T smaller(T a, T b) {
+__host__ __device__ T smaller(T a, T b) {
     return a < b ? a : b;
 }
 

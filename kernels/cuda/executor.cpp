@@ -8,16 +8,11 @@
 #include "kernels/cuda/layout.hpp"
 #include "kernels/cuda/ops.hpp"
 #include "kernels/cuda/trees.hpp"
-#include "kernels/exec/bands.hpp"
-#include "kernels/exec/plan.hpp"
 #include "kernels/ops/op.hpp"
 
 namespace retrace::kernels::cuda {
 
 namespace {
-
-/// Of a block that computes a row: more has to be asked for (`launch`), and would leave a multiprocessor with too few.
-constexpr std::uint64_t kRowBytes = 48 << 10;
 
 /// Scratch slots up to the highest that the step uses.
 std::uint32_t slots_of(const ElementStep& step) {
@@ -37,7 +32,7 @@ struct DeviceExecutor::Impl {
     };
 
     const Program& given;   ///< Whose ops traces and outputs count.
-    const Program program;  ///< The same, values that follow from constants first (they interrupt no run).
+    const Program program;  ///< What a step runs in its place: the same states and metrics.
     Device device;
     Queue queue;
     std::vector<OpFacts> given_facts, facts;
@@ -60,15 +55,14 @@ struct DeviceExecutor::Impl {
     Memory isolated;  ///< Taken by the first trace.
 
     Impl(const Program& p, Device d, Queue q, std::optional<MemoryPlan> wished)
-        : given(p), program(with_constants_first(p)), device(std::move(d)), queue(std::move(q)) {
-        for (std::uint32_t i = 0; i < p.ops.size(); ++i) {
-            given_facts.push_back(facts_of(given, i));
-            facts.push_back(facts_of(program, i));
-        }
-        const std::uint64_t row_bytes = std::min<std::uint64_t>(kRowBytes, device.shared_limit);
-        plan = wished ? std::move(*wished) : plan_memory(program, {false, false, Fusion::bands, row_bytes});
-        layout = lay_out(program, facts, plan);
-    }
+        : given(p),
+          program(for_device(p)),
+          device(std::move(d)),
+          queue(std::move(q)),
+          given_facts(facts_of_ops(given)),
+          facts(facts_of_ops(program)),
+          plan(wished ? std::move(*wished) : plan_for_device(program)),
+          layout(lay_out(program, facts, plan)) {}
 
     Status<> take_memory() {
         RETRACE_TRY(taken, Memory::take(layout.bytes));
@@ -158,7 +152,7 @@ struct DeviceExecutor::Impl {
         for (const Unit& unit : plan.units) {
             if (unit.band != kNoBand) {
                 run_row_band(queue.stream(), device_row_steps(band->first), band->count, band->own_bytes,
-                             band->rows);
+                             band->rows, band->is_long() ? memory.data() + layout.slab : nullptr);
                 ++band;
             } else if (is_elementwise(facts[unit.first].op.code)) {
                 queue_run(device_steps(run->first), *run, facts[unit.first]);
@@ -362,7 +356,7 @@ Result<std::vector<Tensor>> DeviceExecutor::outputs(const std::vector<std::uint3
     std::vector<Tensor> found;
     if (ops.empty()) return found;
     for (std::size_t i = 0; i < ops.size(); ++i) {
-        ensure(ops[i] < impl_->program.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
+        ensure(ops[i] < impl_->given.ops.size() && (i == 0 || ops[i - 1] < ops[i]),
                "ops of the program, ascending");
     }
     RETRACE_CHECK(

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "kernels/cuda/device_program.hpp"
 #include "kernels/cuda/runtime.hpp"
 #include "kernels/exec/executor.hpp"
 
@@ -17,7 +18,7 @@ inline constexpr std::uint64_t kTornStep = UINT64_MAX;
 class DeviceExecutor {
 public:
     /// `program` passed `check` and outlives the executor. Errors: no device; too little memory (names the
-    /// bytes). A `plan` is for tests: that of with_constants_first(program), which check_plan found to be sound.
+    /// bytes). A `plan` is for tests: that of for_device(program), which check_row_bands found to be sound.
     static Result<std::unique_ptr<DeviceExecutor>> create(const Program& program,
                                                           std::optional<MemoryPlan> plan = std::nullopt);
     ~DeviceExecutor();

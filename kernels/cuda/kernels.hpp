@@ -60,9 +60,15 @@ struct RowStep {
     RowSide sides[3];
     RowSide result;
 };
-/// `steps` (on the device) one after the other on every row; a block has `own_bytes` of its own memory.
+/// Beyond so many bytes a row the blocks' own memory is a slab of device memory.
+inline constexpr std::uint64_t kSharedRowBytes = 48 << 10;
+inline constexpr std::uint64_t kLongRowBytes = 1 << 20;  ///< No row of a band has more.
+/// Blocks that run side by side where each has `own_bytes` of a slab: together at most 64 MiB.
+std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes);
+/// `steps` (on the device) one after the other on every row; a block has `own_bytes` of its own memory, shared or in a
+/// `slab` of slab_blocks(rows, own_bytes) times as much.
 void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
-                  std::uint64_t rows);
+                  std::uint64_t rows, std::uint8_t* slab = nullptr);
 
 // ---- products (slice.cu, product.cu, chain.cu) ----
 

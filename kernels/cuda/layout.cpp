@@ -68,6 +68,11 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
     out.element_steps = carver.take(out.steps * sizeof(ElementStep));
     out.row_steps = carver.take(out.band_steps * sizeof(RowStep));
     out.metric_values = carver.take(4 * out.metrics.size());
+    for (const Band& band : plan.bands) {
+        if (band.bytes > kSharedRowBytes)
+            out.slab_bytes = std::max(out.slab_bytes, slab_blocks(band.granules, band.bytes) * band.bytes);
+    }
+    out.slab = carver.take(out.slab_bytes);
     out.workspace = carver.take(out.workspace_bytes);
     out.commitment = carver.take(DeviceCommitter(committed_tensors(program, {}), nullptr).bytes());
     out.arena = carver.take(plan.bytes);

@@ -23,6 +23,8 @@ struct Layout {
     std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op outside bands.
     std::uint64_t row_steps = 0;         ///< RowStep of every op of the plan's bands.
     std::uint64_t metric_values = 0;
+    std::uint64_t slab = 0;  ///< Of the band that needs most; of use where `slab_bytes` is not 0.
+    std::uint64_t slab_bytes = 0;
     std::uint64_t workspace = 0, workspace_bytes = 0;  ///< The largest op's, or the digests of the state.
     std::uint64_t commitment = 0;                      ///< Of a DeviceCommitter.
     std::uint64_t arena = 0;
@@ -46,6 +48,7 @@ struct ElementRun {
 struct RowRun {
     std::uint32_t first = 0, count = 0, own_bytes = 0;
     std::uint64_t rows = 0;
+    bool is_long() const noexcept { return own_bytes > kSharedRowBytes; }
 };
 /// By tensor: the one whose memory it shares, behind all aliases.
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);

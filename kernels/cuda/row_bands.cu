@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Runs of elementwise ops and reductions of rows (norms, softmax, losses): a block of threads computes one
-// row of all of them, values that only the run reads lie in shared memory. Op after op, so every primitive
-// ends as it does alone.
+// row of all of them, values that only the run reads lie in shared memory, or, where a row is too long for that, in the
+// block's piece of a slab. Op after op, so every primitive ends as it does alone.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_lanes.hpp"
@@ -9,7 +9,8 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-constexpr std::uint32_t kRowThreads = 128;
+constexpr std::uint32_t kRowThreads = 128, kLongRowThreads = 512;
+constexpr std::uint64_t kSlabBytes = 64 << 20, kSlabBlocks = 512;
 
 __device__ std::uint8_t* place_of(const RowSide& side, std::uint64_t row, std::uint8_t* own) {
     return side.data == nullptr ? own + side.at : side.data + row * side.stride;
@@ -48,6 +49,7 @@ __device__ void put(const RowSide& side, std::uint8_t* to, std::uint64_t first, 
     }
 }
 
+template <std::uint32_t kBlockThreads>
 __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
     const std::uint8_t* from[3] = {};
     RETRACE_UNROLL
@@ -55,7 +57,7 @@ __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uin
         if (i < step.inputs) from[i] = place_of(step.sides[i], row, own);
     }
     std::uint8_t* const to = place_of(step.result, row, own);
-    for (std::uint64_t first = threadIdx.x * kEach; first < step.cols; first += kRowThreads * kEach) {
+    for (std::uint64_t first = threadIdx.x * kEach; first < step.cols; first += kBlockThreads * kEach) {
         const std::uint32_t count =
             static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, step.cols - first));
         Quad a{}, b{}, c{}, out{};
@@ -68,13 +70,14 @@ __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uin
 }
 
 /// One level of a reduction of step.cols terms; sixteen threads for each result.
+template <std::uint32_t kBlockThreads>
 __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
     const float* const x = reinterpret_cast<const float*>(place_of(step.sides[0], row, own));
     std::uint8_t* const to = place_of(step.result, row, own);
     const std::uint64_t results = reduce_level_size(step.cols);
     const std::uint32_t group = threadIdx.x / kLanes;
     // All threads go round equally often: shuffles are for whole warps.
-    for (std::uint64_t begin = 0; begin < results; begin += kRowThreads / kLanes) {
+    for (std::uint64_t begin = 0; begin < results; begin += kBlockThreads / kLanes) {
         const std::uint64_t result = begin + group, first = result * kTerms;
         const std::uint64_t count = result < results ? smaller(kTerms, step.cols - first) : 0;
         const float* const terms = count == 0 ? x : x + first;
@@ -93,27 +96,53 @@ __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t*
     }
 }
 
-__global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep* steps, std::uint32_t count,
-                                                                  std::uint64_t rows) {
-    const std::uint64_t row = block_number();
-    if (row >= rows) return;
-    std::uint8_t* const own = &shared_as<std::uint8_t>();
+/// What a block of threads does for one row.
+template <std::uint32_t kBlockThreads>
+__device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint64_t row, std::uint8_t* own) {
     for (std::uint32_t s = 0; s < count; ++s) {
         const RowStep& step = steps[s];
         if (step.code >= OpCode::neg && step.code <= OpCode::select) {
-            elements_of_row(step, row, own);
+            elements_of_row<kBlockThreads>(step, row, own);
         } else {
-            reduce_row(step, row, own);
+            reduce_row<kBlockThreads>(step, row, own);
         }
         __syncthreads();  // the next op reads what other threads wrote, or writes where they read
     }
 }
 
+__global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep* steps, std::uint32_t count,
+                                                                  std::uint64_t rows) {
+    const std::uint64_t row = block_number();
+    if (row < rows) compute_row<kRowThreads>(steps, count, row, &shared_as<std::uint8_t>());
+}
+
+/// The blocks that there are take the rows in turn.
+__global__ void __launch_bounds__(kLongRowThreads, 1)
+    long_row_band_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint8_t* slab,
+                         std::uint64_t own_bytes, std::uint64_t blocks) {
+    const std::uint64_t block = block_number();
+    if (block >= blocks) return;
+    RETRACE_KEEP_LOOP
+    for (std::uint64_t row = block; row < rows; row += blocks)
+        compute_row<kLongRowThreads>(steps, count, row, slab + block * own_bytes);
+}
+
 }  // namespace
 
+std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes) {
+    const std::uint64_t fit = own_bytes < kSlabBytes ? kSlabBytes / own_bytes : 1;
+    return smaller(rows, smaller(fit, kSlabBlocks));
+}
+
 void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
-                  std::uint64_t rows) {
-    launch(stream, Grid{rows, kRowThreads, own_bytes}, row_band_kernel, steps, count, rows);
+                  std::uint64_t rows, std::uint8_t* slab) {
+    if (slab == nullptr) {
+        launch(stream, Grid{rows, kRowThreads, own_bytes}, row_band_kernel, steps, count, rows);
+        return;
+    }
+    const std::uint64_t blocks = slab_blocks(rows, own_bytes);
+    launch(stream, Grid{blocks, kLongRowThreads, 0}, long_row_band_kernel, steps, count, rows, slab,
+           std::uint64_t{own_bytes}, blocks);
 }
 
 }  // namespace retrace::kernels::cuda

@@ -2,6 +2,7 @@
 #include "kernels/exec/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -25,9 +26,12 @@ std::uint64_t bytes_of_elements(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
 
+std::uint64_t aligned(std::uint64_t bytes) {
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
 std::uint64_t bytes_of(const TensorRecord& record) {
-    const std::uint64_t bytes = bytes_of_elements(record);
-    return (std::max<std::uint64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+    return aligned(std::max<std::uint64_t>(bytes_of_elements(record), 1));
 }
 
 class Planner {
@@ -138,14 +142,24 @@ private:
 
     bool by_rows() const { return options_.row_bytes != 0; }
 
-    /// What a row of the run needs at most: everything that only the run reads, side by side.
+    /// What a row of the run needs, as allocate_band will place it: everything that only the run reads.
     std::uint64_t own_bytes(std::uint32_t first, const BandRun& run) const {
-        std::uint64_t bytes = 0;
-        for (std::uint32_t i = first; i < first + run.count; ++i) {
-            if (in_arena(i) && last_use_[output(i)] < first + run.count)
-                bytes += bytes_of_elements(record(i)) / run.granules + kAlignment;
+        const std::uint32_t end = first + run.count;
+        Arena arena;
+        std::map<std::uint32_t, std::uint64_t> at;  // by op: what still has a reader
+        const auto bytes = [&](std::uint32_t op) { return aligned(bytes_of_elements(record(op)) / run.granules); };
+        for (std::uint32_t i = first; i < end; ++i) {
+            if (in_arena(i) && last_use_[output(i)] < end) at[i] = arena.take(bytes(i));
+            for (auto done = at.begin(); done != at.end();) {
+                if (last_use_[output(done->first)] > i) {
+                    ++done;
+                    continue;
+                }
+                arena.give(done->second, bytes(done->first));
+                done = at.erase(done);
+            }
         }
-        return bytes;
+        return arena.size();
     }
 
     /// The elementwise run from op `first` on, or that op alone.
@@ -257,8 +271,7 @@ private:
     void allocate_band(const Unit& unit, Band& band) {
         Arena arena;
         const auto chunk_bytes = [&](std::uint32_t op) {
-            const std::uint64_t granule = bytes_of_elements(record(op)) / band.granules;
-            return (granule * band.chunk + kAlignment - 1) / kAlignment * kAlignment;
+            return aligned(bytes_of_elements(record(op)) / band.granules * band.chunk);
         };
         for (const Unit& part : band.parts) {
             for (std::uint32_t i = part.first; i < part.end(); ++i) {

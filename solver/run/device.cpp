@@ -16,11 +16,15 @@ Status<> check_cuda() {
     return Unit{};
 }
 Opened open_cuda(const kernels::Program& program) { return kernels::cuda::make_backend(program); }
+std::optional<std::uint64_t> bytes_on_cuda(const kernels::Program& program) {
+    return kernels::cuda::device_bytes(program);
+}
 #else
 Status<> check_cuda() {
     return error("no CUDA in this build: configure it with -DRETRACE_CUDA=ON where nvcc 12 or newer is");
 }
 Opened open_cuda(const kernels::Program&) { return Unexpected{check_cuda().error()}; }
+std::optional<std::uint64_t> bytes_on_cuda(const kernels::Program&) { return std::nullopt; }
 #endif
 
 }  // namespace
@@ -42,5 +46,7 @@ Opened open_device(DeviceChoice choice, const kernels::Program& program) {
     if (!opened && choice == DeviceChoice::automatic) return std::unique_ptr<kernels::ExternalBackend>();
     return opened;
 }
+
+std::optional<std::uint64_t> device_bytes(const kernels::Program& program) { return bytes_on_cuda(program); }
 
 }  // namespace retrace::solver

@@ -27,4 +27,7 @@ Status<> check_device(DeviceChoice choice);
 /// memory, naming the bytes asked for and those free.
 Result<std::unique_ptr<kernels::ExternalBackend>> open_device(DeviceChoice choice, const kernels::Program& program);
 
+/// Bytes of device memory that training `program` takes; nothing in a build without CUDA. Asks no device.
+std::optional<std::uint64_t> device_bytes(const kernels::Program& program);
+
 }  // namespace retrace::solver

@@ -49,6 +49,15 @@ TEST_F(DeviceOfSolver, disputes_are_played_on_the_host_even_when_the_device_is_f
     EXPECT_EQ(emulation::device.turns, turns);
 }
 
+TEST_F(DeviceOfSolver, what_training_takes_there_is_known_without_a_device) {
+    emulation::device.present = false;
+    const auto bytes = device_bytes(programs.train);
+    emulation::device.present = true;
+    const auto device = open_device(DeviceChoice::cuda, programs.train);
+    ASSERT_TRUE(device);
+    EXPECT_EQ(bytes, emulation::device.taken);
+}
+
 TEST_F(DeviceOfSolver, an_order_whose_device_fails_is_given_up_with_the_reason) {
     struct Done {
         std::string problem;

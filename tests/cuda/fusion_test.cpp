@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
+#include "kernels/builder/training.hpp"
 #include "kernels/cuda/executor.hpp"
+#include "kernels/cuda/kernels.hpp"
 #include "kernels/exec/bands.hpp"
+#include "kernels/exec/chunks.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/emulation/cuda.hpp"
 #include "tests/cuda/emulation/device.hpp"
@@ -54,12 +57,6 @@ TEST_P(DeviceFusion, every_layer_gives_the_bits_of_its_composition) {
         }
     }
 }
-
-INSTANTIATE_TEST_SUITE_P(Orders, DeviceFusion,
-                         ::testing::Values(emulation::Order::ascending, emulation::Order::descending),
-                         [](const auto& info) {
-                             return info.param == emulation::Order::ascending ? "up" : "down";
-                         });
 
 MemoryPlan plan_of(const Program& program, std::uint64_t row_bytes) {
     return plan_memory(with_constants_first(program), {false, false, Fusion::bands, row_bytes});
@@ -122,19 +119,101 @@ TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
     EXPECT_EQ(found, expected);
 }
 
-TEST(RowBands, rows_too_long_for_a_block_give_the_same_bits) {
-    emulation::settings = {75, emulation::Order::ascending}, emulation::device = {};
+/// One step of `program` on the device is the reference's.
+void expect_the_bits_of_the_reference(const Program& program, Data data, std::uint64_t seed) {
     ThreadPool pool(1);
-    const Program program = testing::layer_norm_program(5, 9000);
-    State expected = state_of(program, Data::bell, 3), found = expected;
+    State expected = state_of(program, data, seed), found = expected;
     Executor(program, pool, Backend::reference).step(expected, {});
     const auto device = DeviceExecutor::create(program);
-    ASSERT_TRUE(device);
+    ASSERT_TRUE(device) << device.error().message;
     ASSERT_TRUE((*device)->load(found, {}));
     ASSERT_TRUE((*device)->step());
     ASSERT_TRUE((*device)->store(found));
     EXPECT_EQ(found, expected);
 }
+
+TEST_P(DeviceFusion, rows_too_long_for_shared_memory_give_the_same_bits) {
+    const std::pair<std::string, Program> programs[] = {
+        {"layer norm", testing::layer_norm_program(5, 13'001)},
+        {"softmax and cross entropy", testing::softmax_cross_entropy_program(4, 20'003)}};
+    for (const auto& [name, program] : programs) {
+        SCOPED_TRACE(name);
+        const MemoryPlan plan = plan_of(program, kLongRowBytes);
+        ASSERT_EQ(plan.bands.size(), 1u);
+        EXPECT_GT(plan.bands[0].bytes, kSharedRowBytes);
+        EXPECT_TRUE(plan_of(program, kSharedRowBytes).bands.empty());
+        for (const Data data : {Data::bell, Data::special}) expect_the_bits_of_the_reference(program, data, 3);
+    }
+}
+
+/// 16 pieces of a slab for 40 rows.
+TEST_P(DeviceFusion, the_blocks_of_a_slab_take_rows_in_turn) {
+    constexpr std::uint64_t kRows = 40, kCols = 21, kOwn = 4 << 20;
+    ASSERT_EQ(slab_blocks(kRows, kOwn), 16u);
+    std::vector<float> x(kRows * kCols), y(kRows * kCols);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    RowSide in, own, out;
+    in.data = reinterpret_cast<std::uint8_t*>(x.data()), in.stride = kCols * 4;
+    own.at = 64;
+    out.data = reinterpret_cast<std::uint8_t*>(y.data()), out.stride = kCols * 4;
+    RowStep negate{OpCode::neg, DType::f32, DType::f32, 1, kCols, {in}, own};
+    RowStep add{OpCode::add, DType::f32, DType::f32, 2, kCols, {own, in}, out};
+    RowStep twice{OpCode::add, DType::f32, DType::f32, 2, kCols, {out, own}, out};
+    const RowStep steps[] = {negate, add, twice};
+    auto slab = Memory::take(16 * kOwn);
+    ASSERT_TRUE(slab);
+    run_row_band(nullptr, steps, 3, kOwn, kRows, slab->data());
+    for (std::size_t i = 0; i < y.size(); ++i) ASSERT_EQ(y[i], -x[i]) << i;
+}
+
+TEST(RowBands, a_slab_is_bounded_and_never_without_a_block) {
+    EXPECT_EQ(slab_blocks(1, 64 << 10), 1u);
+    EXPECT_EQ(slab_blocks(1 << 20, 50 << 10), 512u);
+    EXPECT_EQ(slab_blocks(1 << 20, 1 << 20), 64u);
+    EXPECT_EQ(slab_blocks(5, 1ull << 31), 1u);
+    const Program wide = testing::softmax_cross_entropy_program(4096, 50'257);
+    const MemoryPlan plan = plan_of(wide, kLongRowBytes);
+    ASSERT_EQ(plan.bands.size(), 1u);
+    EXPECT_LE(slab_blocks(plan.bands[0].granules, plan.bands[0].bytes) * plan.bands[0].bytes, 64u << 20);
+    const std::uint64_t apart = plan_of(wide, kSharedRowBytes).bytes;
+    EXPECT_LT(plan.bytes + (64 << 20), apart / 2) << "the slab and the rest against every value in memory";
+}
+
+/// What a device makes of attention where the scores of all heads are more than a chunk, here a small one.
+TEST_P(DeviceFusion, attention_in_chunks_gives_the_same_bits) {
+    const Program program = with_constants_first(testing::attention_program(5, 19, 12, true));
+    const Program chunks = with_runs_in_chunks(program, {2 * 19 * 19 * 4, 64, 100'000});
+    ASSERT_GT(chunks.ops.size(), 2 * program.ops.size());
+    for (const Data data : {Data::bell, Data::special}) expect_the_bits_of_the_reference(chunks, data, 5);
+}
+
+/// The weights of a layer wait for the backward pass in no memory, and no chunk has more than 32 MiB of scores.
+TEST(DeviceMemory, long_contexts_take_little) {
+    ModelSpec model;
+    model.kind = "gpt";
+    model.input = {1024};
+    model.classes = 64;
+    model.width = 256;
+    model.heads = 4;
+    model.layers = 4;
+    TrainingSpec spec;
+    spec.samples = 8;
+    spec.batch = 4;
+    const Program program = build_training(model, spec, 64, 8)->train;
+    const auto planned = [](const Program& p) { return plan_of(p, kLongRowBytes).bytes; };
+    const std::uint64_t scores = 4ull * 4 * 1024 * 1024 * 4;
+    const std::uint64_t before = planned(program), now = planned(for_device(program));
+    EXPECT_GT(before, 4 * scores);
+    EXPECT_LT(now + 3 * scores, before);
+    RecordProperty("before_mib", std::to_string(before >> 20));
+    RecordProperty("now_mib", std::to_string(now >> 20));
+}
+
+INSTANTIATE_TEST_SUITE_P(Orders, DeviceFusion,
+                         ::testing::Values(emulation::Order::ascending, emulation::Order::descending),
+                         [](const auto& info) {
+                             return info.param == emulation::Order::ascending ? "up" : "down";
+                         });
 
 }  // namespace
 }  // namespace retrace::kernels::cuda

@@ -117,7 +117,7 @@ TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
                        {TensorKind::op_output, DType::f32, {1, 1}, kNoWriter, {}},
                        {TensorKind::op_output, DType::f32, {1, 1}, kNoWriter, {}}};
     program.ops = {{OpCode::neg, {0}, {}, {}}, {OpCode::row_sum, {1}, {}, {}}, {OpCode::neg, {4}, {}, {}}};
-    MemoryPlan plan = plan_memory(with_constants_first(program), {false, false, Fusion::none});
+    MemoryPlan plan = plan_memory(for_device(program), {false, false, Fusion::none});
     ASSERT_EQ(plan.units.size(), 3u);
     ASSERT_EQ(plan.places[0].where, Place::Where::arena);
     plan.places[1] = plan.places[0];
