@@ -266,6 +266,18 @@ std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
     return roots;
 }
 
+void Executor::inspect(const State& state, const Inputs& inputs, const Look& look) {
+    Workspace& space = impl_->isolated;
+    space.reserve();  // `run` keeps it, so these addresses are its own
+    const auto at = impl_->addresses(space, state, inputs);
+    impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
+        std::vector<const std::uint8_t*> operands;
+        for (const std::uint32_t input : impl_->program.ops[op].inputs) operands.push_back(at[input]);
+        look(op, operands, output);
+        return true;
+    });
+}
+
 Tensor Executor::output(const State& state, const Inputs& inputs, std::uint32_t op) {
     return std::move(outputs(state, inputs, {op}).front());
 }

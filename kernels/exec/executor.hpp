@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -92,6 +93,12 @@ public:
     Tensor output(const State& state, const Inputs& inputs, std::uint32_t op);
     /// As `output` for several ops in one run (ascending).
     std::vector<Tensor> outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops);
+
+    /// Called for each op with what it reads and what it made, while both are in memory.
+    using Look = std::function<void(std::uint32_t op, std::span<const std::uint8_t* const> inputs,
+                                    const std::uint8_t* output)>;
+    /// One step without its effect, for diagnostics. In memory and on the CPU as `trace`.
+    void inspect(const State& state, const Inputs& inputs, const Look& look);
 
     /// Tampers with an op's output after it was computed, in the given step (adversaries of demo, simulation and
     /// tests; the decorator in solver/adversary is refused outside developer chains).

@@ -16,10 +16,12 @@
 #include <sstream>
 
 #include "kernels/commit/committer.hpp"
+#include "kernels/exec/crest.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
+#include "node/cli/crest_report.hpp"
 #include "node/cli/task_options.hpp"
 #include "node/data/dataset.hpp"
 #include "node/machine_memory.hpp"
@@ -28,6 +30,7 @@
 #include "node/task/model_files.hpp"
 #include "node/units.hpp"
 #include "solver/agent/workshop.hpp"
+#include "solver/run/device.hpp"
 
 namespace retrace::node::cli {
 namespace {
@@ -42,6 +45,8 @@ struct Plan {
     std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
     std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
     std::uint64_t step_bytes = 0;        ///< What timing steps takes, from the data set on.
+    std::uint64_t crest_bytes = 0;       ///< What looking at a step's products takes, from the data set on.
+    std::optional<std::uint64_t> device_bytes;  ///< In a build with CUDA: what training takes there.
     std::uint64_t step_flops = 0;
     std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
 
@@ -92,6 +97,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
         plan.data_bytes += bytes_of(program.tensors[program.states + program.constants + i]);
     plan.buffer_bytes = executor.planned_bytes();
     plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
+    plan.device_bytes = solver::device_bytes(program);
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.evidence_bytes = evidence_bound(program);
     // As solver::Workshop counts it, for a party that computes on the host.
@@ -109,18 +115,27 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
         if (code) return error(task.initial_state->string() + ": " + code.message());
     }
     plan.step_bytes = plan.state_bytes + plan.data_bytes + std::max(plan.buffer_bytes, beginning);
+    plan.crest_bytes = plan.state_bytes + plan.data_bytes + std::max(executor.dispute_bytes(), beginning);
     return plan;
 }
 
-/// Seconds of a step: the mean of those that fit the time, the first one left out.
-Result<double> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
-                       kernels::ThreadPool& pool) {
+struct Timing {
+    std::optional<double> step_seconds;
+    std::string not_timed;  ///< Why there is none.
+    std::optional<kernels::CrestSummary> crest;  ///< Of the first step; nothing where it was not looked at.
+};
+
+/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest, if `look`.
+Result<Timing> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
+                       kernels::ThreadPool& pool, bool look) {
     RETRACE_TRY(data, load_dataset(task.data));
     kernels::Inputs inputs;
     inputs.seed = task.seed;
     for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
     if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
     RETRACE_TRY(state, first_state(task, program, pool));
+    Timing timing;
+    if (look) timing.crest = kernels::summary_of(kernels::product_crests(executor, program, state, inputs));
     executor.step(state, inputs);
     const Clock::time_point start = Clock::now();
     std::uint64_t steps = 0;
@@ -128,13 +143,9 @@ Result<double> measure(const TaskFile& task, const kernels::Program& program, ke
         executor.step(state, inputs);
         ++steps;
     }
-    return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+    timing.step_seconds = std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+    return timing;
 }
-
-struct Timing {
-    std::optional<double> step_seconds;
-    std::string not_timed;  ///< Why there is none.
-};
 
 /// Steps are run where there is memory for them. Where there is not, the plan is worth most.
 Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program, const Plan& plan,
@@ -142,12 +153,11 @@ Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program,
     const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
     const std::uint64_t available = memory_left();
     if (plan.step_bytes > available)
-        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available"};
+        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}};
     try {
-        RETRACE_TRY(seconds, measure(task, program, executor, pool));
-        return Timing{seconds, {}};
+        return measure(task, program, executor, pool, plan.crest_bytes <= available);
     } catch (const std::bad_alloc&) {
-        return Timing{std::nullopt, needs + "does not give them"};
+        return Timing{std::nullopt, needs + "does not give them", {}};
     }
 }
 
@@ -209,6 +219,11 @@ Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
     return Price{spec.segments(), *escrow, found(1), found(10)};
 }
 
+std::string on_device(const Plan& plan) {
+    if (!plan.device_bytes) return {};
+    return "             training on a device takes " + amount(*plan.device_bytes) + " there\n";
+}
+
 /// All but the time.
 void say(const TaskFile& task, const Plan& plan, const Price& price) {
     const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
@@ -218,7 +233,9 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << amount(plan.memory()) << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
               << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
               << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
-              << mebibytes(plan.party_bytes) << " MiB) against --memory\nprice        at most "
+              << mebibytes(plan.party_bytes) << " MiB) against --memory\n"
+              << on_device(plan)
+              << "price        at most "
               << format_coins(price.escrow.work) << " for " << price.segments << " segments and "
               << format_coins(price.escrow.audits)
               << " set aside for audits\naudits       one bad segment is found with " << 100 * price.found_one
@@ -241,11 +258,13 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
             {"memory_bytes", plan.memory()},
             {"party_memory_bytes", plan.party_bytes},
+            {"device_bytes", plan.device_bytes ? json::value(*plan.device_bytes) : json::value()},
             {"state_bytes", plan.state_bytes},
             {"commitment_bytes", plan.commitment_bytes},
             {"seconds_per_step", step_seconds},
             {"seconds", seconds},
             {"not_timed", not_timed},
+            {"crest", crest_json(timing.crest)},
             {"segments", price.segments},
             {"escrow", price.escrow.total().to_decimal()},
             {"escrow_work", price.escrow.work.to_decimal()},
@@ -273,6 +292,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     if (program.json) {
         std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
     } else if (timing->step_seconds) {
+        if (timing->crest) std::cout << "precision    " << crest_text(timing->crest) << '\n';
         std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
                   << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
     } else {

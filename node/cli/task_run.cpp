@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <iostream>
 
+#include "kernels/exec/crest.hpp"
 #include "kernels/program/codec.hpp"
+#include "node/cli/crest_report.hpp"
 #include "node/cli/task_options.hpp"
 #include "node/data/dataset.hpp"
 #include "node/task/initial_state.hpp"
@@ -29,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
     std::string folder, out, device = "auto";
     unsigned threads = 0;
-    bool local = false, evaluate = false;
+    bool local = false, evaluate = false, crest = false;
 };
 
 Status<> check_fit(const kernels::Program& program, const DataSet& data) {
@@ -113,6 +115,12 @@ int run_local(const Program& program, const Flags& flags) {
         out["test_loss"] = result->loss;
         if (result->counts_correct) out["accuracy"] = result->accuracy();
     }
+    std::optional<kernels::CrestSummary> crest;
+    if (flags.crest) {
+        kernels::Executor here(*step, pool);
+        crest = kernels::summary_of(kernels::product_crests(here, *step, *state, inputs));
+        out["crest"] = crest_json(crest);
+    }
     if (!flags.out.empty()) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
             return fail(program, written.error().message);
@@ -123,6 +131,7 @@ int run_local(const Program& program, const Flags& flags) {
     }
     std::cout << "state root " << to_hex(view(root)) << '\n';
     if (flags.evaluate) std::cout << "test loss " << out["test_loss"].as_double() << '\n';
+    if (flags.crest) std::cout << "precision    " << crest_text(crest) << '\n';
     if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     return kDone;
 }
@@ -139,6 +148,8 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
+    command->add_flag("--crest", flags->crest,
+                      "Say at the end how many blocks of the products hold an outlier, where digits may not suffice");
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);
     command->callback(

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/crest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "kernels/matmul/slices.hpp"
+#include "kernels/ops/matmul_shape.hpp"
+#include "kernels/ops/opcode.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::uint64_t kBlockTerms = 256;
+
+/// An operand as `vectors` of `terms` values each, `batch` times: value k of vector v of matrix b is at
+/// x[b * vectors * terms + v * vector_stride + k * term_stride].
+struct Vectors {
+    const float* x = nullptr;
+    std::uint64_t batch = 1, vectors = 0, terms = 0, vector_stride = 0, term_stride = 0;
+
+    std::uint64_t blocks_each() const { return matmul_blocks(terms); }
+    std::uint64_t blocks() const { return batch * vectors * blocks_each(); }
+
+    /// 0 where the block is all zero, NaN where it is not finite.
+    float crest_of(std::uint64_t block) const {
+        const std::uint64_t vector = block / blocks_each(), first = block % blocks_each() * kBlockTerms;
+        const std::uint64_t count = std::min<std::uint64_t>(kBlockTerms, terms - first);
+        const float* at =
+            x + vector / vectors * vectors * terms + vector % vectors * vector_stride + first * term_stride;
+        double peak = 0, squares = 0;  // in double precision, and for people only: no bit depends on it
+        std::uint64_t values = 0;
+        for (std::uint64_t k = 0; k < count; ++k) {
+            const double value = std::fabs(static_cast<double>(at[k * term_stride]));
+            if (!std::isfinite(value)) return from_bits(kNanBits);
+            peak = std::max(peak, value);
+            squares += value * value;
+            values += value != 0;
+        }
+        return squares == 0 ? 0 : static_cast<float>(peak / std::sqrt(squares / static_cast<double>(values)));
+    }
+};
+
+Vectors operand_of(const MatmulShape& s, std::uint32_t input, const std::uint8_t* data) {
+    const bool rows = input == 0 ? !s.transposed_a : s.transposed_b;  // a vector's terms lie side by side
+    const std::uint64_t vectors = input == 0 ? s.m : s.n;
+    return {reinterpret_cast<const float*>(data), s.batch, vectors, s.k, rows ? s.k : 1, rows ? 1 : vectors};
+}
+
+ProductCrest crest_of(std::uint32_t op, std::uint32_t input, std::uint32_t slices, const Vectors& operand) {
+    ProductCrest out{op, input, slices};
+    const std::uint64_t all = operand.blocks();
+    const std::uint64_t looks = std::min(all, kCrestBlocks);
+    std::vector<float> crests;
+    for (std::uint64_t i = 0; i < looks; ++i) {
+        const float crest = operand.crest_of(i * (all / looks) + i * (all % looks) / looks);
+        if (crest > 0) crests.push_back(crest);
+    }
+    if (crests.empty()) return out;
+    std::sort(crests.begin(), crests.end());
+    out.blocks = crests.size();
+    out.median = crests[crests.size() / 2];
+    out.worst = crests.back();
+    const auto over = crests.end() - std::upper_bound(crests.begin(), crests.end(), kOutlierCrest);
+    out.outliers = static_cast<double>(over) / static_cast<double>(crests.size());
+    return out;
+}
+
+std::tuple<bool, double, float> needs_digits(const ProductCrest& crest) {
+    return {crest.slices < 3, crest.outliers, crest.worst};
+}
+
+}  // namespace
+
+std::vector<ProductCrest> product_crests(Executor& executor, const Program& program, const State& state,
+                                         const Inputs& inputs) {
+    std::vector<ProductCrest> out;
+    executor.inspect(state, inputs,
+                     [&](std::uint32_t op, std::span<const std::uint8_t* const> operands, const std::uint8_t*) {
+                         if (program.ops[op].code != OpCode::matmul) return;
+                         const MatmulShape shape = matmul_shape(facts_of(program, op));
+                         const std::uint32_t slices = slices_of(shape.precision);
+                         if (slices == 0) return;
+                         for (std::uint32_t input = 0; input < 2; ++input) {
+                             const Vectors operand = operand_of(shape, input, operands[input]);
+                             if (operand.blocks() != 0) out.push_back(crest_of(op, input, slices, operand));
+                         }
+                     });
+    return out;
+}
+
+std::optional<CrestSummary> summary_of(const std::vector<ProductCrest>& crests) {
+    CrestSummary out;
+    double outliers = 0;
+    std::vector<float> medians;
+    for (const ProductCrest& crest : crests) {
+        if (crest.blocks == 0) continue;
+        out.blocks += crest.blocks;
+        outliers += crest.outliers * static_cast<double>(crest.blocks);
+        medians.push_back(crest.median);
+        if (out.most.blocks == 0 || needs_digits(crest) > needs_digits(out.most)) out.most = crest;
+    }
+    if (out.blocks == 0) return std::nullopt;
+    std::sort(medians.begin(), medians.end());
+    out.median = medians[medians.size() / 2];
+    out.outliers = outliers / static_cast<double>(out.blocks);
+    return out;
+}
+
+}  // namespace retrace::kernels

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+// Whether the digits of a task's products suffice, as kernels/exec/crest.hpp measures it, for people and as JSON.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <string>
+
+#include "kernels/exec/crest.hpp"
+
+namespace retrace::node::cli {
+
+/// One line, or two where a product may need more digits, without a line's end.
+std::string crest_text(const std::optional<kernels::CrestSummary>& crest);
+/// null where no product goes by digits.
+boost::json::value crest_json(const std::optional<kernels::CrestSummary>& crest);
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "kernels/exec/crest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/builder/compose.hpp"
+#include "kernels/program/codec.hpp"
+#include "tests/unit/kernels/op_cases.hpp"
+
+namespace retrace::kernels {
+namespace {
+
+constexpr std::uint64_t kRows = 6, kTerms = 300, kColumns = 5, kMatrices = 3;
+
+/// Products of a state "x" and a state "w", each as it lies in memory.
+Program products(bool transposed_a, bool transposed_b, Precision precision) {
+    Graph g;
+    const Dims a = transposed_a ? Dims{kMatrices, kTerms, kRows} : Dims{kMatrices, kRows, kTerms};
+    const Dims b = transposed_b ? Dims{kMatrices, kColumns, kTerms} : Dims{kMatrices, kTerms, kColumns};
+    const Value x = g.state("x", DType::f32, a), w = g.state("w", DType::f32, b);
+    const Value y = g.state("y", DType::f32, {kMatrices, kRows, kColumns});
+    g.set_next(y, matmul(g, x, w, precision, transposed_a, transposed_b));
+    return *g.build();
+}
+
+State bell(const Program& program) {
+    std::mt19937_64 random(7);
+    OpFacts facts;
+    for (std::uint32_t i = 0; i < program.states; ++i)
+        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
+    return {0, testing::random_inputs(facts, testing::Data::bell, random)};
+}
+
+/// Where term k of vector v of matrix m lies.
+std::size_t place(bool side_by_side, std::uint64_t vectors, std::uint64_t m, std::uint64_t v, std::uint64_t k) {
+    return m * vectors * kTerms + (side_by_side ? v * kTerms + k : k * vectors + v);
+}
+
+class Crest : public ::testing::Test {
+protected:
+    std::vector<ProductCrest> of(const Program& program, const State& state) {
+        Executor executor(program, pool);
+        const State before = state;
+        auto crests = product_crests(executor, program, state, {});
+        EXPECT_EQ(state, before);
+        return crests;
+    }
+    ThreadPool pool{1};
+};
+
+TEST_F(Crest, of_normal_data_is_about_three_and_nothing_is_an_outlier) {
+    const Program program = products(false, false, Precision::i8x2);
+    const auto crests = of(program, bell(program));
+    ASSERT_EQ(crests.size(), 2u);
+    EXPECT_EQ(crests[0].blocks, kMatrices * kRows * 2);  // 300 terms are two blocks
+    EXPECT_EQ(crests[1].blocks, kMatrices * kColumns * 2);
+    for (const ProductCrest& crest : crests) {
+        EXPECT_GT(crest.median, 1.9f);
+        EXPECT_LT(crest.worst, 6.0f);
+        EXPECT_EQ(crest.outliers, 0.0);
+    }
+    EXPECT_EQ(crests[0].input, 0u);
+    EXPECT_EQ(crests[1].input, 1u);
+}
+
+TEST_F(Crest, an_outlier_is_found_in_the_block_that_has_it_however_the_operand_lies) {
+    for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+            SCOPED_TRACE(std::to_string(ta) + std::to_string(tb));
+            const Program program = products(ta, tb, Precision::i8x3);
+            State state = bell(program);
+            for (std::uint64_t m = 0; m < kMatrices; ++m)  // one channel of the first factor, in its first block
+                for (std::uint64_t v = 0; v < kRows; ++v) state.tensors[0].f32()[place(!ta, kRows, m, v, 17)] = 256;
+            state.tensors[1].f32()[place(tb, kColumns, 2, 4, 299)] = 50;  // one value, in a block of 44 terms
+            const auto crests = of(program, state);
+            ASSERT_EQ(crests.size(), 2u);
+            EXPECT_DOUBLE_EQ(crests[0].outliers, 0.5);
+            EXPECT_GT(crests[0].worst, 15.9f);
+            EXPECT_LE(crests[0].worst, 16.0f);
+            EXPECT_EQ(crests[1].outliers, 0.0) << "the crest of 44 terms is below 8";
+            EXPECT_GT(crests[1].worst, 6.0f);
+            const auto summary = summary_of(crests);
+            ASSERT_TRUE(summary);
+            EXPECT_EQ(summary->most.input, 0u);
+            EXPECT_EQ(summary->blocks, kMatrices * (kRows + kColumns) * 2);
+            EXPECT_DOUBLE_EQ(summary->outliers, 18.0 / 66);
+        }
+    }
+}
+
+TEST_F(Crest, blocks_of_nothing_and_of_what_is_not_finite_are_left_out) {
+    const Program program = products(false, true, Precision::i8x2);
+    State state = bell(program);
+    state.tensors[0] = zeros(DType::f32, {kMatrices, kRows, kTerms});
+    std::fill_n(state.tensors[1].f32(), kMatrices * kTerms * kColumns, std::numeric_limits<float>::infinity());
+    state.tensors[1].f32()[0] = std::numeric_limits<float>::quiet_NaN();
+    const auto crests = of(program, state);
+    ASSERT_EQ(crests.size(), 2u);
+    EXPECT_EQ(crests[0].blocks + crests[1].blocks, 0u);
+    EXPECT_FALSE(summary_of(crests));
+}
+
+/// As the gradient of a pool or of a ReLU.
+TEST_F(Crest, zeros_make_no_outlier_of_the_rest) {
+    const Program program = products(false, true, Precision::i8x2);
+    State state = bell(program);
+    for (std::size_t i = 0; i < kMatrices * kRows * kTerms; ++i) state.tensors[0].f32()[i] = i % 100 == 0 ? 3.0f : 0.0f;
+    const auto crests = of(program, state);
+    EXPECT_EQ(crests[0].worst, 1.0f);
+    EXPECT_EQ(crests[0].outliers, 0.0);
+}
+
+TEST_F(Crest, products_with_three_slices_are_named_only_where_there_are_no_others) {
+    ProductCrest two, three;
+    two.blocks = three.blocks = 10, two.slices = 2, three.slices = 3;
+    two.outliers = 0.1, three.outliers = 0.9;
+    EXPECT_EQ(summary_of({three, two})->most.slices, 2u);
+    EXPECT_EQ(summary_of({two, three})->most.slices, 2u);
+    EXPECT_EQ(summary_of({three})->most.slices, 3u);
+    EXPECT_DOUBLE_EQ(summary_of({two, three})->outliers, 0.5);
+}
+
+TEST_F(Crest, chains_of_floats_have_no_digits) {
+    const Program program = products(false, false, Precision::f32);
+    EXPECT_TRUE(of(program, bell(program)).empty());
+}
+
+TEST_F(Crest, a_large_operand_is_looked_at_in_places) {
+    Graph g;
+    const Value x = g.state("x", DType::f32, {5000, 64}), w = g.state("w", DType::f32, {64, 3});
+    g.set_next(g.state("y", DType::f32, {5000, 3}), matmul(g, x, w, Precision::i8x2, false, false));
+    const Program program = *g.build();
+    State state = bell(program);
+    std::fill_n(state.tensors[0].f32(), 5000 * 64, 1.0f);
+    const auto crests = of(program, state);
+    EXPECT_EQ(crests[0].blocks, kCrestBlocks);
+    EXPECT_EQ(crests[0].worst, 1.0f);
+}
+
+}  // namespace
+}  // namespace retrace::kernels
