@@ -2,6 +2,8 @@
 #include <random>
 
 #include "kernels/cuda/executor.hpp"
+#include "kernels/exec/bands.hpp"
+#include "kernels/exec/chunks.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/cuda/device/parity.hpp"
 #include "tests/unit/kernels/fused_patterns.hpp"
@@ -31,10 +33,20 @@ Status<> compare(const Program& program, Data data, ThreadPool& pool) {
     return retrace::Unit{};
 }
 
+/// The patterns, and what only a device does: rows that no shared memory holds, attention by two heads at a time.
+std::vector<testing::FusedPattern> layers() {
+    std::vector<testing::FusedPattern> out = testing::fused_patterns();
+    out.push_back({"layer norm of long rows", testing::layer_norm_program(5, 13'001)});
+    out.push_back({"softmax and cross entropy of long rows", testing::softmax_cross_entropy_program(70, 20'003)});
+    const Program attention = with_constants_first(testing::attention_program(5, 70, 12, true));
+    out.push_back({"attention in chunks", with_runs_in_chunks(attention, {2 * 70 * 70 * 4, 64, 100'000})});
+    return out;
+}
+
 }  // namespace
 
 void check_layers(ThreadPool& pool, Tally& tally) {
-    for (const auto& [name, program] : testing::fused_patterns()) {
+    for (const auto& [name, program] : layers()) {
         for (const Data data : {Data::bell, Data::heavy, Data::special})
             tally.count(name + ", data " + std::to_string(static_cast<int>(data)),
                         compare(program, data, pool));
