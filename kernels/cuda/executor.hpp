@@ -25,7 +25,7 @@ public:
 
     const Device& device() const noexcept;
     /// All device memory of the program: state and the copy of it that is committed, constants, data sets, workspace,
-    /// digests and the plan's arena.
+    /// digests, slab and the plan's arena.
     std::uint64_t device_bytes() const noexcept;
     /// The plan's arena alone, as Executor::planned_bytes.
     std::uint64_t planned_bytes() const noexcept;

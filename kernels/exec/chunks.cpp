@@ -11,7 +11,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint32_t kRunMax = 256;  ///< Ops of one run.
+constexpr std::uint32_t kRunMax = 64;  ///< Ops of one run.
 constexpr std::uint32_t kNone = 0xffffffff;
 
 /// How a tensor is cut: `granules` equal parts, `chunk` of them together, fewer in the last piece.
@@ -57,20 +57,26 @@ public:
             } else {
                 for (std::uint32_t op = i; op < end; ++op) write_whole(op);
             }
-            if (out_.ops.size() > program_.ops.size() + limits_.more_ops) return program_;
+            if (is_too_long()) return program_;
             i = end;
         }
         if (!changed) return program_;
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t writer = program_.tensors[s].writer;
             if (writer == kNoWriter) continue;
-            const std::uint32_t next = whole(program_.output_of(writer));
+            std::uint32_t next = whole(program_.output_of(writer));
+            if (!out_.is_op_output(next)) {  // a reshape that shows a static tensor as it is
+                const TensorRecord shown = out_.tensors[next];
+                next = write(made_of(OpCode::reshape, {next}, {}), shown.dtype, shown.dims);
+            }
             out_.tensors[s].writer = next - out_.tensors_static();
         }
+        if (is_too_long()) return program_;
         return std::move(out_);
     }
 
 private:
+    bool is_too_long() const { return out_.ops.size() > program_.ops.size() + limits_.more_ops; }
     const Dims& dims(std::uint32_t tensor) const { return program_.tensors[tensor].dims; }
     std::uint64_t elements(std::uint32_t tensor) const { return geometry(dims(tensor)).elements(); }
 
@@ -89,6 +95,7 @@ private:
     Cut cut_of(std::uint32_t first, const BandRun& band) const {
         std::uint64_t largest = 0;
         for (std::uint32_t op = first; op < first + band.count; ++op) {
+            if (is_alias(op)) continue;
             const std::uint32_t out = program_.output_of(op);
             largest = std::max(largest, elements(out) * size_of(program_.tensors[out].dtype));
         }

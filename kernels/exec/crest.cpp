@@ -38,7 +38,9 @@ struct Vectors {
             squares += value * value;
             values += value != 0;
         }
-        return squares == 0 ? 0 : static_cast<float>(peak / std::sqrt(squares / static_cast<double>(values)));
+        if (values == 0) return 0;
+        const double others = std::max(squares - peak * peak, 0.0);
+        return values == 1 ? 1 : static_cast<float>(peak / std::sqrt(others / static_cast<double>(values - 1)));
     }
 };
 

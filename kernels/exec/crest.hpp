@@ -11,14 +11,14 @@
 
 namespace retrace::kernels {
 
-/// The crest of a block: its peak divided by the root mean square of what is not zero (zeros need no digits), 1 to 16.
-/// About 3 for normal data.
-inline constexpr float kOutlierCrest = 8;  ///< Beyond, one value is about ten times the others, or more.
+/// The crest of a block: its peak divided by the root mean square of its other values, zeros left out, for they need no
+/// digits. 1 where there is one value; about 3 for normal data.
+inline constexpr float kOutlierCrest = 8;  ///< Beyond, one value is an outlier.
 
 struct ProductCrest {
     std::uint32_t op = 0, input = 0;  ///< Of the program; 0 or 1.
     std::uint32_t slices = 0;         ///< 1, 2, 3 for i8x1, i8x2, i8x3.
-    std::uint64_t blocks = 0;         ///< Those looked at: finite, not all zero, spread evenly over the operand.
+    std::uint64_t blocks = 0;         ///< Those looked at: finite, not all zero, spread evenly, at most kCrestBlocks.
     double outliers = 0;              ///< Share of them with a crest over kOutlierCrest.
     float median = 0, worst = 0;      ///< Crests.
 };
@@ -32,7 +32,7 @@ std::vector<ProductCrest> product_crests(Executor& executor, const Program& prog
 /// All of them together, for people.
 struct CrestSummary {
     std::uint64_t blocks = 0;
-    double outliers = 0;              ///< Share of all blocks.
+    double outliers = 0;              ///< Share of all blocks that were looked at.
     float median = 0;                 ///< Of the operands' medians.
     /// The operand with the largest share of outliers, then the worst crest; of i8x3, which has digits enough for a
     /// factor of 256, only where nothing else is there.

@@ -268,6 +268,7 @@ std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
 
 void Executor::inspect(const State& state, const Inputs& inputs, const Look& look) {
     Workspace& space = impl_->isolated;
+    impl_->fast.release();
     space.reserve();  // `run` keeps it, so these addresses are its own
     const auto at = impl_->addresses(space, state, inputs);
     impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {

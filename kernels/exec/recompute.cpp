@@ -5,6 +5,8 @@
 
 #include "kernels/ops/matmul_shape.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/program/codec.hpp"
+#include "kernels/program/limits.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -13,6 +15,7 @@ constexpr int kDepth = 8;            ///< Ops between a recomputed output and wh
 constexpr std::uint64_t kSmall = 8;  ///< An operand this many times smaller is kept for longer without ado.
 constexpr std::uint64_t kLooks = 64;  ///< At operands, for each op on average.
 constexpr std::uint32_t kNever = 0xffffffff;
+constexpr std::uint64_t kUnknown = UINT64_MAX;
 
 /// Memory is looked at by owner: the tensor itself, or the one that a reshape shows under other extents.
 class Recompute {
@@ -27,7 +30,8 @@ public:
           pinned_(program.tensors.size()),
           now_(program.tensors.size()),
           made_(program.tensors.size(), kNever),
-          touched_(program.tensors.size()) {
+          touched_(program.tensors.size()),
+          cost_(program.ops.size(), kUnknown) {
         for (std::uint32_t t = 0; t < owner_.size(); ++t) owner_[t] = t;
         for (std::uint32_t i = 0; i < program.ops.size(); ++i) {
             if (is_reshape(i)) owner_[program.output_of(i)] = owner_[program.ops[i].inputs[0]];
@@ -42,6 +46,7 @@ public:
     }
 
     Program run() {
+        budget_ = step_cost(program_) / 100 * limits_.cost_percent;
         for (std::uint32_t i = 0; i < program_.ops.size(); ++i) choose(i);
         if (std::find(chosen_.begin(), chosen_.end(), true) == chosen_.end()) return program_;
         return write() ? std::move(out_) : program_;
@@ -64,39 +69,48 @@ private:
         if (!is_elementwise(program_.ops[op].code) || bytes(tensor) < limits_.bytes) return;
         if (fixed_[tensor] || pinned_[tensor]) return;
         std::vector<std::uint32_t> needed;
+        std::uint64_t cost = 0;
         bool late = false;
         std::uint32_t before = op;
         for (const std::uint32_t reader : readers_[tensor]) {
             if (reader - before > limits_.gap) {
                 late = true;
-                if (!can_compute(tensor, reader, bytes(tensor), kDepth, needed)) return;
+                if (!can_compute(tensor, reader, bytes(tensor), kDepth, needed, cost)) return;
             }
             before = reader;
         }
-        if (!late) return;
+        if (!late || cost > budget_ - spent_) return;
+        spent_ += cost;
         chosen_[tensor] = true;
         for (const std::uint32_t owner : needed) pinned_[owner] = true;
     }
 
-    /// `needed` collects what must not be chosen later because it is relied upon.
+    /// `needed` collects what must not be chosen later because it is relied upon, `cost` what it costs.
     bool can_compute(std::uint32_t tensor, std::uint32_t at, std::uint64_t size, int depth,
-                     std::vector<std::uint32_t>& needed) {
+                     std::vector<std::uint32_t>& needed, std::uint64_t& cost) {
         const auto& inputs = program_.ops[op_of(tensor)].inputs;
         if (looks_ == 0) return false;
         --looks_;
+        cost = saturating_add(cost, cost_of(op_of(tensor)));
         return depth > 0 && std::all_of(inputs.begin(), inputs.end(), [&](std::uint32_t input) {
-                   return can_have(owner_[input], at, size, depth - 1, needed);
+                   return can_have(owner_[input], at, size, depth - 1, needed, cost);
                });
     }
 
     bool can_have(std::uint32_t owner, std::uint32_t at, std::uint64_t size, int depth,
-                  std::vector<std::uint32_t>& needed) {
+                  std::vector<std::uint32_t>& needed, std::uint64_t& cost) {
         if (!program_.is_op_output(owner)) return true;
         if (!chosen_[owner] && (last_reader(owner) >= at || bytes(owner) * kSmall <= size)) {
             needed.push_back(owner);
             return true;
         }
-        return may_repeat(op_of(owner)) && can_compute(owner, at, size, depth, needed);
+        return may_repeat(op_of(owner)) && can_compute(owner, at, size, depth, needed, cost);
+    }
+
+    std::uint64_t cost_of(std::uint32_t op) {
+        std::uint64_t& cost = cost_[op];
+        if (cost == kUnknown) cost = find_rule(program_.ops[op].code)->cost(facts_of(program_, op));
+        return cost;
     }
 
     bool may_repeat(std::uint32_t op) const {
@@ -107,7 +121,7 @@ private:
 
     // ---- the new program
 
-    /// False: what is written again would be more than the program.
+    /// False: what is written again would be more than the program, or cost more than it may.
     bool write() {
         out_ = program_;
         out_.ops.clear();
@@ -117,7 +131,7 @@ private:
         for (std::uint32_t i = 0; i < program_.ops.size(); ++i) {
             const std::uint32_t tensor = program_.output_of(i);
             append(tensor, i);
-            if (out_.ops.size() > 2 * program_.ops.size()) return false;
+            if (out_.ops.size() > 2 * program_.ops.size() || written_again_ / 2 > budget_) return false;
             number[i] = op_of(now_[tensor]);
             out_.tensors.back().name = program_.tensors[tensor].name;
         }
@@ -134,6 +148,8 @@ private:
         // A reshape shows its owner, however many others lie between: so nothing is written again for it but itself.
         if (owner_[tensor] != tensor) op.inputs = {owner_[tensor]};
         for (std::uint32_t& input : op.inputs) input = fetch(input, at);
+        if (tensor != program_.output_of(at) && owner_[tensor] == tensor)
+            written_again_ = saturating_add(written_again_, cost_of(op_of(tensor)));
         out_.ops.push_back(std::move(op));
         out_.tensors.push_back(program_.tensors[tensor]);
         out_.tensors.back().name.clear();
@@ -164,12 +180,14 @@ private:
     std::vector<bool> chosen_;                         ///< Not kept: its late readers compute it again.
     std::vector<bool> pinned_;                         ///< Kept for those.
     std::uint64_t looks_ = kLooks * (program_.ops.size() + kLooks);  ///< That are left, so that no program takes long.
+    std::uint64_t budget_ = 0, spent_ = 0, written_again_ = 0;  ///< Costs, as step_cost counts them.
     Program out_;
     std::vector<std::uint32_t> now_;   ///< By tensor: its number in the new program, as last written.
     std::vector<std::uint32_t> made_;  ///< By tensor: the version of its owner that was then the latest.
     std::vector<std::uint32_t> version_ = std::vector<std::uint32_t>(owner_.size(), 0);  ///< By owner.
     std::vector<std::uint32_t>
         touched_;  ///< By owner: the op of the program at which it was last read or written.
+    std::vector<std::uint64_t> cost_;  ///< By op, where it was asked for.
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ constexpr double kManyOutliers = 0.01;  ///< Of an operand's blocks: worth a wor
 }  // namespace
 
 std::string crest_text(const std::optional<kernels::CrestSummary>& crest) {
-    if (!crest) return "no product goes by digits";
+    if (!crest) return "not known: no product by digits has a block of finite values";
     const kernels::ProductCrest& most = crest->most;
     std::ostringstream out;
     out << std::fixed << std::setprecision(1) << "crest of blocks " << crest->median << ", "

@@ -11,7 +11,7 @@ namespace retrace::node::cli {
 
 /// One line, or two where a product may need more digits, without a line's end.
 std::string crest_text(const std::optional<kernels::CrestSummary>& crest);
-/// null where no product goes by digits.
+/// null where no block was looked at: no product by digits, nothing finite, or no memory for the look.
 boost::json::value crest_json(const std::optional<kernels::CrestSummary>& crest);
 
 }  // namespace retrace::node::cli

@@ -122,7 +122,8 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
 struct Timing {
     std::optional<double> step_seconds;
     std::string not_timed;  ///< Why there is none.
-    std::optional<kernels::CrestSummary> crest;  ///< Of the first step; nothing where it was not looked at.
+    std::optional<kernels::CrestSummary> crest;  ///< Of the first step.
+    std::string crest_said = "not looked at: a step's products take more memory than there is";
 };
 
 /// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest, if `look`.
@@ -135,7 +136,10 @@ Result<Timing> measure(const TaskFile& task, const kernels::Program& program, ke
     if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
     RETRACE_TRY(state, first_state(task, program, pool));
     Timing timing;
-    if (look) timing.crest = kernels::summary_of(kernels::product_crests(executor, program, state, inputs));
+    if (look) {
+        timing.crest = kernels::summary_of(kernels::product_crests(executor, program, state, inputs));
+        timing.crest_said = crest_text(timing.crest);
+    }
     executor.step(state, inputs);
     const Clock::time_point start = Clock::now();
     std::uint64_t steps = 0;
@@ -153,11 +157,11 @@ Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program,
     const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
     const std::uint64_t available = memory_left();
     if (plan.step_bytes > available)
-        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}};
+        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}, {}};
     try {
         return measure(task, program, executor, pool, plan.crest_bytes <= available);
     } catch (const std::bad_alloc&) {
-        return Timing{std::nullopt, needs + "does not give them", {}};
+        return Timing{std::nullopt, needs + "does not give them", {}, {}};
     }
 }
 
@@ -292,7 +296,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     if (program.json) {
         std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
     } else if (timing->step_seconds) {
-        if (timing->crest) std::cout << "precision    " << crest_text(timing->crest) << '\n';
+        std::cout << "precision    " << timing->crest_said << '\n';
         std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
                   << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
     } else {

@@ -146,6 +146,21 @@ TEST(Fusion, constants_that_are_made_alike_are_made_once) {
     EXPECT_EQ(a, b);
 }
 
+TEST(Fusion, constants_of_other_types_or_extents_are_not_alike) {
+    Graph g;
+    const auto none = [&](DType dtype, Dims dims) { return g.op(OpCode::fill, {}, {0}, {dtype, std::move(dims)}); };
+    const std::pair<DType, Dims> kinds[] = {
+        {DType::f32, {4, 2}}, {DType::i32, {4, 2}}, {DType::f32, {2, 4}}, {DType::f32, {8}}};
+    for (std::size_t i = 0; i < std::size(kinds); ++i) {
+        const auto& [dtype, dims] = kinds[i];
+        const Value kept = g.state("kept" + std::to_string(i), dtype, dims);
+        g.set_next(kept, g.op(OpCode::concat, {none(dtype, dims)}, {0}));
+    }
+    const Program program = *g.build(), first = with_constants_first(program);
+    ASSERT_TRUE(check(first)) << check(first).error().message;
+    EXPECT_EQ(first.ops.size(), program.ops.size());
+}
+
 TEST(Fusion, constants_that_come_first_take_little_memory) {
     Graph g;
     const Value x = g.state("x", DType::f32, {1024, 1024});
