@@ -13,7 +13,7 @@ struct RecomputeLimits {
     /// A product of at most so many terms an element may be computed anew on the way to such an output: attention's
     /// weights, from queries and keys. 0: none.
     std::uint64_t product_terms = 0;
-    /// Of the step's cost (step_cost): what is computed again may cost so much, for clocks are set by the program alone.
+    /// What is computed again may cost so much of the step (step_cost), for clocks are set by the program alone.
     std::uint64_t cost_percent = 25;
 };
 
