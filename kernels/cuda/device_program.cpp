@@ -12,7 +12,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// Of a product that is computed again rather than kept: an element costs less than its way to memory and back.
+/// Of a product that is computed again rather than kept. By reasoning alone (decisions/010).
 constexpr std::uint64_t kProductTerms = 128;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();

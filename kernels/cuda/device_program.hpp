@@ -7,10 +7,10 @@
 
 namespace retrace::kernels::cuda {
 
-/// What a step on a device runs in the place of `program`: the same states and metrics to the bit, with less memory
-/// (decisions/010).
+/// What a step on a device runs in the place of `program`: the same states and metrics to the bit. Of some rewritings
+/// the one that takes the least memory (decisions/010).
 Program for_device(const Program& program);
-/// Of `program` itself.
+/// Of what runs, not of what it stands for:
 std::vector<OpFacts> facts_of_ops(const Program& program);
 MemoryPlan plan_for_device(const Program& program);
 /// DeviceExecutor::device_bytes. `program` passed `check`.

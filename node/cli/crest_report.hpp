@@ -9,9 +9,13 @@
 
 namespace retrace::node::cli {
 
-/// One line, or two where a product may need more digits, without a line's end.
-std::string crest_text(const std::optional<kernels::CrestSummary>& crest);
-/// null where no block was looked at: no product by digits, nothing finite, or no memory for the look.
-boost::json::value crest_json(const std::optional<kernels::CrestSummary>& crest);
+struct CrestLook {
+    std::string text;         ///< One line, or two where a product may need more digits, without a line's end.
+    boost::json::value json;  ///< null where no block was looked at.
+};
+/// At the products of the step from `state`, which is in memory as the data are. Too little memory for it is no error:
+/// the text says so.
+CrestLook look_at_crest(kernels::Executor& executor, const kernels::Program& program, const kernels::State& state,
+                        const kernels::Inputs& inputs);
 
 }  // namespace retrace::node::cli

@@ -16,7 +16,6 @@
 #include <sstream>
 
 #include "kernels/commit/committer.hpp"
-#include "kernels/exec/crest.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
@@ -45,7 +44,6 @@ struct Plan {
     std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
     std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
     std::uint64_t step_bytes = 0;        ///< What timing steps takes, from the data set on.
-    std::uint64_t crest_bytes = 0;       ///< What looking at a step's products takes, from the data set on.
     std::optional<std::uint64_t> device_bytes;  ///< In a build with CUDA: what training takes there.
     std::uint64_t step_flops = 0;
     std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
@@ -115,20 +113,18 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
         if (code) return error(task.initial_state->string() + ": " + code.message());
     }
     plan.step_bytes = plan.state_bytes + plan.data_bytes + std::max(plan.buffer_bytes, beginning);
-    plan.crest_bytes = plan.state_bytes + plan.data_bytes + std::max(executor.dispute_bytes(), beginning);
     return plan;
 }
 
 struct Timing {
     std::optional<double> step_seconds;
     std::string not_timed;  ///< Why there is none.
-    std::optional<kernels::CrestSummary> crest;  ///< Of the first step.
-    std::string crest_said = "not looked at: a step's products take more memory than there is";
+    CrestLook crest;  ///< Of the first step.
 };
 
-/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest, if `look`.
+/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest.
 Result<Timing> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
-                       kernels::ThreadPool& pool, bool look) {
+                       kernels::ThreadPool& pool) {
     RETRACE_TRY(data, load_dataset(task.data));
     kernels::Inputs inputs;
     inputs.seed = task.seed;
@@ -136,10 +132,7 @@ Result<Timing> measure(const TaskFile& task, const kernels::Program& program, ke
     if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
     RETRACE_TRY(state, first_state(task, program, pool));
     Timing timing;
-    if (look) {
-        timing.crest = kernels::summary_of(kernels::product_crests(executor, program, state, inputs));
-        timing.crest_said = crest_text(timing.crest);
-    }
+    timing.crest = look_at_crest(executor, program, state, inputs);
     executor.step(state, inputs);
     const Clock::time_point start = Clock::now();
     std::uint64_t steps = 0;
@@ -157,11 +150,11 @@ Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program,
     const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
     const std::uint64_t available = memory_left();
     if (plan.step_bytes > available)
-        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}, {}};
+        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}};
     try {
-        return measure(task, program, executor, pool, plan.crest_bytes <= available);
+        return measure(task, program, executor, pool);
     } catch (const std::bad_alloc&) {
-        return Timing{std::nullopt, needs + "does not give them", {}, {}};
+        return Timing{std::nullopt, needs + "does not give them", {}};
     }
 }
 
@@ -268,7 +261,7 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"seconds_per_step", step_seconds},
             {"seconds", seconds},
             {"not_timed", not_timed},
-            {"crest", crest_json(timing.crest)},
+            {"crest", timing.crest.json},
             {"segments", price.segments},
             {"escrow", price.escrow.total().to_decimal()},
             {"escrow_work", price.escrow.work.to_decimal()},
@@ -296,7 +289,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     if (program.json) {
         std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
     } else if (timing->step_seconds) {
-        std::cout << "precision    " << timing->crest_said << '\n';
+        std::cout << "precision    " << timing->crest.text << '\n';
         std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
                   << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
     } else {

@@ -11,14 +11,11 @@
 #include <chrono>
 #include <cstdio>
 #include <iostream>
-#include <new>
 
-#include "kernels/exec/crest.hpp"
 #include "kernels/program/codec.hpp"
 #include "node/cli/crest_report.hpp"
 #include "node/cli/task_options.hpp"
 #include "node/data/dataset.hpp"
-#include "node/machine_memory.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/task/model_files.hpp"
 #include "solver/run/device.hpp"
@@ -83,24 +80,6 @@ Status<> write_results(const TaskFile& task, const kernels::Program& train, cons
     return store_csv(table, std::filesystem::path(folder) / "metrics.csv");
 }
 
-/// In words, and into `out`. The training is done and written: too little memory for a look ends nothing.
-std::string look_at_crest(const kernels::Program& step, const kernels::State& state, const kernels::Inputs& inputs,
-                          kernels::ThreadPool& pool, json::object& out) {
-    kernels::Executor executor(step, pool);
-    const std::uint64_t available = memory_left();
-    out["crest"] = nullptr;
-    if (executor.dispute_bytes() > available)
-        return "not looked at: it takes " + std::to_string(executor.dispute_bytes()) + " bytes and this machine has " +
-               std::to_string(available) + " available";
-    try {
-        const auto crest = kernels::summary_of(kernels::product_crests(executor, step, state, inputs));
-        out["crest"] = crest_json(crest);
-        return crest_text(crest);
-    } catch (const std::bad_alloc&) {
-        return "not looked at: this machine does not give the memory";
-    }
-}
-
 int run_local(const Program& program, const Flags& flags) {
     const auto task = load_task_file(flags.folder);
     if (!task) return fail(program, task.error().message);
@@ -139,15 +118,19 @@ int run_local(const Program& program, const Flags& flags) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
             return fail(program, written.error().message);
     }
-    std::string crest;
-    if (flags.crest) crest = look_at_crest(*step, *state, inputs, pool, out);
+    CrestLook crest;  // Last, since the training is done and written.
+    if (flags.crest) {
+        kernels::Executor here(*step, pool);
+        crest = look_at_crest(here, *step, *state, inputs);
+        out["crest"] = crest.json;
+    }
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
         return kDone;
     }
     std::cout << "state root " << to_hex(view(root)) << '\n';
     if (flags.evaluate) std::cout << "test loss " << out["test_loss"].as_double() << '\n';
-    if (flags.crest) std::cout << "precision    " << crest << '\n';
+    if (flags.crest) std::cout << "precision    " << crest.text << '\n';
     if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     return kDone;
 }

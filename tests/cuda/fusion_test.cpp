@@ -19,14 +19,7 @@ namespace retrace::kernels::cuda {
 namespace {
 
 using testing::Data;
-
-State state_of(const Program& program, Data data, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i)
-        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
-    return {0, testing::random_inputs(facts, data, random)};
-}
+using testing::random_state;
 
 class DeviceFusion : public ::testing::TestWithParam<emulation::Order> {
 protected:
@@ -44,7 +37,7 @@ TEST_P(DeviceFusion, every_layer_gives_the_bits_of_its_composition) {
     for (const auto& [name, program] : testing::fused_patterns()) {
         for (const Data data : {Data::bell, Data::heavy, Data::special}) {
             SCOPED_TRACE(name + ", data " + std::to_string(static_cast<int>(data)));
-            State expected = state_of(program, data, ++seed), found = expected;
+            State expected = random_state(program, data, ++seed), found = expected;
             const auto device = DeviceExecutor::create(program);
             ASSERT_TRUE(device) << device.error().message;
             ASSERT_TRUE((*device)->load(found, {}));
@@ -106,7 +99,7 @@ TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
     ThreadPool pool(1);
     const Program program = bare_reductions();
     ASSERT_EQ(plan_of(program, 48 << 10).bands.size(), 1u);
-    State expected = state_of(program, Data::bell, 1);
+    State expected = random_state(program, Data::bell, 1);
     for (std::uint64_t i = 0; i < 120; ++i)  // subnormals, then NaNs of another payload
         expected.tensors[0].f32()[i] =
             from_bits(i < 60 ? 0x00012345u + static_cast<std::uint32_t>(i) : 0x7fc12345u);
@@ -123,7 +116,7 @@ TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
 /// One step of `program` on the device is the reference's.
 void expect_the_bits_of_the_reference(const Program& program, Data data, std::uint64_t seed) {
     ThreadPool pool(1);
-    State expected = state_of(program, data, seed), found = expected;
+    State expected = random_state(program, data, seed), found = expected;
     Executor(program, pool, Backend::reference).step(expected, {});
     const auto device = DeviceExecutor::create(program);
     ASSERT_TRUE(device) << device.error().message;
@@ -192,7 +185,7 @@ TEST(DeviceMemory, what_a_device_runs_at_its_own_limits_gives_the_same_bits) {
     const Program program = testing::attention_program(10, 1024, 8, true), seen = for_device(program);
     EXPECT_GT(seen.ops.size(), program.ops.size() + 20) << "in chunks";
     ThreadPool pool(2);
-    State expected = state_of(program, Data::bell, 8), found = expected;
+    State expected = random_state(program, Data::bell, 8), found = expected;
     Executor(program, pool).step(expected, {});
     Executor(seen, pool).step(found, {});
     EXPECT_EQ(found, expected);

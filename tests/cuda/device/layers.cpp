@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <random>
-
 #include "kernels/cuda/executor.hpp"
 #include "kernels/exec/bands.hpp"
 #include "kernels/exec/chunks.hpp"
@@ -16,11 +14,7 @@ using testing::Data;
 
 /// One step of the whole program, in which the device runs layers as it does in a training.
 Status<> compare(const Program& program, Data data, ThreadPool& pool) {
-    std::mt19937_64 random(7);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i)
-        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
-    State expected{0, testing::random_inputs(facts, data, random)}, found = expected;
+    State expected = testing::random_state(program, data, 7), found = expected;
     const auto metrics = Executor(program, pool, Backend::reference).step(expected, {});
     RETRACE_TRY(device, cuda::DeviceExecutor::create(program));
     RETRACE_CHECK(device->load(found, {}));

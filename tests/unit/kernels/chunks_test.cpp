@@ -16,19 +16,13 @@
 #include "tests/unit/kernels/fused_patterns.hpp"
 #include "tests/unit/kernels/golden_trainings.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
+#include "tests/unit/kernels/raw_program.hpp"
 
 namespace retrace::kernels {
 namespace {
 
 using testing::Data;
-
-State state_of(const Program& program, Data data, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i)
-        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
-    return {0, testing::random_inputs(facts, data, random)};
-}
+using testing::random_state;
 
 /// Forward and backward; the mask, which would interrupt the run, comes first.
 Program attention(std::uint64_t heads, std::uint64_t tokens, std::uint64_t depth, bool causal) {
@@ -69,7 +63,7 @@ TEST(Chunks, attention_gives_the_same_bits_in_chunks_of_any_size) {
                 with_runs_in_chunks(program, {head * static_cast<std::uint64_t>(heads), 64, 100'000});
             EXPECT_EQ(count(chunks, OpCode::matmul), products * static_cast<std::size_t>(pieces));
             for (const Data data : {Data::bell, Data::special})
-                expect_the_same(program, chunks, state_of(program, data, ++seed), {});
+                expect_the_same(program, chunks, random_state(program, data, ++seed), {});
         }
         EXPECT_EQ(with_runs_in_chunks(program, {head * 7, 64, 100'000}), program) << "all heads fit";
         EXPECT_EQ(with_runs_in_chunks(program, {head, 64, 20}), program) << "would be too long";
@@ -80,7 +74,7 @@ TEST(Chunks, there_are_never_more_than_asked_for) {
     const Program program = attention(100, 3, 4, true);
     const Program chunks = with_runs_in_chunks(program, {1, 64, 100'000});
     EXPECT_EQ(count(chunks, OpCode::matmul), 50 * count(program, OpCode::matmul));  // by two heads
-    expect_the_same(program, chunks, state_of(program, Data::bell, 1), {});
+    expect_the_same(program, chunks, random_state(program, Data::bell, 1), {});
 }
 
 /// What the backward pass cuts as the forward pass did is never joined.
@@ -112,55 +106,43 @@ TEST(Chunks, published_trainings_with_all_that_is_computed_again_give_the_same_b
     EXPECT_GE(changed, 3u);
 }
 
-/// A run of heads in which something else is shown under other extents, or under its own.
-struct Strange {
-    Program program;
-    std::uint32_t op(OpCode code, std::vector<std::uint32_t> inputs, std::vector<std::uint64_t> attributes, Dims dims) {
-        program.ops.push_back({code, std::move(inputs), std::move(attributes), {}});
-        program.tensors.push_back({TensorKind::op_output, DType::f32, std::move(dims), kNoWriter, {}});
-        return static_cast<std::uint32_t>(program.tensors.size() - 1);
+constexpr ChunkLimits kOneHead{21 * 21 * 4, 64, 100'000};
+
+/// A run of two heads in which something else is shown under other extents, or under its own. States: the heads, five
+/// values, and `other`.
+struct Strange : testing::RawProgram {
+    std::uint32_t scores;
+    explicit Strange(const Dims& other) : RawProgram({{2, 21, 1}, {5}, other}) {
+        scores = op(OpCode::matmul, {0, 0}, {2, 21, 21}, {1, 0, 1});
     }
-    /// States: x of two heads, two of five values, a scalar.
-    Strange() {
-        program.states = 4;
-        for (const Dims& dims : {Dims{2, 21, 1}, Dims{5}, Dims{5}, Dims{1}})
-            program.tensors.push_back({TensorKind::state, DType::f32, dims, kNoWriter, {}});
-    }
-    void expect_the_same() {
-        ASSERT_TRUE(check(program)) << check(program).error().message;
-        const Program chunks = with_runs_in_chunks(program, {21 * 21 * 4, 64, 100'000});
+    /// What follows from the scores: the largest of each row.
+    std::uint32_t tops() { return op(OpCode::row_max, {op(OpCode::relu, {scores}, {2, 21, 21})}, {2, 21, 1}); }
+
+    void expect_the_same_in_chunks() const {
+        const Program chunks = with_runs_in_chunks(program, kOneHead);
         ASSERT_EQ(count(chunks, OpCode::matmul), 2u);
-        retrace::kernels::expect_the_same(program, chunks, state_of(program, Data::bell, 3), {});
+        expect_the_same(program, chunks, random_state(program, Data::bell, 3), {});
     }
 };
 
 TEST(Chunks, a_state_that_becomes_another_one_inside_a_run_does) {
-    for (const bool last : {false, true}) {
-        Strange s;
-        if (last) s.program.states = 3, s.program.tensors.pop_back();  // the last tensor before the ops is shown
-        const std::uint32_t scores = s.op(OpCode::matmul, {0, 0}, {1, 0, 1}, {2, 21, 21});
-        s.op(OpCode::reshape, {last ? 2u : 1u}, {}, {5});
-        s.op(OpCode::row_max, {s.op(OpCode::relu, {scores}, {}, {2, 21, 21})}, {}, {2, 21, 1});
-        s.program.tensors[last ? 1 : 2].writer = 1;
-        s.expect_the_same();
+    for (const std::uint32_t shown : {1u, 2u}) {  // 2: the last tensor before the ops
+        Strange s({5});
+        s.set_next(s.op(OpCode::reshape, {shown}, {5}), 3 - shown);
+        s.tops();
+        s.expect_the_same_in_chunks();
     }
 }
 
 TEST(Chunks, a_metric_inside_a_run_is_not_lost) {
-    Strange s;
-    const std::uint32_t scores = s.op(OpCode::matmul, {0, 0}, {1, 0, 1}, {2, 21, 21});
-    const std::uint32_t tops = s.op(OpCode::row_max, {s.op(OpCode::relu, {scores}, {}, {2, 21, 21})}, {}, {2, 21, 1});
-    s.program.tensors[0].writer = tops - s.program.states;
-    const Program plain = s.program;
-    const std::uint32_t loss = s.op(OpCode::reshape, {3}, {}, {});
-    s.program.tensors[loss].name = "loss";
-    s.op(OpCode::neg, {tops}, {}, {2, 21, 1});
+    Strange s({1});
+    s.set_next(s.tops());
+    s.expect_the_same_in_chunks();
+    s.program.tensors[s.op(OpCode::reshape, {2}, {})].name = "loss";
+    s.op(OpCode::neg, {s.scores}, {2, 21, 21});
     ASSERT_TRUE(check(s.program));
-    const Program chunks = with_runs_in_chunks(s.program, {21 * 21 * 4, 64, 100'000});
-    ThreadPool pool(1);
-    State state = state_of(s.program, Data::bell, 3);
-    EXPECT_EQ(Executor(chunks, pool, Backend::reference).step(state, {}).size(), 1u);
-    EXPECT_EQ(count(with_runs_in_chunks(plain, {21 * 21 * 4, 64, 100'000}), OpCode::matmul), 2u);
+    const Program chunks = with_runs_in_chunks(s.program, kOneHead);
+    expect_the_same(s.program, chunks, random_state(s.program, Data::bell, 3), {});
 }
 
 TEST(Chunks, programs_that_nobody_would_write_give_the_same_bits) {

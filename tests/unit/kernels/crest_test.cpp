@@ -26,13 +26,7 @@ Program products(bool transposed_a, bool transposed_b, Precision precision) {
     return *g.build();
 }
 
-State bell(const Program& program) {
-    std::mt19937_64 random(7);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i)
-        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
-    return {0, testing::random_inputs(facts, testing::Data::bell, random)};
-}
+State bell(const Program& program) { return testing::random_state(program, testing::Data::bell, 7); }
 
 /// Where term k of vector v of matrix m lies.
 std::size_t place(bool side_by_side, std::uint64_t vectors, std::uint64_t m, std::uint64_t v, std::uint64_t k) {

@@ -16,14 +16,7 @@ namespace retrace::kernels {
 namespace {
 
 using testing::Data;
-
-State state_of(const Program& program, Data data, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i)
-        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
-    return {0, testing::random_inputs(facts, data, random)};
-}
+using testing::random_state;
 
 std::vector<std::uint32_t> bits_of(const std::vector<Metric>& metrics) {
     std::vector<std::uint32_t> out;
@@ -37,7 +30,7 @@ TEST(Fusion, every_layer_gives_the_bits_of_its_composition) {
     for (const auto& [name, program] : testing::fused_patterns()) {
         for (const Data data : {Data::bell, Data::heavy, Data::special}) {
             SCOPED_TRACE(name + ", data " + std::to_string(static_cast<int>(data)));
-            const State before = state_of(program, data, ++seed);
+            const State before = random_state(program, data, ++seed);
             State expected = before;
             const auto metrics = bits_of(Executor(program, one, Backend::reference).step(expected, {}));
             for (const Fusion fusion : {Fusion::none, Fusion::elements, Fusion::bands}) {
@@ -59,7 +52,7 @@ TEST(Fusion, of_many_chunks_gives_the_bits_of_single_ops) {
         testing::layer_norm_program(1021, 96), testing::softmax_cross_entropy_program(997, 131),
         testing::attention_program(67, 24, 64, true), testing::bias_gelu_program(513, 200)};
     for (const Program& program : programs) {
-        const State before = state_of(program, Data::bell, 5);
+        const State before = random_state(program, Data::bell, 5);
         State found = before, expected = before;
         Executor(program, pool, Backend::cpu, Fusion::none).step(expected, {});
         Executor(program, pool).step(found, {});
@@ -87,7 +80,7 @@ TEST(Fusion, scores_of_attention_are_never_in_memory_as_a_whole) {
 TEST(Fusion, is_invisible_in_traces_and_outputs) {
     ThreadPool pool(2);
     const Program program = testing::attention_program(6, 20, 8, true);
-    const State state = state_of(program, Data::bell, 3);
+    const State state = random_state(program, Data::bell, 3);
     Executor fused(program, pool), reference(program, pool, Backend::reference);
     EXPECT_EQ(fused.trace(state, {}), reference.trace(state, {}));
     for (std::uint32_t op = 0; op < program.ops.size(); ++op)
@@ -116,7 +109,7 @@ TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole
         ASSERT_TRUE(check(p));
     }
     ThreadPool pool(1);
-    State found = state_of(p, Data::bell, 9), expected = found;
+    State found = random_state(p, Data::bell, 9), expected = found;
     Executor(p, pool, Backend::reference).step(expected, {});
     Executor(p, pool).step(found, {});
     EXPECT_EQ(found, expected);
@@ -140,7 +133,7 @@ TEST(Fusion, constants_that_are_made_alike_are_made_once) {
     EXPECT_EQ(count(first, OpCode::iota), 2);
     EXPECT_EQ(count(first, OpCode::less_equal), 1);
     ThreadPool pool(1);
-    State a = state_of(program, Data::bell, 4), b = a;
+    State a = random_state(program, Data::bell, 4), b = a;
     Executor(program, pool, Backend::reference).step(a, {});
     Executor(first, pool, Backend::reference).step(b, {});
     EXPECT_EQ(a, b);
@@ -184,7 +177,7 @@ TEST(Fusion, constants_come_first_and_nothing_else_moves) {
     const Program first = with_constants_first(program);
     EXPECT_NE(first, program);  // the mask
     ThreadPool pool(1);
-    State a = state_of(program, Data::bell, 4), b = a;
+    State a = random_state(program, Data::bell, 4), b = a;
     Executor(program, pool, Backend::reference).step(a, {});
     Executor(first, pool, Backend::reference).step(b, {});
     EXPECT_EQ(a, b);

@@ -16,25 +16,15 @@
 #include "kernels/program/codec.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/sanitized.hpp"
+#include "tests/unit/kernels/raw_program.hpp"
 
 namespace retrace::kernels {
 namespace {
 
 /// Ops one by one, over a single state tensor: an f32 of one element, tensor 0.
-struct Raw {
-    Program program;
-    Raw() {
-        program.states = 1;
-        program.tensors.push_back({TensorKind::state, DType::f32, {1}, kNoWriter, "s"});
-    }
-    std::uint32_t op(OpCode code, std::vector<std::uint32_t> inputs, Dims dims,
-                     std::vector<std::uint64_t> attributes = {}, DType dtype = DType::f32) {
-        program.ops.push_back({code, std::move(inputs), std::move(attributes), ""});
-        program.tensors.push_back({TensorKind::op_output, dtype, std::move(dims), kNoWriter, ""});
-        return static_cast<std::uint32_t>(program.tensors.size() - 1);
-    }
+struct Raw : testing::RawProgram {
+    Raw() : RawProgram(std::vector<Dims>{{1}}) {}
     std::uint32_t fill(Dims dims) { return op(OpCode::fill, {}, std::move(dims), {to_bits(1.0F)}); }
-    void set_next(std::uint32_t tensor) { program.tensors[0].writer = tensor - program.tensors_static(); }
 };
 
 State one() { return {0, {{DType::f32, {1}, Bytes(4)}}}; }

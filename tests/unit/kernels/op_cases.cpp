@@ -236,6 +236,14 @@ std::vector<Tensor> random_inputs(const OpFacts& facts, Data data, std::mt19937_
     return inputs;
 }
 
+State random_state(const Program& program, Data data, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    OpFacts facts;
+    for (std::uint32_t i = 0; i < program.states; ++i)
+        facts.inputs.push_back({program.tensors[i].dtype, program.tensors[i].dims});
+    return {0, random_inputs(facts, data, random)};
+}
+
 std::vector<OpCase> random_cases(std::uint64_t seed, int rounds) {
     Random random(seed);
     std::vector<OpCase> cases;

@@ -34,6 +34,8 @@ private:
 
 /// Random inputs for facts whose integer operands are indices below `index_limit` (some out of range).
 std::vector<Tensor> random_inputs(const OpFacts& facts, Data data, std::mt19937_64& random);
+/// A state of step 0 for `program`.
+State random_state(const Program& program, Data data, std::uint64_t seed);
 
 /// `rounds` random cases of every op of the table, each with facts that pass check_facts.
 std::vector<OpCase> random_cases(std::uint64_t seed, int rounds);

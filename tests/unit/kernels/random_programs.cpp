@@ -84,10 +84,7 @@ private:
 Program random_program(std::uint64_t seed) { return Generator(seed).program(); }
 
 State random_state(const Program& program, std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    OpFacts facts;
-    for (std::uint32_t i = 0; i < program.states; ++i) facts.inputs.push_back({DType::f32, program.tensors[i].dims});
-    return {0, random_inputs(facts, Data::bell, random)};
+    return random_state(program, Data::bell, seed);
 }
 
 }  // namespace retrace::kernels::testing

@@ -7,8 +7,8 @@
 #include "kernels/builder/training.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/exec/plan.hpp"
-#include "kernels/ops/opcode.hpp"
 #include "kernels/program/codec.hpp"
+#include "tests/unit/kernels/raw_program.hpp"
 
 namespace retrace::kernels {
 namespace {
@@ -78,24 +78,17 @@ TEST(RecomputationPlan, a_transformer_takes_a_fifth_less_memory) {
 /// each, far apart, of a large product or of a chain of elementwise ops.
 TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
     for (const bool product : {false, true}) {
-        Program p;
-        p.states = 2;
-        p.tensors = {{TensorKind::state, DType::f32, {512, 64}, kNoWriter, {}},
-                     {TensorKind::state, DType::f32, {1, 1}, kNoWriter, {}}};
-        const auto op = [&](OpCode code, std::vector<std::uint32_t> inputs, std::vector<std::uint64_t> attributes,
-                            Dims dims) {
-            p.ops.push_back({code, std::move(inputs), std::move(attributes), {}});
-            p.tensors.push_back({TensorKind::op_output, DType::f32, std::move(dims), kNoWriter, {}});
-            return static_cast<std::uint32_t>(p.tensors.size() - 1);
-        };
-        std::uint32_t large = product ? op(OpCode::matmul, {0, 0}, {1, 0, 1}, {512, 512}) : 0;
-        for (int i = 0; i < 4; ++i) large = op(OpCode::neg, {large}, {}, product ? Dims{512, 512} : Dims{512, 64});
+        testing::RawProgram raw({{512, 64}, {1, 1}});
+        const Dims dims = product ? Dims{512, 512} : Dims{512, 64};
+        std::uint32_t large = product ? raw.op(OpCode::matmul, {0, 0}, dims, {1, 0, 1}) : 0;
+        for (int i = 0; i < 4; ++i) large = raw.op(OpCode::neg, {large}, dims);
         std::uint32_t sum = 1;
         for (int reader = 0; reader < 50; ++reader) {
-            for (int i = 0; i < 40; ++i) sum = op(OpCode::neg, {sum}, {}, {1, 1});
-            sum = op(OpCode::add, {sum, op(OpCode::slice, {large}, {0, 0, 1, 1}, {1, 1})}, {}, {1, 1});
+            for (int i = 0; i < 40; ++i) sum = raw.op(OpCode::neg, {sum}, {1, 1});
+            sum = raw.op(OpCode::add, {sum, raw.op(OpCode::slice, {large}, {1, 1}, {0, 0, 1, 1})}, {1, 1});
         }
-        p.tensors[1].writer = sum - p.states;
+        raw.set_next(sum, 1);
+        const Program& p = raw.program;
         ASSERT_TRUE(check(p)) << check(p).error().message;
         RecomputeLimits limits{1024, 32, 64};
         EXPECT_LE(2 * step_cost(with_recomputation(p, limits)), 3 * step_cost(p));
