@@ -3,6 +3,7 @@
 
 #include "contracts/audits/reports.hpp"
 #include "contracts/audits/rounds.hpp"
+#include "contracts/audits/waiting_audits.hpp"
 #include "contracts/disputes/cases.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
@@ -13,14 +14,17 @@ namespace retrace::contracts {
 namespace {
 
 void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
-    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
-    // The deadline may have moved since this was written.
-    if (run.state == market::RunState::assigned && fx.height > run.deadline) leave_run(fx, task, index, true);
+    auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    if (run.state != market::RunState::assigned) return;
+    count_work(fx, run);
+    if (fx.height > run.deadline) return leave_run(fx, task, index, true);
+    schedule(fx, run.deadline + 1, {DueKind::accept_deadline, task, index, 0});
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
-    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     if (run.state != market::RunState::running || run.deadline == 0) return;  // 13.8.6: none is due
+    count_work(fx, run);
     if (fx.height <= run.deadline)  // It has committed since, or the deadline moved.
         return remind(fx, run.deadline + 1, DueKind::checkpoint_deadline, task, index);
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
@@ -34,13 +38,25 @@ void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::ui
 }
 
 void deliver_deadline(Effects& fx, std::uint64_t id) {
-    if (must_load<market::Task>(fx.state, keys::task(id)).state == market::TaskState::delivering)
-        settle_task(fx, id);
+    if (must_load<market::Task>(fx.state, keys::task(id)).state != market::TaskState::delivering) return;
+    std::uint64_t due = 0;  // 16.1.18: of the answers to what the requester reported before its time was over.
+    for (const std::uint64_t open : views::open_reports(fx.state, id)) {
+        const auto report = must_load<market::Report>(fx.state, keys::report(open));
+        if (report.kind == market::ReportKind::model) due = std::max(due, report.deadline);
+    }
+    if (fx.height <= due) return schedule(fx, due + 1, {DueKind::deliver_deadline, id, 0, 0});
+    settle_task(fx, id);
+}
+
+void task_payments(Effects& fx, std::uint64_t id) {
+    const auto active = must_load<market::Task>(fx.state, keys::task(id)).active;
+    for (const std::uint32_t index : active) advance_payments(fx, id, index);
 }
 
 /// Kinds of which one reminder is enough (SPEC 9.3).
 bool is_single(DueKind kind) {
-    return kind == DueKind::checkpoint_deadline || kind == DueKind::payment || kind == DueKind::dispute_clock;
+    return kind == DueKind::checkpoint_deadline || kind == DueKind::payment || kind == DueKind::dispute_clock ||
+           kind == DueKind::audit_deadline || kind == DueKind::late_replica || kind == DueKind::unaudited;
 }
 
 void handle(Effects& fx, const DueItem& item) {
@@ -50,16 +66,42 @@ void handle(Effects& fx, const DueItem& item) {
         case DueKind::accept_deadline: return accept_deadline(fx, item.id, item.run);
         case DueKind::checkpoint_deadline: return checkpoint_deadline(fx, item.id, item.run);
         case DueKind::draw: return draw_segment(fx, item.id, item.run, item.index);
-        case DueKind::audit_deadline: return audit_deadline(fx, item.id, item.index);
+        case DueKind::audit_deadline: return audit_deadline(fx, item.id);
         case DueKind::redraw: return draw_auditors_of(fx, item.id);
         case DueKind::open_deadline: return open_deadline(fx, item.id, item.run, item.index);
-        case DueKind::payment: return advance_payments(fx, item.id, item.run);
+        case DueKind::payment: return task_payments(fx, item.id);
         case DueKind::dispute_clock: return dispute_clock(fx, item.id);
         case DueKind::deliver_deadline: return deliver_deadline(fx, item.id);
         case DueKind::report_deadline: return report_deadline(fx, item.id);
         case DueKind::wake: return wake_after(fx, item.id, item.index);
         case DueKind::challenge: return challenge_due(fx, item.id);
+        case DueKind::release: return release_task(fx, item.id);
+        case DueKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
+        case DueKind::unaudited: return look_for_auditors(fx, item.id, item.run);
     }
+}
+
+/// The task that an item is about; none for a challenge of a solver's capability.
+std::optional<std::uint64_t> task_of(const StateView& view, const DueItem& item) {
+    switch (item.kind) {
+        case DueKind::audit_deadline:
+        case DueKind::redraw: return must_load<market::Audit>(view, keys::audit(item.id)).task;
+        case DueKind::dispute_clock: return must_load<market::Dispute>(view, keys::dispute(item.id)).task;
+        case DueKind::report_deadline: return must_load<market::Report>(view, keys::report(item.id)).task;
+        case DueKind::challenge: return std::nullopt;
+        default: return item.id;
+    }
+}
+
+/// 8.4: what breaks is undone, and its task frozen. Nothing that is due for a frozen task happens but its release.
+void handle_isolated(Effects& fx, const DueItem& item, const BrokenInvariantHandler& on_broken) {
+    std::optional<std::uint64_t> task;
+    const bool done = isolate(fx, on_broken, [&](Effects& inner) {
+        task = task_of(inner.state, item);
+        if (task && item.kind != DueKind::release && is_frozen(inner.state, *task)) return;
+        handle(inner, item);
+    });
+    if (!done && task) isolate(fx, on_broken, [&](Effects& inner) { freeze_task(inner, *task); });
 }
 
 /// The first item that is not handled yet.
@@ -71,12 +113,12 @@ struct Cursor {
 
 /// Handles at most `most` items of the page that the cursor is on. Nothing is added to it meanwhile: only to what is
 /// in the future.
-std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most) {
+std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenInvariantHandler& on_broken) {
     const keys::Key key = keys::due_page(at.height, at.index / kDuePage);
     const auto page = must_load<ListOf<DueItem>>(fx.state, key).items;
     const std::size_t from = at.index % kDuePage;
     const std::size_t end = std::min(page.size(), from + most);
-    for (std::size_t i = from; i < end; ++i) handle(fx, page[i]);
+    for (std::size_t i = from; i < end; ++i) handle_isolated(fx, page[i], on_broken);
     at.index += end - from;
     if (end == page.size()) remove(fx.state, key);
     return end - from;
@@ -84,14 +126,14 @@ std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most) {
 
 }  // namespace
 
-void run_agenda(Effects& fx) {
-    mix_if_due(fx);
+void run_agenda(Effects& fx, const BrokenInvariantHandler& on_broken) {
+    isolate(fx, on_broken, mix_if_due);
     const auto late = load<Cursor>(fx.state, keys::due_cursor());
     Cursor at = late.value_or(Cursor{fx.height, 0});
     for (std::size_t left = kDueMax; left > 0 && at.height <= fx.height;) {
         const std::uint64_t count = counter(fx.state, keys::due_count(at.height));
         if (at.index < count) {
-            left -= handle_page(fx, at, left);
+            left -= handle_page(fx, at, left, on_broken);
             continue;
         }
         if (count != 0) remove(fx.state, keys::due_count(at.height));
@@ -100,7 +142,7 @@ void run_agenda(Effects& fx) {
     }
     if (at.height <= fx.height) store(fx.state, keys::due_cursor(), at);
     else if (late) remove(fx.state, keys::due_cursor());
-    draw_queued(fx);
+    draw_queued(fx, on_broken);
 }
 
 }  // namespace retrace::contracts

@@ -5,6 +5,7 @@
 #include "contracts/audits/rules.hpp"
 #include "contracts/disputes/rules.hpp"
 #include "contracts/gas.hpp"
+#include "contracts/isolate.hpp"
 #include "contracts/market/rules.hpp"
 #include "contracts/staking/rules.hpp"
 
@@ -14,6 +15,21 @@ namespace {
 constexpr std::size_t kSelectorSize = 4;
 
 std::uint64_t least_gas(View data) { return kGasCall + kGasByte * data.size(); }
+
+template <class Record>
+std::optional<std::uint64_t> task_of_record(const std::optional<Record>& record) {
+    return record ? std::optional(record->task) : std::nullopt;
+}
+
+/// The task that a call is about: it names it, or something that belongs to one.
+template <class Call>
+std::optional<std::uint64_t> task_of(const Call& call, const StateView& view) {
+    if constexpr (requires { call.task; }) return call.task;
+    else if constexpr (requires { call.audit; }) return task_of_record(views::audit(view, call.audit));
+    else if constexpr (requires { call.dispute; }) return task_of_record(views::dispute(view, call.dispute));
+    else if constexpr (requires { call.report; }) return task_of_record(views::report(view, call.report));
+    else return std::nullopt;
+}
 
 /// All phases of one rule. A payload that lacks one does not compile.
 template <class Call>
@@ -27,6 +43,8 @@ Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     if (!Call::kPayable && !raw.value.is_zero()) return {Verdict::not_payable, {}, gas};                  // 4.1.5
     Verdict verdict = check(*call);
     if (verdict != Verdict::ok) return {verdict, {}, gas};
+    if (const auto task = task_of(*call, fx.state); task && is_frozen(fx.state, *task))
+        return {Verdict::task_frozen, {}, gas};                                                           // 4.1.6
     const TxContext context{raw.sender, raw.value, fx.height, fx.params};
     verdict = admit(*call, context, fx.state);
     if (verdict != Verdict::ok) return {verdict, {}, gas};

@@ -45,6 +45,7 @@ void schedule(Effects& fx, std::uint64_t height, const DueItem& item) {
 }
 
 void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run) {
+    if (kind == DueKind::payment) run = 0;  // An opening reminds of all runs of its task: of one item, not of five.
     const keys::Key key = keys::reminder(static_cast<std::uint8_t>(kind), id, run);
     const std::uint64_t pending = counter(fx.state, key);
     if (pending != 0 && pending <= height) return;

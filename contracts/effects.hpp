@@ -45,17 +45,20 @@ enum class DueKind : std::uint8_t {
     accept_deadline = 2,      ///< task, run
     checkpoint_deadline = 3,  ///< task, run, its own height
     draw = 4,                 ///< task, run, segment
-    audit_deadline = 5,       ///< audit, -, phase's deadline
+    audit_deadline = 5,       ///< audit, -, its own height
     redraw = 6,               ///< audit
     open_deadline = 7,        ///< task, run, state
-    payment = 8,              ///< task, run, its own height
+    payment = 8,              ///< task, -, its own height
     dispute_clock = 9,        ///< dispute, -, its own height
     deliver_deadline = 10,    ///< task
     report_deadline = 11,     ///< report
     wake = 12,                ///< task, -, first state
     challenge = 13,           ///< challenge
+    release = 14,             ///< task
+    late_replica = 15,        ///< task, run, its own height
+    unaudited = 16,           ///< task, run, its own height
 };
-constexpr DueKind last_of(DueKind) { return DueKind::challenge; }
+constexpr DueKind last_of(DueKind) { return DueKind::unaudited; }
 
 struct DueItem {
     DueKind kind{};
@@ -72,7 +75,8 @@ inline constexpr std::size_t kDuePage = 32;
 /// Puts `item` on the agenda of `height`, which is in the future. Costs the same however much is due there.
 void schedule(Effects& fx, std::uint64_t height, const DueItem& item);
 /// The same for what may be asked for very often: of each kind, id and run one reminder is enough, at the earliest
-/// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3).
+/// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3). Payments of all runs of a
+/// task have one.
 void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run);
 /// Whether a reminder that came is the one that counts; it is used up. An earlier one may have replaced it.
 bool use_reminder(Effects& fx, const DueItem& item);

@@ -7,6 +7,7 @@
 #include "contracts/invariants.hpp"
 #include "contracts/staking/beacon.hpp"
 #include "contracts/views/methods.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::contracts {
@@ -59,10 +60,21 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
     const ledger::State::Mark mark = state.mark();
-    const Outcome outcome = dispatch(*contract, call, fx);
-    if (outcome.verdict == Verdict::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
-    state.revert(mark);
-    return refusal(outcome);
+    try {
+        const NonFatalScope scope;
+        const Outcome outcome = dispatch(*contract, call, fx);
+        if (outcome.verdict == Verdict::ok) return {true, {}, outcome.gas, std::move(fx.logs), {}};
+        state.revert(mark);
+        return refusal(outcome);
+    } catch (const BrokenInvariant& broken) {  // 8.3
+        state.revert(mark);
+        return refuse_broken(call, broken.what());
+    }
+}
+
+ledger::CallResult Executor::refuse_broken(const ledger::Call& call, const std::string& what) const {
+    if (on_broken_) on_broken_(what);
+    return refusal({Verdict::rules_broken, {}, std::min(call.gas, gas_of(call.to, call.data))});
 }
 
 ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledger::BlockContext& block,
@@ -77,13 +89,13 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
         return {true, std::move(answer->output), read_gas(call.data), {}, {}};
     }
     ledger::State scratch(view);
-    return this->call(scratch, block, call);
+    return Executor().call(scratch, block, call);  // Nobody is told what a question breaks: it may pretend any state.
 }
 
 std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
-    run_agenda(fx);
+    run_agenda(fx, on_broken_);
     return std::move(fx.logs);
 }
 
@@ -97,9 +109,9 @@ void Executor::genesis(ledger::State& state, View config) const {
     store_reveals(state, first.value, {});
 }
 
-void Executor::check_invariants(const ledger::StateView& before, const ledger::State& after) const {
-    const auto broken = broken_invariant(before, after);
-    ensure(!broken.has_value(), broken.value_or("").c_str());
+std::optional<std::string> Executor::broken_invariant(const ledger::StateView& before,
+                                                      const ledger::State& after) const {
+    return contracts::broken_invariant(before, after);
 }
 
 }  // namespace retrace::contracts

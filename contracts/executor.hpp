@@ -2,6 +2,7 @@
 // The native contracts as the ledger calls them.
 #pragma once
 
+#include "contracts/isolate.hpp"
 #include "ledger/exec/executor.hpp"
 #include "market/params.hpp"
 
@@ -9,6 +10,9 @@ namespace retrace::contracts {
 
 class Executor final : public ledger::TxExecutor {
 public:
+    /// `on_broken` hears of broken invariants (SPEC 8.3): a node logs and counts them.
+    explicit Executor(BrokenInvariantHandler on_broken = {}) : on_broken_(std::move(on_broken)) {}
+
     bool is_contract(const ledger::Address& address) const override;
     std::uint64_t gas_of(const ledger::Address& contract, View data) const override;
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
@@ -19,7 +23,12 @@ public:
     std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
     /// `config` is market::encode(Params); checked before by market::decode_params (a bad one is asserted against).
     void genesis(ledger::State& state, View config) const override;
-    void check_invariants(const ledger::StateView& before, const ledger::State& after) const override;
+    std::optional<std::string> broken_invariant(const ledger::StateView& before,
+                                                const ledger::State& after) const override;
+    ledger::CallResult refuse_broken(const ledger::Call& call, const std::string& what) const override;
+
+private:
+    BrokenInvariantHandler on_broken_;
 };
 
 }  // namespace retrace::contracts

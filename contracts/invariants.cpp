@@ -25,7 +25,7 @@ bool has_tag(const ledger::SlotKey& key, Contract contract, char tag) {
 /// A state that the table can reach from `from`, in any number of steps of one transaction or block.
 bool reachable(market::TaskState from, market::TaskState to) {
     if (from == to) return true;
-    constexpr auto kFirst = market::TaskEvent::open_auction, kLast = market::TaskEvent::settle;
+    constexpr auto kFirst = market::TaskEvent::open_auction, kLast = last_of(market::TaskEvent{});
     std::uint32_t seen = 1u << static_cast<unsigned>(from);
     for (bool grew = true; grew;) {
         grew = false;
@@ -79,12 +79,28 @@ struct Sums {
     std::map<Address, U256> locked;
 };
 
+/// 13.4.1: what the escrow has to pay for at most, runs of the open auction included.
+U256 most_owed(const StateView& view, const market::Task& task) {
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(task.id));
+    U256 owed;
+    if (task.wanted != 0) {
+        const std::uint64_t from = views::joining_state(view, task).index;
+        owed = spec.price_ceiling * U256(spec.segments() - from) * U256(task.wanted);
+    }
+    for (const std::uint32_t index : task.active) {
+        const auto run = must_load<market::Run>(view, keys::run(task.id, index));
+        owed += run.price * U256(spec.segments() - run.paid);
+    }
+    return owed;
+}
+
 std::optional<std::string> add_task(const StateView& view, std::uint64_t id, Sums& sums) {
     const auto task = must_load<market::Task>(view, keys::task(id));
     sums.market += task.escrow + task.audit_budget;
     const auto active = views::active_tasks(view);
     const bool listed = std::binary_search(active.begin(), active.end(), id);
     if (listed == market::is_final(task.state)) return "the list of active tasks is right";
+    if (most_owed(view, task) > task.escrow) return "a task's escrow pays for all that its runs may be paid";
     for (const Address& bidder : task.bidders) {
         const auto bid = must_load<market::Bid>(view, keys::bid(id, bidder));
         sums.market += bid.deposit;
@@ -125,6 +141,9 @@ std::optional<std::string> deep_check(const StateView& view, const std::vector<A
     for (std::uint64_t id = 1; id <= views::audit_count(view); ++id) {
         const auto audit = must_load<market::Audit>(view, keys::audit(id));
         for (const market::Seat& seat : audit.seats) sums.locked[seat.auditor] += seat.bond;
+        const auto segment = must_load<market::Segment>(view, keys::segment(audit.task, audit.run, audit.segment));
+        if (!audit.waiting.empty() && (segment.audit != id || segment.audit_dispute == 0))
+            return "an auditor waits only while another one of its segment plays";
     }
     for (std::uint64_t id = 1; id <= views::dispute_count(view); ++id) {
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));

@@ -105,6 +105,9 @@ constexpr Words kWords[] = {
     {wrong_capability_proof, "wrong_capability_proof",
      "the proof does not show the drawn elements of the claimed benchmark run"},
     {solvers_full, "solvers_full", "the list of solvers is full"},
+    {task_frozen, "task_frozen", "the task is frozen after a fault of the rules, until it is released"},
+    {nothing_waits, "nothing_waits", "no audit of this run waits for auditors"},
+    {dispute_open, "dispute_open", "a dispute about this run is open"},
     {move_not_your_turn, "move_not_your_turn", "the other side has to move"},
     {move_wrong_move, "move_wrong_move", "another kind of move is due"},
     {move_decided, "move_decided", "the game is decided"},
@@ -117,6 +120,7 @@ constexpr Words kWords[] = {
     {move_too_large, "move_too_large", "the evidence is over 96 KiB"},
     {move_wrong_leaf, "move_wrong_leaf", "the leaf is another one"},
     {out_of_gas, "out_of_gas", "the gas limit is below what the method costs"},
+    {rules_broken, "rules_broken", "a fault of the rules: the call would break an invariant; please report it"},
 };
 
 const Words* words_of(Verdict verdict) noexcept {

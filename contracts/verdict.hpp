@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a call is refused. SPEC 7. Numbers are never reused: 1xx malformed for ever, 2xx not now, 3xx out of gas.
+// Why a call is refused. SPEC 7. Numbers are never reused: 1xx malformed for ever, 2xx not now, 3xx out of gas, 4xx a
+// fault of the rules.
 #pragma once
 
 #include <cstdint>
@@ -117,8 +118,14 @@ enum class Verdict : std::uint16_t {
     wrong_challenge_state = 276,
     wrong_capability_proof = 277,
     solvers_full = 278,
+    task_frozen = 290,
+
+    nothing_waits = 281,
+    dispute_open = 282,
 
     out_of_gas = 301,
+
+    rules_broken = 401,   ///< A fault of the rules themselves, not of the call.
 };
 
 std::string_view slug(Verdict verdict) noexcept;

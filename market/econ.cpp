@@ -83,6 +83,29 @@ Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
     return one;
 }
 
+/// SPEC 8.2.11: each task is a bet of its own, since no limit and no clock of one run depends on another.
+Prospect skip_in_tasks(const Setting& s, const Ratio& p) {
+    Prospect one = skip(Fraud::several_tasks, s, p);
+    one.win = one.win * U256(kOpenItemsMax);
+    one.lose = one.lose * U256(kOpenItemsMax);
+    return one;
+}
+
+/// SPEC 8.2.12: the dispute keeps nobody out of another run, and of its bond only the solver's part comes back.
+Prospect dispute_decoy(const Setting& s, const Ratio& p) {
+    Prospect out = skip(Fraud::dispute_decoy, s, p);
+    const U256 bond = challenge_bond(s.params, s.spec);
+    out.lose += bond - share_of(bond, s.params.solver_cost_bp);
+    out.gains = out.win > out.lose;
+    return out;
+}
+
+/// SPEC 8.2.13: in the worst case the dispute takes two executions of the segment.
+Prospect harass(const Setting& s) {
+    return sure(Fraud::harass_solver, replay_cost(s) * U256(2),
+                share_of(challenge_bond(s.params, s.spec), s.params.solver_cost_bp));
+}
+
 /// SPEC 8.2.8: only reveals of honest members draw. The penalties of the others would come on top.
 Prospect grind(const Setting& s) {
     return skip(Fraud::grind_beacon, s,
@@ -116,10 +139,13 @@ std::vector<Prospect> prospects(const Setting& s) {
         sure(Fraud::stop, {}, share_of(s.stake, s.params.silence_penalty_bp)),
         sure(Fraud::skip_audit, cost, fee + silence),
         sure(Fraud::idle_verdict, cost, fee + s.params.audit_bond),
-        sure(Fraud::false_accusation, {}, s.params.challenge_bond),
+        sure(Fraud::false_accusation, {}, challenge_bond(s.params, s.spec)),
         grind(s),
         bribe(s),
         starve(s),
+        skip_in_tasks(s, p),
+        dispute_decoy(s, p),
+        harass(s),
     };
 }
 
@@ -196,6 +222,12 @@ std::string_view slug(Fraud fraud) noexcept {
             return "bribe_auditors";
         case Fraud::starve_auditors:
             return "starve_auditors";
+        case Fraud::several_tasks:
+            return "several_tasks";
+        case Fraud::dispute_decoy:
+            return "dispute_decoy";
+        case Fraud::harass_solver:
+            return "harass_solver";
     }
     return "invalid";
 }
@@ -226,6 +258,12 @@ std::string_view sentence(Fraud fraud) noexcept {
             return "a solver outbids the reward of every drawn auditor";
         case Fraud::starve_auditors:
             return "a solver makes up a segment and serves it to colluding auditors only";
+        case Fraud::several_tasks:
+            return "a solver makes up one segment in each of as many tasks as it may run";
+        case Fraud::dispute_decoy:
+            return "a solver makes up a segment while an accomplice disputes a decoy task of both";
+        case Fraud::harass_solver:
+            return "an honest solver is made to compute right segments again";
     }
     return "";
 }

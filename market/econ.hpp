@@ -33,13 +33,16 @@ enum class Fraud : std::uint8_t {
     grind_beacon = 10,     ///< A bad segment, and colluding members withhold the reveals that draw it.
     bribe_auditors = 11,   ///< All drawn auditors are paid what betraying the solver would bring them.
     starve_auditors = 12,  ///< A bad segment that is drawn is served to nobody but who colludes.
+    several_tasks = 13,    ///< One bad segment in each of as many tasks as an account may run.
+    dispute_decoy = 14,    ///< A bad segment, while an accomplice disputes a task of its own to keep others out.
+    harass_solver = 15,    ///< A right segment is challenged for what that makes its solver compute.
 };
 std::string_view slug(Fraud fraud) noexcept;
 /// One sentence for people.
 std::string_view sentence(Fraud fraud) noexcept;
 
-/// Expected gain over honest play: win - lose. `win` is rounded up and `lose` down, so that no gain is
-/// hidden.
+/// Expected gain over honest play: win - lose; of harass_solver what its victim computes less what it is given for
+/// that. `win` is rounded up and `lose` down, so that no gain is hidden.
 struct Prospect {
     Fraud fraud{};
     U256 win, lose;

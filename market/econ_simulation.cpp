@@ -23,14 +23,16 @@ struct SolverStrategy {
     bool stops = false;     ///< Leaves in the middle of every second run.
     bool colludes = false;  ///< Tells colluding verifiers its roots.
     bool starves = false;   ///< Serves nobody what would convict it.
+    bool decoys = false;    ///< Posts tasks of one segment that it does itself, for the reputation.
 };
-constexpr std::array<SolverStrategy, 7> kSolvers = {{{"honest", 0, 10'000},
+constexpr std::array<SolverStrategy, 8> kSolvers = {{{"honest", 0, 10'000},
                                                      {"cheats_seldom", 500, 9'600},
                                                      {"cheats_often", 3'000, 7'600},
                                                      {"cheats_always", 10'000, 2'000},
                                                      {"colludes", 1'000, 9'200, false, true},
                                                      {"stops", 0, 9'900, true},
-                                                     {"starves", 1'000, 9'200, false, false, true}}};
+                                                     {"starves", 1'000, 9'200, false, false, true},
+                                                     {"decoys", 1'000, 9'200, false, false, false, true}}};
 constexpr std::size_t kColludingSolvers = 4;
 static_assert(kSolvers[kColludingSolvers].colludes);
 struct VerifierStrategy {
@@ -47,7 +49,7 @@ constexpr std::array<VerifierStrategy, 5> kVerifiers = {{{"honest"},
                                                          {"accuses", true, true, true},
                                                          {"colludes", true, true, false, true}}};
 constexpr std::uint64_t kSolversEach = 3, kHonestVerifiers = 8;
-constexpr std::uint64_t kAccuseOneIn = 20;
+constexpr std::uint64_t kAccuseOneIn = 20, kDecoyOneIn = 4;
 
 Address address_of(std::uint8_t role, std::uint64_t number) {
     Address address;
@@ -183,6 +185,8 @@ private:
         spec_.price_ceiling = mul_div(setting_.spec.price_ceiling, 5'000 + dice_.below(5'001), kBasisPoints);
         cost_ = mul_div(spec_.price_ceiling, setting_.cost_bp, kBasisPoints);
         lock_ = mul_div(setting_.stake, spec_.price_ceiling, setting_.spec.price_ceiling);
+        for (Agent& solver : solvers_)
+            if (kSolvers[solver.strategy].decoys && dice_.below(kDecoyOneIn) == 0) play_decoy(task, solver);
         std::vector<Address> excluded;
         std::uint64_t first = 0;
         for (std::uint64_t round = 0; round < setting_.params.rounds && first < spec_.segments(); ++round) {
@@ -191,6 +195,26 @@ private:
             excluded.push_back(solvers_[run->offer].address);
             first = work(task, static_cast<std::uint32_t>(round), solvers_[run->offer], run->price, first);
         }
+    }
+
+    /// What the owner pays itself is no matter. Its one segment is the first and the last, so it is audited: one
+    /// auditor is paid for a replay, and the segment has to be right.
+    void play_decoy(std::uint64_t task, Agent& owner) {
+        compute(owner, cost_of(owner));
+        std::vector<Candidate> candidates;
+        for (const Agent& verifier : verifiers_)
+            candidates.push_back({verifier.address, setting_.params.min_verifier_stake});
+        for (const Address& drawn : draw_auditors(dice_.hash(), task, 0, candidates, 1)) {
+            Agent& auditor = *std::find_if(verifiers_.begin(), verifiers_.end(),
+                                           [&](const Agent& agent) { return agent.address == drawn; });
+            if (!kVerifiers[auditor.strategy].replays) continue;  // Redrawn; the owner pays one fee all the same.
+            const U256 fee = audit_fee(setting_.params, spec_);
+            ++auditor.jobs;
+            compute(auditor, cost_);
+            owner.spent += fee;
+            auditor.earned += fee;
+        }
+        ++owner.reputation.settled;
     }
 
     /// The winner's number among the solvers, and its price.
@@ -279,7 +303,7 @@ private:
         if (!told) compute(auditor, cost_);
         if (strategy.accuses && !bad && dice_.below(kAccuseOneIn) == 0) {
             ++auditor.convictions;
-            slash(auditor, solver, params.challenge_bond, params.solver_cost_bp);
+            slash(auditor, solver, challenge_bond(params, spec_), params.solver_cost_bp);
         }
         if (bad && !told) return true;
         pay(auditor, audit_fee(params, spec_));

@@ -9,6 +9,10 @@ U256 audit_fee(const Params& params, const TaskSpec& spec) {
     return std::max(params.audit_fee, ledger::mul_div(spec.price_ceiling, params.audit_fee_bp, kBasisPoints));
 }
 
+U256 challenge_bond(const Params& params, const TaskSpec& spec) {
+    return std::max(params.challenge_bond, spec.price_ceiling * U256(4));  // No overflow: the ceiling is below 2^128.
+}
+
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params) {
     const U256 units = U256(spec.segments()) * U256(spec.replicas);
     const auto work = checked_mul(spec.price_ceiling, units);

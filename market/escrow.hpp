@@ -13,6 +13,10 @@ namespace retrace::market {
 /// costs its solver; at least the chain's own fee.
 U256 audit_fee(const Params& params, const TaskSpec& spec);
 
+/// What a challenge brings. Half of a false one goes to the solver (solver_cost_bp), which had to compute the segment
+/// up to twice: so it is at least four of the segment's price ceilings.
+U256 challenge_bond(const Params& params, const TaskSpec& spec);
+
 /// What postTask must bring. Overflow: nullopt (the ceiling is refused before).
 struct Escrow {
     U256 work;      ///< ceiling · n · r

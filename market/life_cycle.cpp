@@ -26,6 +26,13 @@ constexpr Row kRows[] = {
     {delivering, TaskEvent::forfeit, settled},
     {forfeited, TaskEvent::open_auction, bidding},
     {forfeited, TaskEvent::no_bid, expired},
+    {posted, TaskEvent::freeze, frozen},
+    {bidding, TaskEvent::freeze, frozen},
+    {assigned, TaskEvent::freeze, frozen},
+    {running, TaskEvent::freeze, frozen},
+    {delivering, TaskEvent::freeze, frozen},
+    {forfeited, TaskEvent::freeze, frozen},
+    {frozen, TaskEvent::release, released},
 };
 
 }  // namespace
@@ -41,6 +48,8 @@ std::string_view slug(TaskState state) noexcept {
         case cancelled: return "cancelled";
         case expired: return "expired";
         case forfeited: return "forfeited";
+        case frozen: return "frozen";
+        case released: return "released";
     }
     return "invalid";
 }

@@ -11,8 +11,10 @@ namespace retrace::market {
 enum class TaskState : std::uint8_t {
     posted = 1, bidding = 2, assigned = 3, running = 4, delivering = 5, settled = 6, cancelled = 7, expired = 8,
     forfeited = 9,
+    frozen = 10,     ///< A rule about it broke an invariant: nothing about it happens until it is released.
+    released = 11,   ///< It was frozen; what it held and locked went back.
 };
-constexpr TaskState last_of(TaskState) { return TaskState::forfeited; }
+constexpr TaskState last_of(TaskState) { return TaskState::released; }
 std::string_view slug(TaskState state) noexcept;
 
 enum class TaskEvent : std::uint8_t {
@@ -25,7 +27,10 @@ enum class TaskEvent : std::uint8_t {
     forfeit = 7,        ///< The solver was convicted or silent.
     finish = 8,         ///< All segments are verified and paid.
     settle = 9,         ///< The requester has the model, or its time is over.
+    freeze = 10,        ///< A broken invariant.
+    release = 11,       ///< The time of a frozen task is over.
 };
+constexpr TaskEvent last_of(TaskEvent) { return TaskEvent::release; }
 std::optional<TaskState> next(TaskState from, TaskEvent event) noexcept;
 /// No event leads out of it.
 bool is_final(TaskState state) noexcept;

@@ -24,7 +24,8 @@ Status<> check(const Params& p) {
     for (const std::uint64_t blocks :
          {p.epoch_blocks, p.bid_blocks, p.reveal_blocks, p.accept_blocks, p.checkpoint_blocks, p.open_blocks,
           p.verdict_blocks, p.reveal_segment_blocks, p.reveal_verdict_blocks, p.challenge_blocks, p.deliver_blocks,
-          p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.capability_blocks, p.capability_rest_blocks})
+          p.answer_blocks, p.unbond_blocks, p.move_blocks, p.moves, p.capability_blocks, p.capability_rest_blocks,
+          p.unaudited_blocks})
         if (blocks == 0 || blocks > kDurationMax) return error("contract parameters: a duration is out of range");
     for (const U256& amount : {p.bid_deposit, p.min_verifier_stake, p.min_solver_stake, p.audit_bond,
                                p.challenge_bond, p.report_fee, p.audit_fee, p.beacon_penalty, p.capability_penalty})

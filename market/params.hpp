@@ -39,6 +39,7 @@ struct Params {
     std::uint64_t moves = 30;                    ///< times moves, plus the task's replay allowance.
     std::uint64_t capability_blocks = 20;        ///< Window of a benchmark run.
     std::uint64_t capability_rest_blocks = 500;  ///< Between challenges of one solver.
+    std::uint64_t unaudited_blocks = 600;        ///< Before a requester decides on what nobody can be drawn for.
 
     // Amounts.
     U256 bid_deposit = 10 * kMilli;
@@ -78,7 +79,7 @@ struct Params {
                         p.audit_fee, p.beacon_penalty, p.audit_fee_bp, p.challenger_share_bp, p.silence_penalty_bp,
                         p.solver_cost_bp, p.safety_bp, p.collusion_bp, p.redraws, p.rounds, p.reports,
                         p.capability_blocks, p.capability_rest_blocks, p.capability_penalty, p.capability_bp,
-                        p.capability_slack_bp, p.capability_draws);
+                        p.capability_slack_bp, p.capability_draws, p.unaudited_blocks);
     }
     static std::vector<std::string_view> names() {
         return {"contractHash", "developerChain", "epochBlocks", "bidBlocks", "revealBlocks",
@@ -88,7 +89,7 @@ struct Params {
                 "challengeBond", "reportFee", "auditFee", "beaconPenalty", "auditFeeBp", "challengerShareBp",
                 "silencePenaltyBp", "solverCostBp", "safetyBp", "collusionBp", "redraws", "rounds",
                 "reports", "capabilityBlocks", "capabilityRestBlocks", "capabilityPenalty", "capabilityBp",
-                "capabilitySlackBp", "capabilityDraws"};
+                "capabilitySlackBp", "capabilityDraws", "unauditedBlocks"};
     }
 };
 

@@ -22,6 +22,7 @@ std::string_view slug(AuditPhase phase) noexcept {
         case AuditPhase::revealing: return "revealing";
         case AuditPhase::verdicts: return "verdicts";
         case AuditPhase::closed: return "closed";
+        case AuditPhase::no_auditors: return "no_auditors";
     }
     return "invalid";
 }

@@ -20,7 +20,8 @@ inline constexpr std::uint8_t kReplicasMax = 5;
 inline constexpr std::size_t kBiddersMax = 64;         ///< Of one auction.
 inline constexpr std::size_t kVerifiersMax = 1024;
 inline constexpr std::size_t kSolversMax = 1024;
-inline constexpr std::size_t kOpenItemsMax = 256;      ///< Open runs, audits, disputes or reports of one party.
+/// Of one party: bids and runs together, and audits and disputes that it opened together.
+inline constexpr std::size_t kOpenItemsMax = 256;
 
 /// Everything that determines the result of a task, and what is paid for it. Immutable once posted.
 struct TaskSpec {
@@ -43,18 +44,21 @@ struct TaskSpec {
     std::uint64_t replay_blocks = 0;      ///< Allowance to re-execute one segment.
     std::uint64_t finish_blocks = 0;      ///< A bid's finishing height is at most this far after the auction.
     std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: not said.
+    bool allow_unaudited =
+        false;  ///< Audits for which nobody can be drawn count as not drawn (contracts 14.12).
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.name, s.program_root, s.program_bytes, s.init_root, s.initial_state_root, s.data_roots,
                         s.steps, s.interval, s.seed, s.contract_hash, s.price_ceiling, s.audit_bp, s.auditors,
                         s.replicas, s.hardware_class, s.checkpoint_blocks, s.replay_blocks, s.finish_blocks,
-                        s.step_cost);
+                        s.step_cost, s.allow_unaudited);
     }
     static Names names() {
         return {"name", "programRoot", "programBytes", "initRoot", "initialStateRoot", "dataRoots",
                 "steps", "interval", "seed", "contractHash", "priceCeiling", "auditBp", "auditors",
-                "replicas", "hardwareClass", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost"};
+                "replicas", "hardwareClass", "checkpointBlocks", "replayBlocks", "finishBlocks", "stepCost",
+                "allowUnaudited"};
     }
     /// n = ceil(T / C)
     std::uint64_t segments() const noexcept { return interval == 0 ? 0 : (steps + interval - 1) / interval; }
@@ -82,17 +86,19 @@ struct Task {
     std::vector<Address> excluded;       ///< Declined or forfeited before; may not bid again.
     std::uint64_t deliver_end = 0;
     std::uint8_t wanted = 0;             ///< Replicas that the open auction looks for; 0: bids are not taken.
+    std::uint64_t joining_state = 0;     ///< Where these start when the task runs already,
+    Hash32 joining_root;                 ///< and that state's root; zero for state 0.
 
     bool operator==(const Task&) const = default;
     static auto tie(auto& t) {
         return std::tie(t.id, t.requester, t.state, t.posted_height, t.round, t.bid_end, t.reveal_end, t.escrow,
                         t.audit_budget, t.first_state, t.resume_root, t.runs, t.active, t.bidders, t.excluded,
-                        t.deliver_end, t.wanted);
+                        t.deliver_end, t.wanted, t.joining_state, t.joining_root);
     }
     static Names names() {
         return {"id", "requester", "state", "postedHeight", "round", "bidEnd", "revealEnd", "escrow",
                 "auditBudget", "firstState", "resumeRoot", "runs", "active", "bidders", "excluded",
-                "deliverEnd", "wanted"};
+                "deliverEnd", "wanted", "joiningState", "joiningRoot"};
     }
 };
 
@@ -129,19 +135,30 @@ struct Run {
     std::uint32_t open_disputes = 0;
     U256 earned;
     Hash32 first_root;                   ///< Agreed root of state first_state; zero while that is 0.
-    std::uint64_t unpaid_below = 0;      ///< States up to it were committed by others when this replica joined:
-                                         ///< segments below it are not paid.
+    std::uint64_t not_awaited_below = 0; ///< Of a replica that joined: nobody waits for its states up to this one.
     std::uint32_t reports = 0;           ///< Tiles of its first state that nobody served.
+    std::uint64_t waits_until = 0;       ///< For answers to these, as far as `deadline` counts it.
+    std::uint64_t work_counted = 0;      ///< Of the machine time ever given to its solver: what `deadline` and
+                                         ///< `finish_height` have moved by (contracts 18.4).
+    std::uint32_t challenges = 0;        ///< Of its open disputes, those that strangers opened.
+    std::uint64_t heard_until = 0;       ///< Their places were all taken: no window ends before this height.
+    bool joined = false;                 ///< While others ran the task: it may have seen what they opened.
+    std::uint64_t unaudited_since = 0;   ///< Height at which an audit began to wait for auditors; 0: none waits.
+    std::uint64_t unaudited_from = 0;    ///< The first segment whose audit waits.
+    bool pays_unaudited = false;         ///< The requester pays for what waits; it is being worked off.
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
                         r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained,
-                        r.open_disputes, r.earned, r.first_root, r.unpaid_below, r.reports);
+                        r.open_disputes, r.earned, r.first_root, r.not_awaited_below, r.reports, r.waits_until,
+                        r.work_counted, r.challenges, r.heard_until, r.joined, r.unaudited_since, r.unaudited_from,
+                        r.pays_unaudited);
     }
     static Names names() {
         return {"task", "index", "solver", "state", "price", "assignedHeight", "finishHeight", "locked",
                 "firstState", "nextState", "deadline", "clear", "paid", "retained", "openDisputes", "earned",
-                "firstRoot", "unpaidBelow", "reports"};
+                "firstRoot", "notAwaitedBelow", "reports", "waitsUntil", "workCounted", "challenges",
+                "heardUntil", "joined", "unauditedSince", "unauditedFrom", "paysUnaudited"};
     }
 };
 
@@ -182,14 +199,18 @@ struct Segment {
     std::uint64_t audit = 0;             ///< The newest; 0: none.
     std::uint64_t window_end = 0;        ///< 0 until both ends are opened.
     std::uint32_t open_disputes = 0;
+    std::uint32_t challenges = 0;        ///< Of them, those that strangers opened.
+    std::uint64_t audit_dispute = 0;     ///< The open one of a drawn auditor; 0: none.
+    bool not_awaited = false;            ///< Its end was committed when no other run waited for it.
+    std::uint64_t not_paid = 0;          ///< Copies among its run's segments up to this one; set when it is clear.
     bool operator==(const Segment&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.state, s.commit_height, s.draw_epoch, s.audits, s.postponed, s.audit, s.window_end,
-                        s.open_disputes);
+                        s.open_disputes, s.challenges, s.audit_dispute, s.not_awaited, s.not_paid);
     }
     static Names names() {
         return {"state", "commitHeight", "drawEpoch", "audits", "postponed", "audit", "windowEnd",
-                "openDisputes"};
+                "openDisputes", "challenges", "auditDispute", "notAwaited", "notPaid"};
     }
 };
 
@@ -201,8 +222,9 @@ enum class AuditPhase : std::uint8_t {
     revealing = 5,    ///< Solver: revealSegment.
     verdicts = 6,     ///< Auditors: revealVerdict.
     closed = 7,
+    no_auditors = 8,  ///< Nobody can be drawn: the requester may decide what becomes of it (contracts 14.12).
 };
-constexpr AuditPhase last_of(AuditPhase) { return AuditPhase::closed; }
+constexpr AuditPhase last_of(AuditPhase) { return AuditPhase::no_auditors; }
 std::string_view slug(AuditPhase phase) noexcept;
 
 enum class SeatState : std::uint8_t {
@@ -217,9 +239,12 @@ struct Seat {
     Hash32 commitment, root;
     bool paid = false;
     std::uint32_t reports = 0;           ///< Tiles that it reported as not served.
+    std::uint64_t due = 0;               ///< Place in its party's order of work (contracts 18.2).
     bool operator==(const Seat&) const = default;
-    static auto tie(auto& s) { return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid, s.reports); }
-    static Names names() { return {"auditor", "state", "bond", "commitment", "root", "paid", "reports"}; }
+    static auto tie(auto& s) {
+        return std::tie(s.auditor, s.state, s.bond, s.commitment, s.root, s.paid, s.reports, s.due);
+    }
+    static Names names() { return {"auditor", "state", "bond", "commitment", "root", "paid", "reports", "due"}; }
 };
 
 struct Audit {
@@ -231,12 +256,13 @@ struct Audit {
     std::uint64_t deadline = 0;          ///< Of the phase; 0 in waiting and closed.
     std::uint64_t redraws = 0;
     std::vector<Seat> seats;
+    std::vector<std::uint32_t> waiting;  ///< Seats whose verdict differs and has no dispute yet, in order of reveal.
     bool operator==(const Audit&) const = default;
     static auto tie(auto& a) {
-        return std::tie(a.id, a.task, a.run, a.segment, a.phase, a.deadline, a.redraws, a.seats);
+        return std::tie(a.id, a.task, a.run, a.segment, a.phase, a.deadline, a.redraws, a.seats, a.waiting);
     }
     static Names names() {
-        return {"id", "task", "run", "segment", "phase", "deadline", "redraws", "seats"};
+        return {"id", "task", "run", "segment", "phase", "deadline", "redraws", "seats", "waiting"};
     }
 };
 
@@ -273,7 +299,7 @@ struct Dispute {
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
     Address solver, challenger;
-    std::uint64_t audit = 0;             ///< For kind audit.
+    std::uint64_t audit = 0;             ///< In which the challenger has the seat that it speaks from; 0: none.
     Hash32 claimed_root;                 ///< What the challenger says the end is; zero when it did not say.
     U256 bond;                           ///< Coins held, or locked stake for audit and replica.
     std::uint64_t solver_clock = 0, challenger_clock = 0;   ///< Blocks left.
@@ -285,16 +311,20 @@ struct Dispute {
     std::uint32_t rounds = 0;
     std::uint64_t evidence_bytes = 0;
     std::uint32_t reports = 0;           ///< Tiles that the challenger reported as not served.
+    std::uint64_t waits_until = 0;       ///< For answers to these, as far as its clock counts it.
+    std::uint64_t solver_due = 0, challenger_due = 0;   ///< Places in the parties' orders of work (contracts 18.2).
     bool operator==(const Dispute&) const = default;
     static auto tie(auto& d) {
         return std::tie(d.id, d.kind, d.state, d.task, d.run, d.segment, d.solver, d.challenger, d.audit,
                         d.claimed_root, d.bond, d.solver_clock, d.challenger_clock, d.turn_height, d.deadline,
-                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes, d.reports);
+                        d.mover, d.opened_height, d.ending, d.rounds, d.evidence_bytes, d.reports, d.waits_until,
+                        d.solver_due, d.challenger_due);
     }
     static Names names() {
         return {"id", "kind", "state", "task", "run", "segment", "solver", "challenger", "audit",
                 "claimedRoot", "bond", "solverClock", "challengerClock", "turnHeight", "deadline", "mover",
-                "openedHeight", "ending", "rounds", "evidenceBytes", "reports"};
+                "openedHeight", "ending", "rounds", "evidenceBytes", "reports", "waitsUntil", "solverDue",
+                "challengerDue"};
     }
 };
 

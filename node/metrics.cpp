@@ -46,6 +46,11 @@ struct Metrics::Impl {
                                      .Help("Connections cut off by a limit")
                                      .Register(registry)
                                      .Add({});
+    prometheus::Gauge& broken = BuildGauge()
+                                    .Name("retrace_broken_invariants")
+                                    .Help("Transactions and scheduled items undone by a fault of the rules")
+                                    .Register(registry)
+                                    .Add({});
 
     std::shared_mutex counters_mutex;
     std::map<std::pair<std::string, bool>, prometheus::Counter*> counters;  // of the registry; method, failed
@@ -87,6 +92,7 @@ std::string Metrics::text(const Gauges& gauges) const {
     impl_->connections.Add({{"kind", "http"}}).Set(static_cast<double>(gauges.http_connections));
     impl_->connections.Add({{"kind", "websocket"}}).Set(static_cast<double>(gauges.ws_connections));
     impl_->refused.Set(static_cast<double>(gauges.refused));
+    impl_->broken.Set(static_cast<double>(gauges.broken_invariants));
     return prometheus::TextSerializer().Serialize(impl_->registry.Collect());
 }
 

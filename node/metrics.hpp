@@ -22,6 +22,7 @@ public:
         std::size_t http_connections = 0;
         std::size_t ws_connections = 0;
         std::uint64_t refused = 0;
+        std::uint64_t broken_invariants = 0;
     };
     /// The text, with what is best read at the moment of asking.
     std::string text(const Gauges& gauges) const;

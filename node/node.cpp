@@ -5,6 +5,7 @@
 
 #include "node/data_dir.hpp"
 #include "node/engine/solo.hpp"
+#include "node/http_head.hpp"
 #include "node/metrics.hpp"
 #include "node/open_chain.hpp"
 #include "node/rpc/admin_token.hpp"
@@ -25,6 +26,15 @@ engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
     return options;
 }
 
+/// Of pages that are served by this machine, on whatever port.
+std::vector<std::string> local_origins() {
+    std::vector<std::string> out;
+    for (const char* scheme : {"http://", "https://"}) {
+        for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) out.push_back(std::string(scheme) + host + ":*");
+    }
+    return out;
+}
+
 Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& data) {
     rpc::ServerOptions options;
     options.host = config.rpc.host == "localhost" ? "127.0.0.1" : config.rpc.host;
@@ -34,7 +44,9 @@ Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& d
     options.requests_per_second = static_cast<double>(config.rpc.requests_per_second);
     options.request_burst = 5 * options.requests_per_second;
     options.cors_origins = config.rpc.cors;
-    if (config.dev && options.cors_origins.empty()) options.cors_origins = {"*"};
+    // Its keys are published, and whatever page its owner looks at runs on the same machine.
+    if (config.dev && options.cors_origins.empty()) options.cors_origins = local_origins();
+    options.hosts = hosts_of(options.host, config.rpc.allowed_hosts);
     RETRACE_TRY(token, rpc::load_admin_token(data.file("rpc-token")));
     options.admin_token = std::move(token);
     if (config.rpc.tls && !config.rpc.tls_cert.empty()) {
@@ -120,7 +132,8 @@ struct Node::Impl {
         rpc::HttpResponse response;
         response.content_type = "text/plain; version=0.0.4";
         response.body = metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
-                                      server_stats.ws_connections, server_stats.refused});
+                                      server_stats.ws_connections, server_stats.refused,
+                                      rules.broken_invariants->load()});
         return response;
     }
 };

@@ -2,6 +2,7 @@
 // The composition root: one data directory, one chain, one engine, one port.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,9 @@ struct Rules {
     std::vector<rpc::ContractInfo> contracts;
     Bytes dev_genesis;               ///< The contracts' genesis section of a developer chain.
     EncodeContracts encode_genesis;  ///< Of a genesis file.
+    /// Pieces of work that this process has undone because an invariant broke (contracts 8.3); more than one
+    /// for a block that was executed more than once.
+    std::shared_ptr<std::atomic<std::uint64_t>> broken_invariants = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
 class Node {

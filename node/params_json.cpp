@@ -54,6 +54,7 @@ void each_field(auto& p, const auto& visit) {
     visit("capability_bp", p.capability_bp);
     visit("capability_slack_bp", p.capability_slack_bp);
     visit("capability_draws", p.capability_draws);
+    visit("unaudited_blocks", p.unaudited_blocks);
 }
 
 bool read(const json::value& value, bool& field) {

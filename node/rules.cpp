@@ -2,6 +2,7 @@
 #include "node/rules.hpp"
 
 #include <boost/json/parse.hpp>
+#include <spdlog/spdlog.h>
 
 #include "contracts/abi/interfaces.hpp"
 #include "contracts/addresses.hpp"
@@ -12,7 +13,12 @@ namespace retrace::node {
 
 Rules native_rules() {
     Rules rules;
-    rules.executor = std::make_unique<contracts::Executor>();
+    rules.executor = std::make_unique<contracts::Executor>([count = rules.broken_invariants](const std::string& what) {
+        ++*count;
+        spdlog::error("event=broken_invariant what=\"{}\" effect=\"undone; a scheduled item freezes its task\" "
+                      "remedy=\"please report it with the block's height\"",
+                      what);
+    });
     for (const contracts::Contract contract : contracts::kContracts) {
         rules.contracts.push_back({std::string(contracts::interface_name(contract)),
                                    contracts::address_of(contract), abi::abi_json(contract)});

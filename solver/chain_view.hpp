@@ -46,6 +46,7 @@ struct ReportView {
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
     std::uint64_t deadline = 0;  ///< The last block that takes the answer.
+    std::uint64_t due = 0;       ///< Its place in this solver's order of work; 0: not known.
 };
 
 /// An assignment of this solver that is not over.

@@ -27,6 +27,7 @@ struct AuditView {
     std::uint64_t deadline = 0;  ///< Of the verdict, or of its opening, whichever is due; 0: neither is.
     Hash32 commitment;           ///< This verifier's; zero before.
     std::vector<Hash32> others;  ///< Commitments of other seats (of use to a copier only).
+    std::uint64_t due = 0;       ///< Its place in this verifier's order of work; 0: the record has none.
 };
 
 /// An open dispute with this party on one side. Solvers use the same view.
@@ -42,6 +43,8 @@ struct DisputeView {
     bool may_report = false;        ///< A report about the start of the segment would be taken.
     std::uint64_t deadline = 0;     ///< Of the move that is due, of either side.
     std::uint64_t clock = 0;        ///< Blocks that this party has left when its turn comes.
+    std::uint64_t due = 0;          ///< Its place in this party's order of work; 0: the record has none.
+    Hash32 claimed_root;            ///< What the challenger says that the end is; zero when it did not say.
 };
 
 /// An end state that this verifier found right and may be asked to keep.
@@ -57,6 +60,9 @@ struct InitialView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
     Hash32 root;
+    bool asked = true;           ///< It has a seat in the run; else it only watches.
+    std::uint64_t due = 0;       ///< The seat's.
+    std::uint64_t deadline = 0;  ///< The last block that takes a challenge; 0: not known yet.
 };
 
 /// A segment with both ends open whose challenge window this party may still use, drawn or not.
@@ -83,6 +89,8 @@ struct KeptReportView {
     std::uint64_t index = 0;
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
+    std::uint64_t deadline = 0;  ///< The last block that takes the answer.
+    std::uint64_t due = 0;       ///< Its place in this verifier's order of work; 0: not known.
 };
 
 struct BeaconView {

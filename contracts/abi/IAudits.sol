@@ -11,6 +11,7 @@ interface IAudits {
         bytes32 root;
         bool paid;
         uint32 reports;
+        uint64 due;
     }
     struct Audit {
         uint64 id;
@@ -21,6 +22,7 @@ interface IAudits {
         uint64 deadline;
         uint64 redraws;
         Seat[] seats;
+        uint32[] waiting;
     }
     struct Report {
         uint64 id;

@@ -25,6 +25,9 @@ interface IDisputes {
         uint32 rounds;
         uint64 evidenceBytes;
         uint32 reports;
+        uint64 waitsUntil;
+        uint64 solverDue;
+        uint64 challengerDue;
     }
     function challengeSegment(uint64 task, uint32 run, uint64 segment, bytes32 root) external payable;
     function challengeInitial(uint64 task, uint32 run, bytes32 root) external payable;

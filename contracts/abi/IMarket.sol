@@ -23,6 +23,7 @@ interface IMarket {
         uint64 replayBlocks;
         uint64 finishBlocks;
         uint64 stepCost;
+        bool allowUnaudited;
     }
     struct Params {
         bytes32 contractHash;
@@ -65,6 +66,7 @@ interface IMarket {
         uint64 capabilityBp;
         uint64 capabilitySlackBp;
         uint64 capabilityDraws;
+        uint64 unauditedBlocks;
     }
     struct TaskIds {
         uint64 count;
@@ -88,6 +90,8 @@ interface IMarket {
         address[] excluded;
         uint64 deliverEnd;
         uint8 wanted;
+        uint64 joiningState;
+        bytes32 joiningRoot;
     }
     struct Bid {
         bytes32 commitment;
@@ -115,8 +119,16 @@ interface IMarket {
         uint32 openDisputes;
         uint256 earned;
         bytes32 firstRoot;
-        uint64 unpaidBelow;
+        uint64 notAwaitedBelow;
         uint32 reports;
+        uint64 waitsUntil;
+        uint64 workCounted;
+        uint32 challenges;
+        uint64 heardUntil;
+        bool joined;
+        uint64 unauditedSince;
+        uint64 unauditedFrom;
+        bool paysUnaudited;
     }
     struct Checkpoint {
         bytes32 commitment;
@@ -137,6 +149,10 @@ interface IMarket {
         uint64 audit;
         uint64 windowEnd;
         uint32 openDisputes;
+        uint32 challenges;
+        uint64 auditDispute;
+        bool notAwaited;
+        uint64 notPaid;
     }
     function postTask(TaskSpec calldata spec) external payable;
     function cancelTask(uint64 task) external;
@@ -159,6 +175,7 @@ interface IMarket {
     ) external;
     function acceptModel(uint64 task) external;
     function raiseReplicas(uint64 task, uint8 replicas) external payable;
+    function decideUnaudited(uint64 task, uint32 run, bool pay) external;
     function params() external view returns (Params memory);
     function taskIds() external view returns (TaskIds memory);
     function specOf(uint64 task) external view returns (TaskSpec memory);
@@ -248,5 +265,6 @@ interface IMarket {
         uint64 bidEnd,
         uint64 revealEnd
     );
+    event UnauditedDecided(uint64 indexed task, uint32 run, uint64 segment, bool pay);
     error Refused(uint16 code, string slug);
 }

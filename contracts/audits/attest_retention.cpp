@@ -41,10 +41,8 @@ void pay_verdict(const AttestRetention& call, const Address& keeper, Effects& fx
 void pay_offer(const AttestRetention& call, const Address& keeper, Effects& fx) {
     auto offer = open_retention(fx.state, call.task, call.run, call.index);
     if (!offer) return;
-    offer->state = market::RetentionState::kept;
     offer->keeper = keeper;
-    store(fx.state, keys::retention(offer->id), *offer);
-    remove_from_list(fx.state, keys::open_retentions(call.task), offer->id);
+    close_retention(fx, *offer, market::RetentionState::kept);
     pay(fx, Contract::audits, keeper, offer->fee);
     fx.emit(RetentionClosed{offer->id, call.task, keeper});
 }

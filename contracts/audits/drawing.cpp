@@ -4,6 +4,7 @@
 // more than `redraws` beacons. So whoever is busy becomes free in bounded time, and the queue moves on.
 #include "contracts/audits/rounds.hpp"
 #include "contracts/audits/seats.hpp"
+#include "contracts/audits/waiting_audits.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/staking/beacon.hpp"
 
@@ -51,6 +52,24 @@ std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit&
     return out;
 }
 
+/// Whether `holds` says so of the same segment in another run of the task.
+template <class Holds>
+bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
+    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+        const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
+        if (run != audit.run && segment && holds(*segment)) return true;
+    }
+    return false;
+}
+
+/// Auditors have committed to its end.
+bool has_verdicts(const Effects& fx, const market::Segment& segment) {
+    if (segment.state == market::SegmentState::verified) return true;
+    if (segment.state != market::SegmentState::auditing) return false;
+    const AuditPhase phase = must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase;
+    return phase == AuditPhase::revealing || phase == AuditPhase::verdicts;
+}
+
 /// 14.2.5: its own seats, or those of a replica's audit that may not reveal before this one, are held meanwhile.
 bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
     if (has_commitments(audit)) return true;
@@ -79,6 +98,7 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
 bool go_on(Effects& fx, market::Audit& audit, Search search) {
     if (search == Search::found) enter_collecting(fx, audit);
     else if (search == Search::nobody) nobody_to_draw(fx, audit);
+    else if (search == Search::too_few) wait_for_auditors(fx, audit);
     else return false;
     return true;
 }
@@ -87,6 +107,7 @@ bool go_on(Effects& fx, market::Audit& audit, Search search) {
 bool serve(Effects& fx, const QueuedAudit& entry) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(entry.audit));
     if (audit.phase != AuditPhase::drawing || audit.redraws != entry.redraws) return true;  // closed, or seated since
+    if (is_frozen(fx.state, audit.task)) return true;
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (!all_committed(fx.state, task, run, audit.segment + 1)) {
@@ -98,6 +119,27 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: others are not kept waiting for its few
     if (search == Search::exhausted) go_on_without_silent(fx, audit, search);
     return search != Search::busy;
+}
+
+void leave_place(Effects& fx, std::uint64_t place) {
+    remove(fx.state, keys::queued_audit(place));
+    Queue queue = load_queue(fx);
+    queue.first = place + 1;
+    store(fx.state, keys::audit_queue(), queue);
+}
+
+/// False when the first in the queue stays there.
+bool serve_place(Effects& fx, std::uint64_t place) {
+    if (!serve(fx, must_load<QueuedAudit>(fx.state, keys::queued_audit(place)))) return false;
+    leave_place(fx, place);
+    return true;
+}
+
+/// 8.4: serving it broke an invariant. Those behind it must not wait for it.
+void give_up_place(Effects& fx, std::uint64_t place) {
+    const auto entry = load<QueuedAudit>(fx.state, keys::queued_audit(place));
+    leave_place(fx, place);
+    if (entry) freeze_task(fx, must_load<market::Audit>(fx.state, keys::audit(entry->audit)).task);
 }
 
 }  // namespace
@@ -112,9 +154,20 @@ void enter_drawing(Effects& fx, market::Audit& audit) {
     else draw_auditors_of(fx, audit.id);
 }
 
+bool is_audited_beside(const Effects& fx, const market::Audit& audit) {
+    return any_beside(fx, audit, [&](const market::Segment& segment) { return has_verdicts(fx, segment); });
+}
+
+bool is_decided_beside(const Effects& fx, const market::Audit& audit) {
+    return any_beside(fx, audit, [&](const market::Segment& segment) {
+        return segment.state == market::SegmentState::unaudited || has_verdicts(fx, segment);
+    });
+}
+
 void draw_auditors_of(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.phase != AuditPhase::drawing) return;
+    if (audit.redraws >= kRedrawsMax) return go_on_without_silent(fx, audit);
     if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
     if (!go_on(fx, audit, fill_seats(fx, audit))) go_on_without_silent(fx, audit, Search::busy);
 }
@@ -125,17 +178,15 @@ void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
             draw_at(fx, next_draw_height(fx.params, fx.height), other);
 }
 
-void draw_queued(Effects& fx) {
+void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const Queue now = load_queue(fx);
     const std::uint64_t stop = std::min(now.end, now.first + kQueueLooksMax);
     for (std::uint64_t place = now.first; place < stop; ++place) {
-        const auto entry = must_load<QueuedAudit>(fx.state, keys::queued_audit(place));
-        if (!serve(fx, entry)) return;
-        remove(fx.state, keys::queued_audit(place));
-        Queue queue = load_queue(fx);
-        queue.first = place + 1;
-        store(fx.state, keys::audit_queue(), queue);
+        bool stays = false;
+        const bool done = isolate(fx, on_broken, [&](Effects& inner) { stays = !serve_place(inner, place); });
+        if (!done) isolate(fx, on_broken, [&](Effects& inner) { give_up_place(inner, place); });
+        if (done && stays) return;
     }
 }
 

@@ -6,6 +6,9 @@
 #include "contracts/audits/seats.hpp"
 #include "contracts/disputes/cases.hpp"
 #include "contracts/market/own_run.hpp"
+#include "contracts/market/runs.hpp"
+#include "contracts/staking/backlog.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -23,23 +26,27 @@ bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
     return kind_of(call) != ReportKind::state || call.index == segment;
 }
 
-/// The open audit of this run in which the party owes a verdict.
-std::optional<market::Audit> owed_audit(const StateView& view, const ReportUnavailable& call, const Address& party) {
+market::Seat* owed_seat(market::Audit& audit, const Address& party) {
+    for (market::Seat& seat : audit.seats)
+        if (seat.auditor == party && seat.state == market::SeatState::drawn) return &seat;
+    return nullptr;
+}
+
+/// The open audits of this run in which the party owes a verdict that waits for what is reported.
+std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavailable& call, const Address& party) {
+    std::vector<market::Audit> out;
     for (const std::uint64_t id : views::open_audits(view, party)) {
-        const auto audit = must_load<market::Audit>(view, keys::audit(id));
+        auto audit = must_load<market::Audit>(view, keys::audit(id));
         if (audit.task != call.task || audit.run != call.run || !concerns(call, audit.segment)) continue;
-        if (audit.phase != market::AuditPhase::collecting) continue;
-        for (const market::Seat& seat : audit.seats)
-            if (seat.auditor == party && seat.state == market::SeatState::drawn) return audit;
+        if (audit.phase == market::AuditPhase::collecting && owed_seat(audit, party)) out.push_back(std::move(audit));
     }
-    return std::nullopt;
+    return out;
 }
 
 /// The open dispute about this run in which the party is the challenger.
 std::optional<market::Dispute> own_dispute(const StateView& view, const ReportUnavailable& call, const Address& party) {
-    for (const std::uint64_t id : views::open_disputes(view, party)) {
+    for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (dispute.task != call.task || dispute.run != call.run || dispute.challenger != party) continue;
         if (concerns(call, dispute.segment)) return dispute;
     }
     return std::nullopt;
@@ -67,7 +74,7 @@ Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, cons
     if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
         kept->keepers.empty())
         return Verdict::nothing_to_report;                                                          // 16.1.16
-    if (context.height > own->deadline) return Verdict::too_late;                                   // 16.1.17
+    if (context.height > own->deadline + uncounted_work(view, *own)) return Verdict::too_late;      // 16.1.17
     return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;            // 16.1.12
 }
 
@@ -76,11 +83,11 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     if (run.state != market::RunState::running) return Verdict::wrong_run_state;                    // 16.1.9
     if (kind_of(call) == ReportKind::data && call.index >= spec.data_roots.size())
         return Verdict::nothing_to_report;                                                          // 16.1.10
-    if (const auto audit = owed_audit(view, call, context.sender)) {
-        for (const market::Seat& seat : audit->seats)
-            if (seat.auditor == context.sender && seat.reports >= context.params.reports)
-                return Verdict::too_many_open;                                                      // 16.1.12
-        return open < kReportsMax ? Verdict::ok : Verdict::too_many_open;                           // 16.1.12
+    if (auto audits = owed_audits(view, call, context.sender); !audits.empty()) {
+        const bool left = std::any_of(audits.begin(), audits.end(), [&](market::Audit& audit) {
+            return owed_seat(audit, context.sender)->reports < context.params.reports;
+        });
+        return left && open < kReportsMax ? Verdict::ok : Verdict::too_many_open;                   // 16.1.12
     }
     const auto dispute = own_dispute(view, call, context.sender);
     if (!dispute) return Verdict::not_auditor;                                                      // 16.1.11
@@ -90,23 +97,52 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
 }
 
-/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer. It is not over (16.1.17).
-void wait_for_answer(const ReportUnavailable& call, const Address& reporter, Effects& fx) {
-    if (kind_of(call) == ReportKind::kept) {
-        auto own = run_of_solver(fx.state, call.task, reporter).value();
-        ++own.reports;
-        own.deadline += fx.params.answer_blocks;
-        store(fx.state, keys::run(own.task, own.index), own);
-        // While it runs, the reminder of its checkpoints looks again by itself (9.3).
-        if (own.state == market::RunState::assigned)
-            schedule(fx, own.deadline + 1, {DueKind::accept_deadline, own.task, own.index, 0});
-        return;
+/// 16.1.13: a successor waits for its first state. What reminds of its deadline looks again by itself.
+void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
+    count_work(fx, own);
+    ++own.reports;
+    own.deadline += until - std::min(until, std::max(fx.height, own.waits_until));  // for several answers at once
+    own.waits_until = std::max(own.waits_until, until);
+    store(fx.state, keys::run(own.task, own.index), own);
+}
+
+/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer, due `until`. It is not over (16.1.17).
+void wait_for_answer(const ReportUnavailable& call, const Address& reporter, std::uint64_t until, Effects& fx) {
+    if (kind_of(call) == ReportKind::kept)
+        return wait_for_state(fx, run_of_solver(fx.state, call.task, reporter).value(), until);
+    auto audits = owed_audits(fx.state, call, reporter);
+    if (audits.empty()) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id, until);
+    for (market::Audit& audit : audits) {
+        ++owed_seat(audit, reporter)->reports;
+        enter_collecting(fx, audit);
     }
-    auto audit = owed_audit(fx.state, call, reporter);
-    if (!audit) return wait_for_tiles(fx, own_dispute(fx.state, call, reporter)->id);
-    for (market::Seat& seat : audit->seats)
-        if (seat.auditor == reporter) ++seat.reports;
-    enter_collecting(fx, *audit);
+}
+
+/// Whom the report asks: the run's solver, or who keeps the state.
+std::vector<Address> asked_by(const StateView& view, const market::Report& report) {
+    if (report.kind != ReportKind::kept)
+        return {must_load<market::Run>(view, keys::run(report.task, report.run)).solver};
+    return must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index)).keepers;
+}
+
+/// 16.1.19: whoever is asked first does what it was given before. A state is loaded and hashed once for all reports
+/// about it that are open together; a program's records and a data set's tiles lie ready.
+std::uint64_t answer_due(Effects& fx, const market::Report& report) {
+    auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
+    const bool ready = report.kind == ReportKind::program || report.kind == ReportKind::data || about.open != 0;
+    const auto spec = must_load<TaskSpec>(fx.state, keys::spec(report.task));
+    std::uint64_t due = fx.height;
+    for (const Address& party : asked_by(fx.state, report))
+        due = std::max(due, ready ? busy_until(fx.state, party, fx.height)
+                                  : give_work(fx, party, market::answer_work(spec)));
+    ++about.open;
+    // Keepers have places of their own, and theirs are not kept: what they do not need is not returned.
+    if (!ready && report.kind != ReportKind::kept) {
+        about.due = due;
+        about.given = fx.height;
+    }
+    store(fx.state, reports_about(report), about);
+    return due + fx.params.answer_blocks;
 }
 
 }  // namespace
@@ -115,10 +151,9 @@ void resume_audit(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::model || report.kind == ReportKind::kept) return;
     const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
                                  report.tensor, report.tile};
-    auto audit = owed_audit(fx.state, call, report.reporter);
-    if (!audit) return;  // It was a challenger's, or the auditor has committed.
-    for (const market::Seat& seat : audit->seats)
-        if (seat.auditor == report.reporter && seat.reports != 0) return enter_collecting(fx, *audit);
+    // None: it was a challenger's, or the auditor has committed.
+    for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
+        if (owed_seat(audit, report.reporter)->reports != 0) take_seat_up_again(fx, audit, report.reporter);
 }
 
 Verdict check(const ReportUnavailable& call) {
@@ -152,14 +187,14 @@ void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx)
     report.index = call.index;
     report.tensor = call.tensor;
     report.tile = call.tile;
-    report.deadline = fx.height + fx.params.answer_blocks;
+    report.deadline = answer_due(fx, report);
     report.fee = context.value;
     store(fx.state, keys::report(report.id), report);
     add_to_list(fx.state, keys::open_reports(call.task), report.id);
     schedule(fx, report.deadline + 1, {DueKind::report_deadline, report.id, 0, 0});
     fx.emit(ReportOpened{report.id, report.task, call.kind, report.run, report.index, report.tensor, report.tile,
                          report.deadline});
-    if (report.kind != ReportKind::model) wait_for_answer(call, context.sender, fx);
+    if (report.kind != ReportKind::model) wait_for_answer(call, context.sender, report.deadline, fx);
 }
 
 }  // namespace retrace::contracts

@@ -2,6 +2,8 @@
 #include "contracts/audits/reports.hpp"
 
 #include "contracts/market/runs.hpp"
+#include "contracts/staking/backlog.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -17,7 +19,25 @@ void penalise_keepers(Effects& fx, const market::Report& report) {
     store(fx.state, key, kept);
 }
 
+/// The first answer shows that the state is loaded and hashed, and a run that is over needs none (18.7).
+void close_about(Effects& fx, const market::Report& report) {
+    auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
+    if (about.due != 0) {
+        const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
+        const auto run = must_load<market::Run>(fx.state, keys::run(report.task, report.run));
+        return_work(fx, run.solver, about.due, market::answer_work(spec), about.given);
+        about.due = 0;
+    }
+    if (about.open <= 1) return remove(fx.state, reports_about(report));
+    --about.open;
+    store(fx.state, reports_about(report), about);
+}
+
 }  // namespace
+
+keys::Key reports_about(const market::Report& report) {
+    return keys::reports_about(report.task, report.run, static_cast<std::uint8_t>(report.kind), report.index);
+}
 
 void report_deadline(Effects& fx, std::uint64_t id) {
     const auto report = must_load<market::Report>(fx.state, keys::report(id));
@@ -32,6 +52,7 @@ void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& a
     report.state = answered_by ? market::ReportState::answered : market::ReportState::failed;
     store(fx.state, keys::report(id), report);
     remove_from_list(fx.state, keys::open_reports(report.task), id);
+    close_about(fx, report);
     pay(fx, Contract::audits, answered_by.value_or(report.reporter), report.fee);
     fx.emit(ReportClosed{id, report.task, answered_by.has_value()});
 }

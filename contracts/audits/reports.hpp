@@ -8,6 +8,15 @@
 
 namespace retrace::contracts {
 
+/// Open reports of one kind about one state, program or data set of a run. 16.1.19
+struct ReportsAbout {
+    std::uint64_t open = 0;
+    std::uint64_t due = 0;       ///< Place of the answers in the solver's order of work; 0 once one is there.
+    std::uint64_t given = 0;     ///< When it was given.
+    static auto tie(auto& r) { return std::tie(r.open, r.due, r.given); }
+};
+keys::Key reports_about(const market::Report& report);
+
 /// The answer is late: the solver loses its run (the keepers a bond each), the reporter gets its fee back.
 void report_deadline(Effects& fx, std::uint64_t report);
 /// Closes a report: the fee goes to who answered, or back to the reporter.

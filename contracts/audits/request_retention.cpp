@@ -9,31 +9,31 @@ namespace {
 
 constexpr std::size_t kRunRetentionsMax = 64;
 
-std::size_t offers_of(const StateView& view, std::uint64_t task, std::uint32_t run) {
-    std::size_t count = 0;
-    for (const std::uint64_t id : views::open_retentions(view, task))
-        count += must_load<market::Retention>(view, keys::retention(id)).run == run;
-    return count;
+std::vector<std::uint64_t> offers_of(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return list<std::uint64_t>(view, keys::run_retentions(task, run));
 }
 
 }  // namespace
 
 std::optional<market::Retention> open_retention(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                 std::uint64_t index) {
-    for (const std::uint64_t id : views::open_retentions(view, task)) {
-        auto offer = must_load<market::Retention>(view, keys::retention(id));
-        if (offer.run == run && offer.index == index) return offer;
-    }
-    return std::nullopt;
+    const std::uint64_t id = counter(view, keys::state_retention(task, run, index));
+    if (id == 0) return std::nullopt;
+    return must_load<market::Retention>(view, keys::retention(id));
+}
+
+void close_retention(Effects& fx, market::Retention& offer, market::RetentionState state) {
+    offer.state = state;
+    store(fx.state, keys::retention(offer.id), offer);
+    remove_from_list(fx.state, keys::open_retentions(offer.task), offer.id);
+    remove_from_list(fx.state, keys::run_retentions(offer.task, offer.run), offer.id);
+    remove(fx.state, keys::state_retention(offer.task, offer.run, offer.index));
 }
 
 void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run) {
-    for (const std::uint64_t id : views::open_retentions(fx.state, task)) {
+    for (const std::uint64_t id : offers_of(fx.state, task, run)) {
         auto offer = must_load<market::Retention>(fx.state, keys::retention(id));
-        if (offer.run != run) continue;
-        offer.state = market::RetentionState::withdrawn;
-        store(fx.state, keys::retention(id), offer);
-        remove_from_list(fx.state, keys::open_retentions(task), id);
+        close_retention(fx, offer, market::RetentionState::withdrawn);
         pay(fx, Contract::audits, offer.solver, offer.fee);
         fx.emit(RetentionClosed{id, task, {}});
     }
@@ -55,7 +55,7 @@ Verdict admit(const RequestRetention& call, const TxContext& context, const Stat
         return Verdict::already_requested;                                                      // 14.11.5
     if (context.value < context.params.audit_fee || context.value.is_zero())
         return Verdict::wrong_value;                                                            // 14.11.6
-    if (offers_of(view, call.task, call.run) >= kRunRetentionsMax)
+    if (offers_of(view, call.task, call.run).size() >= kRunRetentionsMax)
         return Verdict::too_many_open;                                                          // 14.11.7
     return Verdict::ok;
 }
@@ -71,6 +71,8 @@ void apply(const RequestRetention& call, const TxContext& context, Effects& fx) 
     offer.fee = context.value;
     store(fx.state, keys::retention(offer.id), offer);
     add_to_list(fx.state, keys::open_retentions(call.task), offer.id);
+    add_to_list(fx.state, keys::run_retentions(call.task, call.run), offer.id);
+    store(fx.state, keys::state_retention(call.task, call.run, call.index), Counter{offer.id});
     fx.emit(RetentionRequested{offer.id, call.task, call.run, call.index, offer.fee});
 }
 

@@ -3,9 +3,12 @@
 #include "contracts/audits/rounds.hpp"
 
 #include "contracts/audits/seats.hpp"
+#include "contracts/audits/waiting_audits.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "contracts/staking/beacon.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -20,6 +23,7 @@ market::TaskSpec spec_of(const Effects& fx, const market::Audit& audit) {
 
 void close(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
+    end_wait_for_auditors(fx, audit);
     set_phase(fx, audit, AuditPhase::closed, 0);
     remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
 }
@@ -29,19 +33,28 @@ std::size_t count(const market::Audit& audit, SeatState state) {
                                                   [&](const market::Seat& seat) { return seat.state == state; }));
 }
 
-/// 16.1.13: said by an auditor that sits in the audit, of something that it needs there.
+/// 16.1.13: said by an auditor that owes a verdict in the audit, of something that it needs there.
 bool holds_up(const market::Report& report, const market::Audit& audit) {
     const bool needed = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data ||
                         (report.kind == market::ReportKind::state && report.index == audit.segment);
     return needed && report.run == audit.run &&
-           std::any_of(audit.seats.begin(), audit.seats.end(),
-                       [&](const market::Seat& seat) { return seat.auditor == report.reporter; });
+           std::any_of(audit.seats.begin(), audit.seats.end(), [&](const market::Seat& seat) {
+               return seat.state == SeatState::drawn && seat.auditor == report.reporter;
+           });
 }
 
-constexpr std::uint64_t kRedrawsBesideDisputes = 256;
+/// Open reports that hold the audit up.
+std::vector<market::Report> hindrances(const Effects& fx, const market::Audit& audit) {
+    std::vector<market::Report> out;
+    for (const std::uint64_t id : views::open_reports(fx.state, audit.task)) {
+        auto report = must_load<market::Report>(fx.state, keys::report(id));
+        if (holds_up(report, audit)) out.push_back(std::move(report));
+    }
+    return out;
+}
 
 void draw_again(Effects& fx, market::Audit& audit) {
-    ++audit.redraws;
+    if (audit.redraws < kRedrawsMax) ++audit.redraws;
     set_phase(fx, audit, AuditPhase::drawing, 0);
     schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
 }
@@ -67,7 +80,7 @@ void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_
     audit.deadline = deadline;
     store(fx.state, keys::audit(audit.id), audit);
     fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
-    if (deadline != 0) schedule(fx, deadline + 1, {DueKind::audit_deadline, audit.id, 0, deadline});
+    if (deadline != 0) remind(fx, deadline + 1, DueKind::audit_deadline, audit.id, 0);
 }
 
 void close_without_verdict(Effects& fx, market::Audit& audit) {
@@ -91,11 +104,13 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
         // A dispute that is open may be about to convict the run, and would end with it.
-        if (!starved && run.open_disputes != 0 && audit.redraws < kRedrawsBesideDisputes) return draw_again(fx, audit);
+        if (!starved && run.open_disputes != 0) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
-    } else {
+    } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {
         close_without_verdict(fx, audit);
+    } else {
+        wait_for_auditors(fx, audit);  // 14.12.1
     }
 }
 
@@ -104,16 +119,26 @@ void enter_opening(Effects& fx, market::Audit& audit) {
 }
 
 void enter_collecting(Effects& fx, market::Audit& audit) {
-    std::uint64_t from = fx.height;
-    for (const std::uint64_t id : views::open_reports(fx.state, audit.task)) {
-        const auto report = must_load<market::Report>(fx.state, keys::report(id));
-        if (holds_up(report, audit)) from = std::max(from, report.deadline);
-    }
-    set_phase(fx, audit, AuditPhase::collecting,
-              from + fx.params.verdict_blocks + spec_of(fx, audit).replay_blocks);
+    std::uint64_t due = fx.height;
+    for (const market::Seat& seat : audit.seats)
+        if (seat.state == SeatState::drawn) due = std::max(due, seat.due);  // 14.6.8
+    for (const market::Report& report : hindrances(fx, audit))
+        due = std::max(due, report.deadline + market::audit_work(spec_of(fx, audit)));
+    set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
+}
+
+void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor) {
+    const auto waiting = hindrances(fx, audit);
+    const bool served = std::none_of(waiting.begin(), waiting.end(),
+                                     [&](const market::Report& report) { return report.reporter == auditor; });
+    for (market::Seat& seat : audit.seats)
+        if (served && seat.state == SeatState::drawn && seat.auditor == auditor)
+            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit)));
+    enter_collecting(fx, audit);
 }
 
 void enter_revealing(Effects& fx, market::Audit& audit) {
+    end_wait_for_auditors(fx, audit);
     const keys::Key end_key = keys::checkpoint(audit.task, audit.run, audit.segment + 1);
     const auto end = must_load<market::Checkpoint>(fx.state, end_key);
     if (end.opened) return enter_verdicts(fx, audit);  // another round, after a dispute
@@ -130,9 +155,11 @@ void enter_verdicts(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::verdicts, fx.height + fx.params.reveal_verdict_blocks);
 }
 
-void audit_deadline(Effects& fx, std::uint64_t id, std::uint64_t deadline) {
+void audit_deadline(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
-    if (audit.deadline != deadline || audit.phase == AuditPhase::closed) return;
+    if (audit.deadline == 0 || audit.phase == AuditPhase::closed) return;
+    if (fx.height <= audit.deadline)  // A later phase, or it waits for an answer.
+        return remind(fx, audit.deadline + 1, DueKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
         case AuditPhase::revealing:
@@ -175,6 +202,7 @@ void release_audit(Effects& fx, std::uint64_t id) {
 }
 
 void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (must_load<market::Run>(fx.state, keys::run(task, run)).state != market::RunState::running) return;
     auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
     if (segment.state != SegmentState::auditing || segment.open_disputes != 0) return;
     if (must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase != AuditPhase::closed) return;
@@ -182,8 +210,12 @@ void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
         segment.state = SegmentState::waiting_draw;
         segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
         schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, task, run, index});
-    } else {
+    } else if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
         segment.state = SegmentState::unaudited;
+    } else {  // 14.12.14: auditors that guess may have bonds for any number of rounds
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+        add_to_list(fx.state, keys::run_audits(task, run), audit.id);
+        return wait_for_auditors(fx, audit);
     }
     store(fx.state, keys::segment(task, run, index), segment);
 }

@@ -2,8 +2,10 @@
 #include "contracts/audits/seats.hpp"
 
 #include "contracts/market/tasks.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "market/draw.hpp"
 #include "market/escrow.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -21,6 +23,7 @@ struct Weights {
 /// Members that could audit, those of them that may audit this, and who of these has the stake for it now.
 struct Pool {
     Weights members, own;
+    std::size_t own_members = 0;
     std::vector<market::Candidate> free;
 };
 
@@ -38,13 +41,17 @@ Pool pool_of(const Effects& fx, const market::Audit& audit) {
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
         if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
         const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
-        const bool free = views::stake(fx.state, party).available() >= needed &&
-                          views::open_audits(fx.state, party).size() < market::kOpenItemsMax;
-        if (!free && !serves_elsewhere(fx, party)) continue;
+        // 14.2.8: an audit does not wait for longer than this for who is silent in it.
+        const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
+        const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
+                          views::open_audits(fx.state, party).size() +
+                                  views::open_disputes(fx.state, party).size() < market::kOpenItemsMax;
+        if (!free && in_time && !serves_elsewhere(fx, party)) continue;
         pool.members.all += info.weight;
         if (free) pool.members.free += info.weight;
         if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
         pool.own.all += info.weight;
+        ++pool.own_members;
         if (!free) continue;
         pool.own.free += info.weight;
         pool.free.push_back({party, info.weight});
@@ -61,8 +68,7 @@ U256 released_weight(const Effects& fx, const market::Audit& audit) {
     return weight;
 }
 
-std::size_t empty_seats(const Effects& fx, const market::Audit& audit) {
-    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+std::size_t empty_seats(const market::TaskSpec& spec, const market::Audit& audit) {
     const auto serving = std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
         return seat.state == market::SeatState::committed;
     });
@@ -79,23 +85,34 @@ void leave_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 
 }  // namespace
 
+bool enough_members(const Effects& fx, const market::Audit& audit) {
+    return pool_of(fx, audit).own_members >= must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
+}
+
 Search fill_seats(Effects& fx, market::Audit& audit) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const Pool pool = pool_of(fx, audit);
+    const auto terms = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    // 14.12: an audit of two auditors is no audit of one. Who replaces the silent may be fewer.
+    const bool whole = audit.seats.empty() && !terms.allow_unaudited;
+    if (whole && pool.own_members < terms.auditors) return Search::too_few;
     if (pool.own.all.is_zero()) return Search::nobody;
     // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
     if (pool.own.too_busy()) {
         if (pool.members.too_busy()) return Search::busy;
         return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
     }
+    if (whole && pool.free.size() < terms.auditors) return Search::own_busy;
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
     const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
-                                             pool.free, empty_seats(fx, audit));
+                                             pool.free, empty_seats(spec, audit));
     for (const Address& party : drawn) {
         lock(fx, party, fx.params.audit_bond);
         market::Seat seat;
         seat.auditor = party;
         seat.state = market::SeatState::drawn;
         seat.bond = fx.params.audit_bond;
+        seat.due = give_work(fx, party, market::audit_work(spec));  // 14.6.8
         audit.seats.push_back(seat);
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
@@ -103,7 +120,13 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
     return Search::found;
 }
 
+void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    return_work(fx, seat.auditor, seat.due, market::audit_work(spec));
+}
+
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    if (seat.state == market::SeatState::drawn) end_seat_work(fx, audit, seat);
     unlock(fx, seat.auditor, seat.bond);
     seat.bond = U256();
     remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);

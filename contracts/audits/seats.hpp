@@ -15,6 +15,7 @@ enum class Search {
     own_busy,   ///< Too many are of those that may be drawn for this audit, though not of all.
     exhausted,  ///< The same, and who left the audit without being served weighs more than they all.
     nobody,     ///< There is no member that could.
+    too_few,    ///< There are fewer members than the task has auditors, and it is not paid unaudited (14.12).
 };
 /// After silent auditors were taken off: draws others, or goes on with those who committed. `last` is what the draw
 /// before came to, when that is why they are still missing.
@@ -22,8 +23,12 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last = Searc
 /// Nobody came to a verdict, and nobody will: the segment stays open to challenges only.
 void close_without_verdict(Effects& fx, market::Audit& audit);
 
+/// Whether there are as many members that may be drawn for the audit as its task has auditors.
+bool enough_members(const Effects& fx, const market::Audit& audit);
 /// Draws auditors for the empty seats with the newest beacon, and locks their bonds.
 Search fill_seats(Effects& fx, market::Audit& audit);
+/// The auditor has computed what it owed, or owes it no more: its machine is free for what comes next (18.7).
+void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat);
 /// Returns what is left of the bond; the auditor owes nothing more here.
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat);
 /// Pays the audit's fee.

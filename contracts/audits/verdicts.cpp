@@ -49,6 +49,7 @@ void apply(const CommitVerdict& call, const TxContext& context, Effects& fx) {
     market::Seat& seat = seat_of(audit, context.sender);
     seat.state = SeatState::committed;
     seat.commitment = call.commitment;
+    end_seat_work(fx, audit, seat);
     store(fx.state, keys::audit(call.audit), audit);
     fx.emit(VerdictCommitted{call.audit, context.sender});
     if (!any(audit, SeatState::drawn)) enter_revealing(fx, audit);
@@ -78,20 +79,11 @@ void apply(const RevealVerdict& call, const TxContext& context, Effects& fx) {
     market::Seat& seat = seat_of(audit, context.sender);
     seat.state = matches ? SeatState::matched : SeatState::mismatched;
     seat.root = call.root;
-    Accusation accusation;
-    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
-    const bool disputes = !matches && may_dispute(fx.state, run.solver, context.sender);
-    if (!matches && !disputes) free_seat(fx, audit, seat);  // 15.9
-    if (disputes) {  // 14.8.7: the bond stays at stake, in the dispute
-        accusation = {market::DisputeKind::audit, audit.task, audit.run, audit.segment, context.sender, seat.bond,
-                      audit.id, call.root};
-        seat.bond = U256();
-        remove_from_list(fx.state, keys::open_audits(context.sender), audit.id);
-    }
+    if (!matches) audit.waiting.push_back(static_cast<std::uint32_t>(&seat - audit.seats.data()));  // 15.9
     store(fx.state, keys::audit(call.audit), audit);
     fx.emit(VerdictRevealed{call.audit, context.sender, call.root, matches});
     const bool last = !any(audit, SeatState::committed);
-    if (disputes) open_dispute(fx, accusation);
+    open_next_dispute(fx, audit.task, audit.run, audit.segment);
     audit = must_load<market::Audit>(fx.state, keys::audit(call.audit));
     if (last && audit.phase == AuditPhase::verdicts) finish_audit(fx, audit);
 }

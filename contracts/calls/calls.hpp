@@ -199,7 +199,7 @@ struct AcceptModel {
 };
 
 /// More solvers run the task from now on: `replicas` in all. msg.value is market::escrow_of_more for those that are
-/// missing, for the segments from views::joining_state on.
+/// missing, for the segments from views::newest_clear_state on.
 struct RaiseReplicas {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "raiseReplicas";
@@ -208,6 +208,19 @@ struct RaiseReplicas {
     static auto tie(auto& c) { return std::tie(c.task, c.replicas); }
     std::uint64_t task = 0;
     std::uint8_t replicas = 0;
+};
+
+/// Audits of a run wait for auditors whom nobody can draw. `pay`: what waits counts as not drawn, and the run goes on;
+/// else the run ends and is paid for what is final.
+struct DecideUnaudited {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "decideUnaudited";
+    static constexpr bool kPayable = false;
+    static Names names() { return {"task", "run", "pay"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.pay); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    bool pay = false;
 };
 
 // --- audits ---
@@ -304,7 +317,7 @@ struct AnswerUnavailable {
 
 // --- disputes ---
 
-/// msg.value is params.challenge_bond. `root` is what the sender computed for the segment's end.
+/// msg.value is market::challenge_bond of the task. `root` is what the sender computed for the segment's end.
 struct ChallengeSegment {
     static constexpr Contract kContract = Contract::disputes;
     static constexpr std::string_view kName = "challengeSegment";
@@ -316,7 +329,7 @@ struct ChallengeSegment {
     std::uint64_t segment = 0;
     Hash32 root;
 };
-/// Disputes the root of the seeded initial state. msg.value is params.challenge_bond.
+/// Disputes the root of the seeded initial state. msg.value is market::challenge_bond of the task.
 struct ChallengeInitial {
     static constexpr Contract kContract = Contract::disputes;
     static constexpr std::string_view kName = "challengeInitial";
@@ -342,7 +355,7 @@ struct PlayMove {
 using AnyCall = std::variant<Deposit, BeginUnbond, Withdraw, RegisterSolver, RegisterVerifier, RetireVerifier,
                              RevealBeacon, AnswerCapability, ProveCapability, PostTask, CancelTask, CommitBid,
                              RevealBid, AcceptData, DeclineTask, CommitCheckpoint, OpenRoots,
-                             AcceptModel, RaiseReplicas, OpenSegment, CommitVerdict,
+                             AcceptModel, RaiseReplicas, DecideUnaudited, OpenSegment, CommitVerdict,
                              RevealSegment, RevealVerdict, AttestRetention, RequestRetention, ReportUnavailable,
                              AnswerUnavailable, ChallengeSegment, ChallengeInitial, PlayMove>;
 

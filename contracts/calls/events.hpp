@@ -194,7 +194,7 @@ struct SegmentVerified {
     std::uint64_t segment = 0;
     std::uint64_t audit = 0;
 };
-/// Segments first .. first + count - 1.
+/// `count` segments from `first` on, up to what the run is paid for now; copies of a replica that joined are left out.
 struct SegmentsPaid {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "SegmentsPaid";
@@ -219,6 +219,18 @@ struct RunEnded {
     std::uint32_t run = 0;
     std::uint8_t state = 0;              ///< market::RunState
     std::string reason;
+};
+/// Audits of the run waited for auditors: they count as not drawn, or the run ended there.
+struct UnauditedDecided {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "UnauditedDecided";
+    static constexpr std::size_t kIndexed = 1;
+    static Names names() { return {"task", "run", "segment", "pay"}; }
+    static auto tie(auto& e) { return std::tie(e.task, e.run, e.segment, e.pay); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t segment = 0;           ///< The first that waited.
+    bool pay = false;
 };
 /// Escrow that was not used went back to the requester.
 struct EscrowReturned {
@@ -382,6 +394,6 @@ using AnyEvent = std::variant<StakeChanged, Slashed, SolverRegistered, VerifierR
                               VerdictCommitted, VerdictRevealed, AuditPaid, RetentionAttested, ReportOpened,
                               ReportClosed, DisputeOpened, DisputeMoved, DisputeDecided, ReplicasWanted,
                               RetentionRequested, RetentionClosed, CapabilityChallenged, CapabilityAnswered,
-                              CapabilityMeasured>;
+                              CapabilityMeasured, UnauditedDecided>;
 
 }  // namespace retrace::contracts

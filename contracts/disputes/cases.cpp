@@ -2,9 +2,11 @@
 #include "contracts/disputes/cases.hpp"
 
 #include "contracts/audits/rounds.hpp"
-#include "contracts/disputes/replicas.hpp"
+#include "contracts/audits/seats.hpp"
 #include "contracts/market/runs.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "market/escrow.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -12,9 +14,6 @@ namespace {
 using market::DisputeKind;
 using market::DisputeState;
 using verifier::Side;
-
-/// Half of what a list holds: the rest is for disputes between replicas, which are few (15.8.1).
-constexpr std::size_t kPartyDisputesMax = market::kRecordListMax / 2;
 
 void store_game(Effects& fx, std::uint64_t dispute, const verifier::Game& game) {
     const keys::Key key = keys::game(dispute);
@@ -54,6 +53,17 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
                          dispute.deadline});
 }
 
+/// 15.3: what each side was given before, what this dispute takes, and its moves.
+void give_clocks(Effects& fx, market::Dispute& dispute) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    const std::uint64_t work = market::dispute_work(spec), moves = fx.params.moves * fx.params.move_blocks;
+    const bool at_will = dispute.kind == DisputeKind::challenge || dispute.kind == DisputeKind::initial;
+    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, at_will);
+    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, at_will);
+    dispute.solver_clock = moves + dispute.solver_due - fx.height;
+    dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
+}
+
 /// The accusing replica's payments waited for the dispute.
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
     if (!market::between_replicas(dispute.kind)) return;
@@ -61,11 +71,80 @@ void resume_payments(Effects& fx, const market::Dispute& dispute) {
         if (id.task == dispute.task) remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
 }
 
-/// 15.2.6: strangers were refused while the segment was full; they have a window of their own after that.
-void reopen_window(Effects& fx, const market::Dispute& dispute, market::Segment& segment) {
-    if (segment.open_disputes < kSegmentDisputesMax || segment.window_end == 0) return;
-    segment.window_end = std::max(segment.window_end, fx.height + fx.params.challenge_blocks);
-    remind(fx, segment.window_end, DueKind::payment, dispute.task, dispute.run);
+/// Takes one of the places that strangers share (15.2.5).
+bool is_strangers(DisputeKind kind, std::uint64_t audit) {
+    return audit == 0 && (kind == DisputeKind::challenge || kind == DisputeKind::initial);
+}
+
+/// Where it is found without a search: kinds of disputes that a party opens at will, or that two replicas have.
+keys::Key accusation_key(const market::Dispute& dispute) {
+    const bool replicas = market::between_replicas(dispute.kind);
+    const auto kind = static_cast<std::uint8_t>(replicas ? DisputeKind::replica : dispute.kind);
+    return keys::accusation(kind, dispute.task, dispute.run, replicas ? 0 : dispute.segment, dispute.challenger);
+}
+
+void list_dispute(Effects& fx, const market::Dispute& dispute) {
+    add_to_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    add_to_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    add_to_list(fx.state, keys::accusations(dispute.task, dispute.run, dispute.challenger), dispute.id);
+    if (dispute.kind != DisputeKind::audit) store(fx.state, accusation_key(dispute), Counter{dispute.id});
+}
+
+void unlist_dispute(Effects& fx, const market::Dispute& dispute) {
+    remove_from_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    remove_from_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    remove_from_list(fx.state, keys::accusations(dispute.task, dispute.run, dispute.challenger), dispute.id);
+    if (dispute.kind != DisputeKind::audit) remove(fx.state, accusation_key(dispute));
+}
+
+void count_opened(Effects& fx, const market::Dispute& dispute) {
+    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    ++run.open_disputes;
+    ++segment.open_disputes;
+    if (is_strangers(dispute.kind, dispute.audit)) {
+        ++run.challenges;
+        ++segment.challenges;
+    }
+    if (dispute.kind == DisputeKind::audit) segment.audit_dispute = dispute.id;
+    store(fx.state, keys::run(dispute.task, dispute.run), run);
+    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
+}
+
+/// 15.2.6: where strangers were refused they have a whole window from here.
+void count_closed(Effects& fx, const market::Dispute& dispute) {
+    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    const std::uint64_t heard = fx.height + challenge_window(fx.params, spec);
+    if (is_full(run)) run.heard_until = heard;
+    if (segment.challenges >= kSegmentChallengesMax && segment.window_end != 0)
+        segment.window_end = std::max(segment.window_end, heard);
+    --run.open_disputes;
+    --segment.open_disputes;
+    if (is_strangers(dispute.kind, dispute.audit)) {
+        --run.challenges;
+        --segment.challenges;
+    }
+    if (dispute.kind == DisputeKind::audit) segment.audit_dispute = 0;
+    store(fx.state, keys::run(dispute.task, dispute.run), run);
+    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
+}
+
+/// 15.9: the run is over, and with it what other auditors of the segment waited for.
+void free_waiting_seats(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    for (const std::uint32_t seat : audit.waiting) free_seat(fx, audit, audit.seats.at(seat));
+    audit.waiting.clear();
+    store(fx.state, keys::audit(id), audit);
+}
+
+/// 18.7: what both sides have not needed of their allowance.
+void end_work(Effects& fx, const market::Dispute& dispute) {
+    if (dispute.solver_due == 0) return;  // It was decided when it opened.
+    const std::uint64_t work = market::dispute_work(must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task)));
+    end_dispute_work(fx, dispute.solver, dispute.solver_due, work, dispute.opened_height);
+    end_dispute_work(fx, dispute.challenger, dispute.challenger_due, work, dispute.opened_height);
 }
 
 /// Off all lists; the record stays with its result.
@@ -75,16 +154,11 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     dispute.deadline = 0;
     store(fx.state, keys::dispute(dispute.id), dispute);
     remove(fx.state, keys::game(dispute.id));
-    remove_from_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);
-    remove_from_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
-    remove_from_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
-    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
-    reopen_window(fx, dispute, segment);
-    --segment.open_disputes;
-    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
-    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
-    --run.open_disputes;
-    store(fx.state, keys::run(dispute.task, dispute.run), run);
+    unlist_dispute(fx, dispute);
+    end_work(fx, dispute);
+    count_closed(fx, dispute);
+    if (dispute.kind == DisputeKind::audit && state != DisputeState::challenger_lost)
+        free_waiting_seats(fx, dispute.audit);
     resume_payments(fx, dispute);
 }
 
@@ -96,12 +170,9 @@ void return_bond(Effects& fx, const market::Dispute& dispute) {
 /// The challenger's share goes to a drawn auditor of the same segment that plays too, if there is one (15.6):
 /// otherwise whoever watches the audit could take it by challenging first.
 Address beneficiary(const Effects& fx, const market::Dispute& won) {
-    if (won.kind == DisputeKind::audit) return won.challenger;
-    for (const std::uint64_t id : list<std::uint64_t>(fx.state, keys::run_disputes(won.task, won.run))) {
-        const auto other = must_load<market::Dispute>(fx.state, keys::dispute(id));
-        if (other.kind == DisputeKind::audit && other.segment == won.segment) return other.challenger;
-    }
-    return won.challenger;
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(won.task, won.run, won.segment));
+    if (segment.audit_dispute == 0) return won.challenger;
+    return must_load<market::Dispute>(fx.state, keys::dispute(segment.audit_dispute)).challenger;
 }
 
 market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
@@ -146,6 +217,7 @@ void convict_challenger(Effects& fx, market::Dispute& dispute) {
     close_dispute(fx, dispute, DisputeState::challenger_lost);
     if (market::between_replicas(dispute.kind)) convict_replica(fx, dispute);
     else convict_accuser(fx, dispute);
+    if (dispute.kind == DisputeKind::audit) open_next_dispute(fx, dispute.task, dispute.run, dispute.segment);
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     advance_payments(fx, dispute.task, dispute.run);
 }
@@ -167,21 +239,25 @@ void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
 
 bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || market::between_replicas(kind); }
 
-bool may_dispute(const StateView& view, const Address& solver, const Address& challenger) {
-    return views::open_disputes(view, solver).size() < kPartyDisputesMax &&
-           views::open_disputes(view, challenger).size() < kPartyDisputesMax;
+bool is_full(const market::Run& run) {
+    return run.challenges >= kRunChallengesMax || run.open_disputes >= kRunDisputesMax;
+}
+
+std::uint64_t challenge_window(const market::Params& params, const market::TaskSpec& spec) {
+    return params.challenge_blocks + spec.replay_blocks;
+}
+
+std::optional<std::uint64_t> window_end(const StateView& view, const market::Params& params,
+                                        const market::TaskSpec& spec, const market::Run& run,
+                                        const market::Segment& segment) {
+    if (segment.window_end == 0 || is_full(run)) return std::nullopt;
+    // 18.6: while the solver's challenges take it that long, strangers are refused about all of its runs.
+    const std::uint64_t busy = backlog(view, run.solver).challenges + challenge_window(params, spec);
+    const std::uint64_t ahead = challenges_ahead_max(params);
+    return std::max({segment.window_end, run.heard_until, busy - std::min(busy, ahead)});
 }
 
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
-    auto run = must_load<market::Run>(fx.state, keys::run(accusation.task, accusation.run));
-    auto segment = must_load<market::Segment>(fx.state,
-                                              keys::segment(accusation.task, accusation.run, accusation.segment));
-    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(accusation.task));
-    ++run.open_disputes;
-    ++segment.open_disputes;
-    store(fx.state, keys::run(accusation.task, accusation.run), run);
-    store(fx.state, keys::segment(accusation.task, accusation.run, accusation.segment), segment);
-
     market::Dispute dispute;
     dispute.id = next_id(fx.state, keys::dispute_count());
     dispute.kind = accusation.kind;
@@ -189,28 +265,36 @@ std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
     dispute.task = accusation.task;
     dispute.run = accusation.run;
     dispute.segment = accusation.segment;
-    dispute.solver = run.solver;
+    dispute.solver = must_load<market::Run>(fx.state, keys::run(accusation.task, accusation.run)).solver;
     dispute.challenger = accusation.challenger;
     dispute.audit = accusation.audit;
     dispute.claimed_root = accusation.claimed_root;
     dispute.bond = accusation.bond;
     dispute.opened_height = fx.height;
-    const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
-    // 15.3: many paid challengers must not exhaust an honest solver's clock.
-    dispute.solver_clock = moves + spec.replay_blocks * run.open_disputes;
-    // 15.3: a replica accuses because the ledger makes it, and each case is about another segment.
-    const bool replica = market::between_replicas(accusation.kind);
-    const std::uint64_t other_cases = replica ? replicas_accused(fx.state, run.task, accusation.challenger) : 0;
-    dispute.challenger_clock = moves + spec.replay_blocks * (1 + other_cases);
-    add_to_list(fx.state, keys::open_disputes(dispute.solver), dispute.id);
-    add_to_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
-    add_to_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    const verifier::Game game = first_game(fx, accusation);
+    if (!game.loser) give_clocks(fx, dispute);
+    count_opened(fx, dispute);
+    list_dispute(fx, dispute);
     fx.emit(DisputeOpened{dispute.id, dispute.task, dispute.run, dispute.segment,
                           static_cast<std::uint8_t>(dispute.kind), dispute.solver, dispute.challenger});
-    const verifier::Game game = first_game(fx, accusation);
     if (game.loser) settle(fx, dispute, game);
     else give_turn(fx, dispute, game);
     return dispute.id;
+}
+
+void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (must_load<market::Run>(fx.state, keys::run(task, run)).state != market::RunState::running) return;
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+    if (segment.audit == 0 || segment.audit_dispute != 0) return;
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+    if (audit.waiting.empty()) return;
+    market::Seat& seat = audit.seats.at(audit.waiting.front());
+    audit.waiting.erase(audit.waiting.begin());
+    const Accusation accusation{DisputeKind::audit, task, run, index, seat.auditor, seat.bond, audit.id, seat.root};
+    seat.bond = U256();  // 14.8.7: from here it is the dispute's
+    remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
+    store(fx.state, keys::audit(audit.id), audit);
+    open_dispute(fx, accusation);
 }
 
 void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
@@ -221,11 +305,14 @@ void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& gam
     else give_turn(fx, dispute, game);
 }
 
-void wait_for_tiles(Effects& fx, std::uint64_t id) {
+void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
     ++dispute.reports;
-    dispute.challenger_clock += fx.params.answer_blocks;
-    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) dispute.deadline += fx.params.answer_blocks;
+    // It may wait for several answers at once.
+    const std::uint64_t blocks = until - std::min(until, std::max(fx.height, dispute.waits_until));
+    dispute.waits_until = std::max(dispute.waits_until, until);
+    dispute.challenger_clock += blocks;
+    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) dispute.deadline += blocks;
     store(fx.state, keys::dispute(id), dispute);
 }
 

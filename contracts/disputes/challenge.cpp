@@ -2,31 +2,32 @@
 // SPEC 15.1 and 15.2. Anyone bonded may dispute an opened segment, or the seeded initial state, at own cost.
 #include "contracts/disputes/cases.hpp"
 #include "contracts/disputes/rules.hpp"
+#include "contracts/staking/backlog.hpp"
+#include "market/escrow.hpp"
 
 namespace retrace::contracts {
 namespace {
 
-/// Open disputes of one solver, when who challenges has a seat: what bounds the list.
-constexpr std::size_t kSolverDisputesMax = 4 * market::kOpenItemsMax;
-
-/// The party sits, or sat, in the segment's audit: it has done the work and is who must be heard.
-bool has_seat(const StateView& view, const market::Segment& segment, const Address& party) {
-    if (segment.audit == 0) return false;
+/// The audit of segment 0 in which the party sits, or sat: it has done the work, its verdict cannot tell that the start
+/// is forged, and it is who must be heard. 0: none.
+std::uint64_t seat_from(const StateView& view, const market::Segment& segment, const Address& party) {
+    if (segment.audit == 0) return 0;
     const auto audit = must_load<market::Audit>(view, keys::audit(segment.audit));
-    return std::any_of(audit.seats.begin(), audit.seats.end(),
-                       [&](const market::Seat& seat) { return seat.auditor == party; });
+    const bool seated = std::any_of(audit.seats.begin(), audit.seats.end(),
+                                    [&](const market::Seat& seat) { return seat.auditor == party; });
+    return seated ? audit.id : 0;
 }
 
-/// The party has a challenge of this kind open on the segment.
-bool challenges(const StateView& view, const Address& party, market::DisputeKind kind, std::uint64_t task,
-                std::uint32_t run, std::uint64_t segment) {
-    for (const std::uint64_t id : views::open_disputes(view, party)) {
-        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (dispute.kind == kind && dispute.challenger == party && dispute.task == task && dispute.run == run &&
-            dispute.segment == segment)
-            return true;
-    }
-    return false;
+/// 18.6: what strangers, or the party itself, have given it to do by challenges is not more than they may.
+bool takes_challenges(const StateView& view, const TxContext& context, const Address& party) {
+    return backlog(view, party).challenges <= context.height + challenges_ahead_max(context.params);
+}
+
+/// 15.2.5: places are counted for one segment and for one run: whatever a solver has elsewhere shuts nobody out.
+bool has_place(const StateView& view, const TxContext& context, const market::Run& run,
+               const market::Segment& segment) {
+    return segment.challenges < kSegmentChallengesMax && !is_full(run) &&
+           takes_challenges(view, context, run.solver) && takes_challenges(view, context, context.sender);
 }
 
 Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,
@@ -36,22 +37,22 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, market:
     if (!run) return Verdict::unknown_run;                                                          // 15.1.6
     if (run->state != market::RunState::running) return Verdict::wrong_run_state;                   // 15.1.7
     if (run->solver == context.sender) return Verdict::own_run;                                     // 15.1.8
-    if (context.value != context.params.challenge_bond) return Verdict::wrong_value;                // 15.1.9
+    const auto spec = must_load<TaskSpec>(view, keys::spec(task));
+    if (context.value != market::challenge_bond(context.params, spec)) return Verdict::wrong_value; // 15.1.9
     // 15.1.10: bonded, so that one accuser has something to lose beyond one case.
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
     if (!segment) return Verdict::not_opened;                                                       // 15.1.11
-    if (segment->window_end != 0 && context.height >= segment->window_end) return Verdict::window_closed;  // 15.1.12
-    // 15.2.5: whoever can fill what is open to all shuts out strangers only, one place an account.
-    if (challenges(view, context.sender, kind, task, index, segment_index) ||
-        views::open_disputes(view, context.sender).size() >= market::kOpenItemsMax)
-        return Verdict::too_many_open;
-    const bool seated = has_seat(view, *segment, context.sender);
-    const std::size_t of_solver = views::open_disputes(view, run->solver).size();
-    if (seated ? of_solver >= kSolverDisputesMax
-               : of_solver >= market::kOpenItemsMax || segment->open_disputes >= kSegmentDisputesMax)
+    if (segment_index < run->clear) return Verdict::window_closed;                                  // 15.1.12
+    const auto end = window_end(view, context.params, spec, *run, *segment);
+    if (end && context.height >= *end) return Verdict::window_closed;                               // 15.1.12
+    if (views::accusation(view, kind, task, index, segment_index, context.sender) != 0 ||
+        views::open_disputes(view, context.sender).size() + views::open_audits(view, context.sender).size() >=
+            market::kOpenItemsMax)
         return Verdict::too_many_open;                                                              // 15.2.5
-    return Verdict::ok;
+    const bool seated = kind == market::DisputeKind::initial && seat_from(view, *segment, context.sender) != 0;
+    const bool room = seated ? run->open_disputes < kRunDisputesMax : has_place(view, context, *run, *segment);
+    return room ? Verdict::ok : Verdict::too_many_open;                                             // 15.2.5
 }
 
 bool is_root(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& root) {
@@ -94,8 +95,9 @@ Verdict admit(const ChallengeInitial& call, const TxContext& context, const Stat
 }
 
 void apply(const ChallengeInitial& call, const TxContext& context, Effects& fx) {
-    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, 0, context.sender, context.value, 0,
-                      call.root});
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(call.task, call.run, 0));
+    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, 0, context.sender, context.value,
+                      seat_from(fx.state, segment, context.sender), call.root});
 }
 
 }  // namespace retrace::contracts

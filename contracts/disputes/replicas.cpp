@@ -15,21 +15,9 @@ std::optional<std::pair<Hash32, Hash32>> ends(const StateView& view, const marke
     return std::pair{start->root, end->root};
 }
 
-/// Calls `visit` with every open dispute between replicas of the task that the party is in.
-template <class Visit>
-void for_each_dispute(const StateView& view, std::uint64_t task, const Address& party, Visit visit) {
-    for (const std::uint64_t id : views::open_disputes(view, party)) {
-        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
-        if (market::between_replicas(dispute.kind) && dispute.task == task) visit(dispute);
-    }
-}
-
-bool dispute_already(const StateView& view, const market::Run& asserts, const market::Run& accuses) {
-    bool found = false;
-    for_each_dispute(view, asserts.task, accuses.solver, [&](const market::Dispute& dispute) {
-        found = found || (dispute.run == asserts.index && dispute.challenger == accuses.solver);
-    });
-    return found;
+/// The dispute in which `accuser` accuses the run of being another than its own; 0: none.
+std::uint64_t dispute_of(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& accuser) {
+    return views::accusation(view, market::DisputeKind::replica, task, run, 0, accuser);
 }
 
 /// Roots of the seeded initial state of both runs, once they have opened it. The task of any other names its start,
@@ -66,7 +54,7 @@ void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::ui
         const market::Run& accuses = index < other_index ? other : run;
         const auto kind = difference(fx.state, run, other, segment);
         if (!kind || !views::segment(fx.state, id, asserts.index, segment)) continue;
-        if (dispute_already(fx.state, asserts, accuses)) continue;  // 15.8.1
+        if (dispute_of(fx.state, id, asserts.index, accuses.solver) != 0) continue;  // 15.8.1
         const std::uint64_t state = market::is_initial(*kind) ? 0 : segment + 1;
         const Hash32 claimed = views::checkpoint(fx.state, id, accuses.index, state)->root;
         open_dispute(fx, {*kind, id, asserts.index, segment, accuses.solver, U256(), 0, claimed});
@@ -82,18 +70,23 @@ void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
 }
 
 bool disputes_replica(const StateView& view, const market::Run& run) {
-    bool found = false;
-    for_each_dispute(view, run.task, run.solver, [&](const market::Dispute& dispute) {
-        found = found || dispute.run == run.index || dispute.challenger == run.solver;
-    });
-    return found;
+    for (const std::uint32_t index : must_load<market::Task>(view, keys::task(run.task)).active) {
+        if (index == run.index) continue;
+        const auto other = must_load<market::Run>(view, keys::run(run.task, index));
+        const market::Run& asserts = index < run.index ? other : run;
+        const market::Run& accuses = index < run.index ? run : other;
+        if (dispute_of(view, run.task, asserts.index, accuses.solver) != 0) return true;
+    }
+    return false;
 }
 
-std::uint64_t replicas_accused(const StateView& view, std::uint64_t task, const Address& solver) {
-    std::uint64_t count = 0;
-    for_each_dispute(view, task, solver,
-                     [&](const market::Dispute& dispute) { count += dispute.challenger == solver; });
-    return count;
+std::vector<std::uint64_t> replicas_accused(const StateView& view, const market::Run& run) {
+    std::vector<std::uint64_t> out;
+    for (const std::uint32_t index : must_load<market::Task>(view, keys::task(run.task)).active) {
+        const std::uint64_t dispute = index < run.index ? dispute_of(view, run.task, index, run.solver) : 0;
+        if (dispute != 0) out.push_back(dispute);
+    }
+    return out;
 }
 
 }  // namespace retrace::contracts

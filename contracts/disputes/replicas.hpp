@@ -12,7 +12,7 @@ namespace retrace::contracts {
 void compare_replicas(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index);
 /// Whether the run is on either side of an open dispute between replicas of the task.
 bool disputes_replica(const StateView& view, const market::Run& run);
-/// In how many of them the run of this solver accuses another.
-std::uint64_t replicas_accused(const StateView& view, std::uint64_t task, const Address& solver);
+/// Those of them in which the run accuses another.
+std::vector<std::uint64_t> replicas_accused(const StateView& view, const market::Run& run);
 
 }  // namespace retrace::contracts

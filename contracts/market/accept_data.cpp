@@ -4,6 +4,7 @@
 #include "contracts/market/rules.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
+#include "contracts/staking/backlog.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -24,20 +25,36 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
     return std::nullopt;
 }
 
+std::uint64_t uncounted_work(const StateView& view, const market::Run& run) {
+    return backlog(view, run.solver).total - run.work_counted;
+}
+
+void count_work(Effects& fx, market::Run& run) {
+    const std::uint64_t blocks = uncounted_work(fx.state, run);
+    if (blocks == 0) return;
+    if (run.deadline != 0) run.deadline += blocks;
+    run.finish_height += blocks;
+    run.work_counted += blocks;
+    store(fx.state, keys::run(run.task, run.index), run);
+}
+
 namespace {
 
-/// The task's patience, and for all of them the bid's finishing height.
+/// The longest time between checkpoints, from when the solver has done what else it was given (18.4), and for all of
+/// them the bid's finishing height.
 std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(run.task));
-    const std::uint64_t patience = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
-    return std::max(fx.height + 1, std::min(fx.height + patience, run.finish_height));
+    const std::uint64_t longest = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
+    const std::uint64_t from = busy_until(fx.state, run.solver, fx.height);
+    return std::max(fx.height + 1, std::min(from + longest, run.finish_height));
 }
 
 }  // namespace
 
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
+    count_work(fx, run);
     // 13.8.5 would refuse the commitment: the solver waits for others, and the time for it begins afterwards.
-    const bool waits = run.next_state - run.clear >= kUnclearMax;
+    const bool waits = run.next_state - run.clear >= kUnclearMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
     store(fx.state, keys::run(run.task, run.index), run);

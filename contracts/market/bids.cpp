@@ -30,8 +30,10 @@ Verdict admit(const CommitBid& call, const TxContext& context, const StateView& 
     if (context.value != context.params.bid_deposit) return Verdict::wrong_value;               // 12.3.9
     if (views::bid(view, call.task, context.sender)) return Verdict::already_bid;               // 12.3.10
     if (task->bidders.size() >= market::kBiddersMax) return Verdict::auction_full;              // 12.3.11
-    if (views::open_runs(view, context.sender).size() >= market::kOpenItemsMax)
-        return Verdict::too_many_open;                                                          // 12.3.12
+    // 12.3.12: each of its bids may win, and all auctions may end before the first run is over.
+    if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >=
+        market::kOpenItemsMax)
+        return Verdict::too_many_open;
     if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;        // 12.3.13
     // 12.3.14: locked from here, so that nothing that happens to the rest of the stake keeps a bid from being opened.
     const auto floor = market::stake_floor(context.params, spec);
@@ -50,6 +52,7 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
     lock(fx, context.sender, bid.locked);
+    store(fx.state, keys::open_bids(context.sender), Counter{views::open_bids(fx.state, context.sender) + 1});
     fx.emit(BidCommitted{call.task, context.sender, task.round});
 }
 

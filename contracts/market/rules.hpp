@@ -46,4 +46,8 @@ Verdict check(const RaiseReplicas& call);
 Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view);
 void apply(const RaiseReplicas& call, const TxContext& context, Effects& fx);
 
+Verdict check(const DecideUnaudited& call);
+Verdict admit(const DecideUnaudited& call, const TxContext& context, const StateView& view);
+void apply(const DecideUnaudited& call, const TxContext& context, Effects& fx);
+
 }  // namespace retrace::contracts

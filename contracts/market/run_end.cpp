@@ -4,6 +4,7 @@
 #include "contracts/audits/retentions.hpp"
 #include "contracts/audits/rounds.hpp"
 #include "contracts/disputes/cases.hpp"
+#include "contracts/disputes/replicas.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
 #include "market/escrow.hpp"
@@ -22,12 +23,7 @@ constexpr std::uint64_t kWakeMax = 64;  // states looked at in one block
 
 /// 15.8: the run no longer stands behind what it said about others.
 void withdraw_accusations(Effects& fx, const market::Run& run) {
-    for (const std::uint64_t id : views::open_disputes(fx.state, run.solver)) {
-        const auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
-        if (market::between_replicas(dispute.kind) && dispute.task == run.task &&
-            dispute.challenger == run.solver)
-            withdraw_dispute(fx, id);
-    }
+    for (const std::uint64_t id : replicas_accused(fx.state, run)) withdraw_dispute(fx, id);
 }
 
 /// Frees the lock, closes everything that was open about the run, and takes it off the task.
@@ -52,6 +48,16 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     fx.emit(RunEnded{id, run.solver, index, static_cast<std::uint8_t>(to), std::string(reason)});
 }
 
+/// 12.7.9: what the run that is gone had committed may never be opened, so nobody can copy it.
+void await_replicas(Effects& fx, const market::Task& task) {
+    for (const std::uint32_t active : task.active) {
+        auto run = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        if (!run.joined) continue;
+        run.not_awaited_below = std::min(run.not_awaited_below, committed_by_others(fx.state, task, run));
+        store(fx.state, keys::run(task.id, active), run);
+    }
+}
+
 /// A run was lost or left: the solver may not bid again, and without other runs the task is auctioned anew.
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
@@ -66,6 +72,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     if (!task.active.empty()) {
         // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
         // paid for may be due, and perhaps all of them have finished.
+        await_replicas(fx, task);
         schedule(fx, fx.height + 1, {DueKind::wake, run.task, 0, run.clear});
         for (const std::uint32_t active : task.active)
             remind(fx, fx.height + 1, DueKind::payment, run.task, active);
@@ -116,6 +123,19 @@ void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     succeed_run(fx, run, TaskEvent::forfeit);
 }
 
+void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    pay_what_is_clear(fx, id, index);
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (!task.active.empty()) return succeed_run(fx, run, TaskEvent::forfeit);
+    // A successor would find no auditors either.
+    stop_raising(fx, task);
+    move_task(fx, task, TaskEvent::forfeit);
+    move_task(fx, task, TaskEvent::no_bid);
+    end_task(fx, task);
+}
+
 void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
     const auto task = must_load<market::Task>(fx.state, keys::task(id));
     std::uint64_t end = 0;
@@ -134,6 +154,10 @@ void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) 
     }
     end_run(fx, id, index, RunState::left, silent ? "not_accepted" : "declined");
     succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void release_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    end_run(fx, id, index, RunState::left, "frozen");
 }
 
 void settle_run(Effects& fx, std::uint64_t id, std::uint32_t index) {

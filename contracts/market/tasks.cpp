@@ -2,6 +2,7 @@
 #include "contracts/market/tasks.hpp"
 
 #include "contracts/market/runs.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "contracts/views/offers.hpp"
 #include "market/escrow.hpp"
 
@@ -10,19 +11,8 @@ namespace {
 
 using market::TaskEvent;
 
-
-/// 12.7.9: what the others have committed may be opened before a replica that joins gets there, and could be copied.
-/// So they need not wait for it, and it is paid for what comes after.
-std::uint64_t public_below(const Effects& fx, const market::Task& task, std::uint64_t start) {
-    for (const std::uint32_t index : task.active) {
-        const auto run = must_load<market::Run>(fx.state, keys::run(task.id, index));
-        if (run.state != market::RunState::assigned && run.next_state != 0) start = std::max(start, run.next_state - 1);
-    }
-    return start;
-}
-
-void assign(Effects& fx, market::Task& task, const views::JoiningState& start, std::uint64_t public_below,
-            const market::Offer& offer, const U256& price) {
+void assign(Effects& fx, market::Task& task, const views::JoiningState& start, bool joins, const market::Offer& offer,
+            const U256& price) {
     auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
     market::Run run;
     run.task = task.id;
@@ -35,8 +25,11 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, s
     run.locked = bid.locked;
     run.first_state = run.next_state = run.clear = run.paid = start.index;
     run.first_root = start.root;
-    run.unpaid_below = public_below;
+    run.joined = joins;
+    // 12.7.9: what the others have committed they open without waiting for who joins, and it could copy that.
+    run.not_awaited_below = joins ? committed_by_others(fx.state, task, run) : 0;
     run.deadline = fx.height + fx.params.accept_blocks;
+    run.work_counted = backlog(fx.state, run.solver).total;  // What it had to do before, it knew when it bid.
     bid.locked = U256();  // from now on it is the run's
     store(fx.state, keys::bid(task.id, offer.bidder), bid);
     store(fx.state, keys::run(task.id, run.index), run);
@@ -47,6 +40,15 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, s
 }
 
 }  // namespace
+
+std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run) {
+    std::uint64_t state = run.first_state;
+    for (const std::uint32_t index : task.active) {
+        const auto other = must_load<market::Run>(view, keys::run(task.id, index));
+        if (index != run.index && other.next_state > other.first_state) state = std::max(state, other.next_state - 1);
+    }
+    return state;
+}
 
 void move_task(Effects& fx, market::Task& task, TaskEvent event) {
     const auto to = market::next(task.state, event);
@@ -102,6 +104,9 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
             fx.emit(BidForfeited{task.id, bidder, bid.deposit});
         }
         remove(fx.state, keys::bid(task.id, bidder));
+        const std::uint64_t left = views::open_bids(fx.state, bidder) - 1;
+        if (left == 0) remove(fx.state, keys::open_bids(bidder));
+        else store(fx.state, keys::open_bids(bidder), Counter{left});
     }
     task.bidders.clear();
 }
@@ -114,11 +119,11 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     const auto offers = views::offers(fx.state, task);
     const auto start = views::joining_state(fx.state, task);
     // 12.7.10: a run without a segment would have nothing to be paid for and no deadline to end by.
-    const bool nothing_left = start.index >= spec.segments();
+    const bool nothing_left = views::newest_clear_state(fx.state, task).index >= spec.segments();
     const auto winners = nothing_left ? std::vector<market::Winner>{}
                                       : market::clear_auction(offers, task.wanted, spec.price_ceiling);
-    const std::uint64_t below = public_below(fx, task, start.index);
-    for (const market::Winner& winner : winners) assign(fx, task, start, below, offers[winner.offer], winner.price);
+    for (const market::Winner& winner : winners)
+        assign(fx, task, start, raising, offers[winner.offer], winner.price);
     return_bids(fx, task, false);
     task.wanted = 0;
     // 12.7: without enough bids a running task goes on as it is; its escrow returns at the end.

@@ -8,6 +8,8 @@ namespace retrace::contracts {
 
 /// Goes along the table (an event that is not listed is a broken invariant), stores the task and tells.
 void move_task(Effects& fx, market::Task& task, market::TaskEvent event);
+/// The newest state that another active run has committed; the run's first one when none has committed more.
+std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run);
 /// Bids for the next round; expires the task when it has had all its rounds.
 void open_auction(Effects& fx, market::Task& task);
 /// At the end of the reveals: assigns or expires.

@@ -51,6 +51,7 @@ Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
     return std::move(market('g').number(task).number(run).number(index));
 }
 Key open_runs(const Address& party) { return std::move(market('p').party(party)); }
+Key open_bids(const Address& party) { return std::move(market('B').party(party)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }
@@ -61,6 +62,7 @@ Key reveals() { return staking('r'); }
 Key solvers() { return staking('l'); }
 Key challenge_count() { return staking('n'); }
 Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }
+Key backlog(const Address& party) { return std::move(staking('w').party(party)); }
 
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }
@@ -68,18 +70,37 @@ Key audit_queue() { return audits('d'); }
 Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
+Key waiting_audits(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('f').number(task).number(run));
+}
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }
 Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)); }
+Key reports_about(std::uint64_t task, std::uint32_t run, std::uint8_t kind, std::uint64_t index) {
+    return std::move(audits('i').number(task).number(run).number(kind).number(index));
+}
 Key retention_count() { return audits('y'); }
 Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
 Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }
+Key run_retentions(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('R').number(task).number(run));
+}
+Key state_retention(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::move(audits('S').number(task).number(run).number(index));
+}
 Key kept_tasks(const Address& party) { return std::move(audits('k').party(party)); }
 
 Key dispute_count() { return disputes('n'); }
 Key dispute(std::uint64_t dispute) { return std::move(disputes('d').number(dispute)); }
 Key game(std::uint64_t dispute) { return std::move(disputes('g').number(dispute)); }
 Key open_disputes(const Address& party) { return std::move(disputes('p').party(party)); }
+Key accusations(std::uint64_t task, std::uint32_t run, const Address& party) {
+    return std::move(disputes('a').number(task).number(run).party(party));
+}
+Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+               const Address& party) {
+    return std::move(disputes('c').number(kind).number(task).number(run).number(segment).party(party));
+}
 Key run_disputes(std::uint64_t task, std::uint32_t run) {
     return std::move(disputes('r').number(task).number(run));
 }

@@ -175,7 +175,8 @@ std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t id, cons
         out.push_back(Verdict::wrong_hardware);
     if (!has_bid && view.account(party).balance < rules->bid_deposit) out.push_back(Verdict::balance_too_low);
     if (!has_bid && found->bidders.size() >= market::kBiddersMax) out.push_back(Verdict::auction_full);
-    if (open_runs(view, party).size() >= market::kOpenItemsMax) out.push_back(Verdict::too_many_open);
+    const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
+    if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(Verdict::too_many_open);
     const auto own = has_bid ? bid(view, id, party) : std::nullopt;
     const auto floor = market::stake_floor(*rules, *terms);
     const U256 usable = free_stake(view, *rules, party) + (own ? own->locked : U256());

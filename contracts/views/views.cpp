@@ -78,6 +78,19 @@ std::optional<market::VerifierInfo> verifier(const StateView& view, const Addres
     return load<market::VerifierInfo>(view, keys::verifier(party));
 }
 std::vector<Address> verifiers(const StateView& view) { return list<Address>(view, keys::verifiers()); }
+std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,
+                              std::size_t enough) {
+    std::size_t count = 0;
+    for (const Address& party : verifiers(view)) {
+        if (count == enough) break;
+        if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
+        const auto info = verifier(view, party);
+        if (!info || info->retiring) continue;
+        const bool free = stake(view, party).available() >= params.audit_bond + params.beacon_penalty;
+        if (free || !open_audits(view, party).empty() || !open_disputes(view, party).empty()) ++count;
+    }
+    return count;
+}
 
 std::optional<Beacon> beacon(const StateView& view) { return load<Beacon>(view, keys::beacon()); }
 std::uint64_t epoch_of(const market::Params& params, std::uint64_t height) { return height / params.epoch_blocks; }
@@ -88,6 +101,23 @@ std::vector<std::uint64_t> open_audits(const StateView& view, const Address& par
 std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party) {
     return list<std::uint64_t>(view, keys::open_disputes(party));
 }
+std::vector<std::uint64_t> run_disputes(const StateView& view, std::uint64_t task, std::uint32_t run) {
+    return list<std::uint64_t>(view, keys::run_disputes(task, run));
+}
+std::vector<std::uint64_t> disputes_of(const StateView& view, const Address& party) {
+    auto out = open_disputes(view, party);
+    for (const RunId& id : open_runs(view, party)) {
+        const auto about = run_disputes(view, id.task, id.run);
+        out.insert(out.end(), about.begin(), about.end());
+    }
+    std::sort(out.begin(), out.end());
+    return out;
+}
+std::uint64_t accusation(const StateView& view, market::DisputeKind kind, std::uint64_t task, std::uint32_t run,
+                         std::uint64_t segment, const Address& party) {
+    return counter(view, keys::accusation(static_cast<std::uint8_t>(kind), task, run, segment, party));
+}
+std::uint64_t open_bids(const StateView& view, const Address& party) { return counter(view, keys::open_bids(party)); }
 std::vector<RunId> open_runs(const StateView& view, const Address& party) {
     return list<RunId>(view, keys::open_runs(party));
 }
@@ -102,6 +132,12 @@ std::optional<market::Retention> retention(const StateView& view, std::uint64_t 
 }
 
 JoiningState joining_state(const StateView& view, const market::Task& task) {
+    const bool raising = task.wanted != 0 && task.state == market::TaskState::running;
+    if (raising) return {task.joining_state, task.joining_root};
+    return newest_clear_state(view, task);
+}
+
+JoiningState newest_clear_state(const StateView& view, const market::Task& task) {
     JoiningState out{task.first_state, task.resume_root};
     for (const std::uint32_t index : task.active) {
         const auto other = run(view, task.id, index);

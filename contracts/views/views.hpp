@@ -47,6 +47,10 @@ std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& part
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
 std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
+/// Members that may be drawn for audits of a task, some of them when they are free again (SPEC 14.2.1, 14.3); stops
+/// counting at `enough`. `barred`: parties of the task.
+std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,
+                              std::size_t enough);
 
 /// Who may be challenged to show its capability, in order of address.
 std::vector<Address> solvers(const StateView& view);
@@ -64,9 +68,16 @@ std::optional<Beacon> beacon(const StateView& view);
 /// Epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the next epoch's first block.
 std::uint64_t epoch_of(const market::Params& params, std::uint64_t height);
 
-// What is open for one party, in order of id. Each list is at most market::kOpenItemsMax long.
+// What is open for one party, in order of id; how long each list can be is in SPEC 19.
 std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);     ///< Seats of an auditor.
-std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);   ///< As either side.
+std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);   ///< As the challenger.
+std::vector<std::uint64_t> run_disputes(const StateView& view, std::uint64_t task, std::uint32_t run);
+/// As either side: what it opened, and what is open about its runs.
+std::vector<std::uint64_t> disputes_of(const StateView& view, const Address& party);
+/// The open dispute of this kind that the party opened about the segment (not of a drawn auditor); 0: none.
+std::uint64_t accusation(const StateView& view, market::DisputeKind kind, std::uint64_t task, std::uint32_t run,
+                         std::uint64_t segment, const Address& party);
+std::uint64_t open_bids(const StateView& view, const Address& party);                    ///< How many, over all tasks.
 struct RunId {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
@@ -79,11 +90,15 @@ std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t tas
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);
 std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention);
 
-/// Where a replica that joins now starts: the newest state of any running replica that nobody can dispute any more.
 struct JoiningState {
     std::uint64_t index = 0;
     Hash32 root;                 ///< Zero for state 0.
 };
+/// The newest state of any running replica that nobody can dispute any more: a raise that is asked for now is about the
+/// segments from there on.
+JoiningState newest_clear_state(const StateView& view, const market::Task& task);
+/// Where who wins the open auction starts: as the raise has paid for it, or where the task goes on. Without an auction,
+/// what a raise would begin with.
 JoiningState joining_state(const StateView& view, const market::Task& task);
 
 std::uint64_t audit_count(const StateView& view);

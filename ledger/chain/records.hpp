@@ -13,7 +13,7 @@ namespace retrace::ledger {
 
 /// Under keys::format; another one is refused. It rises with the shape of the records and with the rules of the ledger
 /// and of the contracts: blocks of other rules are not to be executed again by these.
-inline constexpr std::uint8_t kFormatVersion = 4;
+inline constexpr std::uint8_t kFormatVersion = 5;
 
 /// Under keys::tip.
 struct TipRecord {

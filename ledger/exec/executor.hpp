@@ -3,6 +3,7 @@
 // `contracts` implements.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,12 @@ public:
     virtual std::vector<Log> begin_block(State& state, const BlockContext& block) const = 0;
     /// Writes the contracts' genesis records. `config` is the genesis file's "contracts" section as canonical bytes.
     virtual void genesis(State& state, View config) const = 0;
-    /// Always-on checks of contract invariants after a transaction (ARCHITECTURE, last section); aborts when broken.
-    virtual void check_invariants(const StateView& before, const State& after) const = 0;
+    /// Always-on check after a transaction: the sentence that does not hold. Such a transaction is undone. SPEC 5.3.8
+    virtual std::optional<std::string> broken_invariant(const StateView&, const State&) const { return std::nullopt; }
+    /// The result of a call that was undone because `what` did not hold.
+    virtual CallResult refuse_broken(const Call& call, const std::string& what) const {
+        return {false, {}, call.gas, {}, what};
+    }
 };
 
 }  // namespace retrace::ledger

@@ -4,24 +4,24 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 
 namespace retrace {
 namespace {
 
-thread_local unsigned read_only = 0;  // how many ReadOnly stand
+thread_local unsigned scopes = 0;  // NonFatalScopes that stand
 
 }  // namespace
 
-ReadOnly::ReadOnly() noexcept {
-    ++read_only;
+NonFatalScope::NonFatalScope() noexcept {
+    ++scopes;
 }
-ReadOnly::~ReadOnly() {
-    --read_only;
+NonFatalScope::~NonFatalScope() {
+    --scopes;
 }
 
 void fail_invariant(const char* what, Place where) {
-    if (read_only != 0) {
+    if (scopes != 0) {
         throw BrokenInvariant(std::string(what) + " (" + where.file + ":" + std::to_string(where.line) +
                               ", " + where.function + ")");
     }

@@ -15,7 +15,7 @@ struct Place {
     }
 };
 
-/// Aborts, or throws within a ReadOnly (read_only.hpp). For our own broken invariants: no input reaches it.
+/// Aborts, or throws within a NonFatalScope (non_fatal.hpp). For our own broken invariants: no input reaches it.
 [[noreturn]] void fail_invariant(const char* what, Place where);
 
 /// The always-on assertion (STYLE 6): stays in release builds.

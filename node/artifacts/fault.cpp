@@ -39,6 +39,8 @@ std::string_view slug(Fault fault) noexcept {
             return "refused";
         case Fault::wrong_shape:
             return "wrong_shape";
+        case Fault::over_quota:
+            return "over_quota";
     }
     return "unknown";
 }

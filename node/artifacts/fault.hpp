@@ -28,6 +28,7 @@ enum class Fault : std::uint8_t {
     timeout = 15,      ///< The peer was too slow.
     refused = 16,      ///< The peer answered with an error.
     wrong_shape = 17,  ///< A tensor of another type or shape than the program's that names it.
+    over_quota = 18,   ///< More than its task, its requester or the node's operator allows (quota.hpp).
 };
 std::string_view slug(Fault fault) noexcept;
 

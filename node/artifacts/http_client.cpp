@@ -198,7 +198,9 @@ Result<HttpReply, Failure> HttpConnection::exchange(const HttpRequest& request, 
     message.version(11);
     message.method_string(request.method);
     message.target(request.target);
-    message.set(http::field::host, impl_->url.host + ":" + impl_->url.port);
+    const std::string& host = impl_->url.host;
+    const bool v6 = host.find(':') != std::string::npos;
+    message.set(http::field::host, (v6 ? "[" + host + "]" : host) + ":" + impl_->url.port);
     message.keep_alive(true);
     message.set(http::field::content_type, request.content_type);
     if (!request.authorization.empty()) message.set(http::field::authorization, request.authorization);

@@ -15,6 +15,8 @@
 #include <thread>
 #include <vector>
 
+#include "node/http_head.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -156,6 +158,10 @@ private:
         room_.waits(this, false);
         served_ = true;
         const auto& head = parser_->get();
+        if (const auto fault = fault_of_head(head, to_view(head.target()), head.version(), options_.hosts)) {
+            const Fault reason = *fault == HeadFault::host_not_listed ? Fault::not_wanted : Fault::malformed;
+            return write(refusal({reason, std::string(text_of(*fault))}), false);
+        }
         const std::size_t limit = server_.body_limit(to_view(head.method_string()), to_view(head.target()));
         const bool announced = parser_->content_length() && *parser_->content_length() > 0;
         if ((announced && *parser_->content_length() > limit) || (parser_->chunked() && limit == 0)) {

@@ -44,7 +44,12 @@ Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, cons
     auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) { return one.name == name; });
     if (place.first == 0) {
         if (part != parts_.end()) drop(part);
-        if (parts_.size() >= limits_.uploads) drop(parts_.begin());
+        const auto is_full = [&] {
+            std::uint64_t bytes = place.total;
+            for (const Part& one : parts_) bytes += one.total;
+            return parts_.size() >= limits_.uploads || bytes > 4 * std::uint64_t{limits_.file_bytes};
+        };
+        while (!parts_.empty() && is_full()) drop(parts_.begin());
         part = parts_.insert(parts_.end(), {name, 0, place.total});
     }
     if (part == parts_.end() || part->size != place.first || part->total != place.total)

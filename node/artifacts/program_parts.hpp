@@ -20,7 +20,7 @@ namespace retrace::node {
 class ProgramParts {
 public:
     struct Limits {
-        std::size_t file_bytes = 0;
+        std::size_t file_bytes = 0;  ///< Of one; of all that arrive together at most four times as many.
         std::size_t piece_bytes = 0;  ///< Of every piece but the last, at least.
         std::size_t uploads = 32;
         std::uint64_t free_bytes = 0;  ///< Left free on the disk.

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <optional>
 
+#include "node/artifacts/tensor_layout.hpp"
+
 namespace retrace::node {
 namespace {
 
@@ -67,6 +69,7 @@ unsigned status_of(Fault fault) noexcept {
         case Fault::out_of_range:
             return 416;
         case Fault::no_space:
+        case Fault::over_quota:
             return 507;
         case Fault::corrupt:
         case Fault::io:
@@ -133,6 +136,23 @@ std::size_t ArtifactServer::body_limit(std::string_view method, std::string_view
     const auto parsed = parse_target(target);
     if (!parsed || !wanted(parsed->root)) return 0;
     return parsed->what == "program" ? store_.options().program_bytes : wire::kMessageBytesMax;
+}
+
+std::vector<Hash32> ArtifactServer::names_of(const Hash32& root) {
+    std::vector<Hash32> out{root};
+    const std::lock_guard lock(mutex_);
+    const auto [begin, end] = states_of_.equal_range(root);
+    for (auto at = begin; at != end; ++at) out.push_back(at->second);
+    return out;
+}
+
+Status<Failure> ArtifactServer::store_paid(const Hash32& root, std::uint64_t bytes,
+                                           const std::function<Status<Failure>()>& store) {
+    const bool is_new = payment_.charge && !store_.known(root);
+    if (is_new) RETRACE_CHECK(payment_.charge(root, names_of(root), bytes));
+    Status<Failure> stored = store();
+    if (is_new && !store_.known(root)) payment_.release(root);
+    return stored;
 }
 
 HttpReply ArtifactServer::handle(const HttpRequest& request) {
@@ -214,18 +234,23 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         const auto place = at == std::string_view::npos ? std::nullopt : parse_range(query.substr(0, at), "at=", "of=");
         if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N&upload=U");
         const ProgramParts::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
-        RETRACE_CHECK(store_.add_program_piece(root, piece, body));
+        // Before the first piece too, so that nobody sends what will not be kept. Nothing is charged before the last:
+        // what came until then may be anything.
+        RETRACE_CHECK(store_paid(root, piece.total, [&] { return store_.add_program_piece(root, piece, body); }));
         return HttpReply{204, "application/octet-stream", {}};
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "tiles") {
         RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
-        RETRACE_CHECK(store_.add_tiles(root, range));
+        // What the root commits to, not what the sender says.
+        RETRACE_CHECK(check_header(root, range.header));
+        const std::uint64_t bytes = kTensorFileHead + data_bytes(range.header);
+        RETRACE_CHECK(store_paid(root, bytes, [&] { return store_.add_tiles(root, range); }));
     } else if (what == "program") {
-        RETRACE_CHECK(store_.add_program(root, body));
+        RETRACE_CHECK(store_paid(root, body.size(), [&] { return store_.add_program(root, body); }));
     } else if (what == "state") {
         RETRACE_TRY(manifest, decoded(wire::decode_state_manifest(body)));
-        RETRACE_CHECK(store_.add_manifest(root, manifest));
+        RETRACE_CHECK(store_paid(root, body.size(), [&] { return store_.add_manifest(root, manifest); }));
         remember(root, manifest);
     } else {
         return failure(Fault::malformed, "uploads go to tiles, program and state");

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "node/artifacts/shelf.hpp"
 #include "node/artifacts/store.hpp"
@@ -40,13 +41,25 @@ struct HttpReply {
 ///
 /// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that
 /// is here names it. Everything else is refused before its body is read. Every piece is verified before it is
-/// stored, so an upload can stop and go on at any tile; `info` says what is missing.
+/// stored, so an upload can stop and go on at any tile; `info` says what is missing. What is over a quota is refused
+/// before it is stored.
 class ArtifactServer {
 public:
     using Wanted = std::function<bool(const Hash32&)>;
 
     /// `store` outlives the server. `wanted` must answer at once; it is called from the serving threads.
     ArtifactServer(Store& store, Wanted wanted);
+
+    /// Who is charged for what is uploaded. `charge` before bytes are written under a root that is not here,
+    /// with the names by which it is wanted: its own, and those of states that hold it; its failure is the
+    /// answer. `release` when nothing was written after all. Before the first request; called from the
+    /// serving threads.
+    struct Payment {
+        std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes)>
+            charge;
+        std::function<void(const Hash32& root)> release;
+    };
+    void take_payment(Payment payment) { payment_ = std::move(payment); }
 
     /// A second place to serve from, asked for what the store does not have. Before the first request;
     /// outlives this.
@@ -64,6 +77,9 @@ public:
 
 private:
     bool wanted(const Hash32& root);
+    std::vector<Hash32> names_of(const Hash32& root);
+    /// Runs `store` for an artifact of so many bytes, if they are paid for.
+    Status<Failure> store_paid(const Hash32& root, std::uint64_t bytes, const std::function<Status<Failure>()>& store);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
     Result<HttpReply, Failure> put(const Hash32& root, std::string_view what, std::string_view query, View body);
@@ -77,6 +93,7 @@ private:
     Wanted wanted_;
     CheckpointShelf* shelf_ = nullptr;
     Tamper tamper_;
+    Payment payment_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
 };

@@ -24,7 +24,16 @@ CheckpointShelf::CheckpointShelf(const solver::CheckpointStore& checkpoints, std
 
 CheckpointShelf::~CheckpointShelf() = default;
 
+void CheckpointShelf::withhold(std::set<Hash32> roots) {
+    const std::lock_guard lock(mutex_);
+    withheld_ = std::move(roots);
+}
+
 std::optional<wire::StateManifest> CheckpointShelf::state(const Hash32& root) const {
+    {
+        const std::lock_guard lock(mutex_);
+        if (withheld_.contains(root)) return std::nullopt;
+    }
     auto found = checkpoints_.state(root);
     if (!found) return std::nullopt;
     return wire::StateManifest{found->header.contract, found->header.program, found->header.step,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "kernels/commit/commitment.hpp"
 #include "node/artifacts/fault.hpp"
@@ -25,6 +26,8 @@ public:
     ~CheckpointShelf();
 
     std::optional<wire::StateManifest> state(const Hash32& root) const;
+    /// States that it has and does not serve from now on, instead of those of the last call.
+    void withhold(std::set<Hash32> roots);
     /// As TensorFiles::tiles.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
     /// As cut_leaves.
@@ -50,7 +53,8 @@ private:
         Open entry;
         std::uint64_t used = 0;
     };
-    std::mutex mutex_;  ///< Of what follows.
+    mutable std::mutex mutex_;  ///< Of what follows.
+    std::set<Hash32> withheld_;
     std::map<Hash32, Slot> entries_;
     std::uint64_t bytes_ = 0, clock_ = 0;
 };

@@ -250,6 +250,26 @@ void Store::remove_state(const Hash32& root, const std::set<Hash32>& keep) {
     }
 }
 
+bool Store::known(const Hash32& root) const {
+    const std::lock_guard lock(mutex_);
+    std::error_code code;
+    return tensors_.known(root) || fs::exists(program_path(root), code) || fs::exists(state_path(root), code);
+}
+
+std::map<Hash32, std::uint64_t> Store::sizes() const {
+    const std::lock_guard lock(mutex_);
+    std::map<Hash32, std::uint64_t> out;
+    for (const char* const part : {"programs", "tensors", "states"}) {
+        std::error_code code;
+        for (const auto& entry : fs::directory_iterator(folder_ / part, code)) {
+            const auto name = from_hex(entry.path().stem().string());
+            if (!name || name->size() != Hash32::size()) continue;  // a piece of a program, bounded by itself
+            if (const auto size = entry.file_size(code); !code) out[to_hash32(*name)] += size;
+        }
+    }
+    return out;
+}
+
 std::vector<Hash32> Store::roots() const {
     const std::lock_guard lock(mutex_);
     std::set<Hash32> out = tensors_.roots();

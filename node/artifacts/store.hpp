@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -70,12 +71,17 @@ public:
     void remove_tensor(const Hash32& root);
     /// Ascending.
     std::vector<Hash32> states() const;
+    /// Some of it is here, whatever it is.
+    bool known(const Hash32& root) const;
+    /// What each artifact takes of the disk, or will: a tensor that is arriving counts whole.
+    std::map<Hash32, std::uint64_t> sizes() const;
     /// Of everything that stands for itself: programs, states, and tensors that no state here names. Ascending.
     std::vector<Hash32> roots() const;
     /// Whatever it is; `keep` as for remove_state.
     void remove(const Hash32& root, const std::set<Hash32>& keep);
 
     const Options& options() const noexcept { return options_; }
+    const std::filesystem::path& folder() const noexcept { return folder_; }
 
 private:
     Store(std::filesystem::path folder, const Options& options, File lock);

@@ -25,6 +25,7 @@ struct AgentFlags {
     std::uint16_t port = 0;
     unsigned threads = 0;
     std::uint64_t memory_mib = 0;
+    bool require_sandbox = false;
     std::uint64_t poll_ms = 50, keep_blocks = 5'000;
 };
 struct SolverFlags {
@@ -78,6 +79,8 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.add_option("--memory", flags.memory_mib,
                        "MiB that tasks may take together, larger ones are declined; 0: three quarters of all")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
+    command.add_flag("--require-sandbox", flags.require_sandbox,
+                     "Fail where the processes that run tasks cannot be shut in (seccomp)");
     command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
         ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
     command.add_option("--keep-blocks", flags.keep_blocks,
@@ -97,6 +100,7 @@ Result<PartyOptions> party_options(const AgentFlags& flags) {
     out.endpoint = flags.endpoint;
     out.threads = flags.threads;
     out.memory = flags.memory_mib << 20;
+    out.require_sandbox = flags.require_sandbox;
     out.afterlife_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
     if (flags.node.patience_s) out.patience = std::chrono::seconds(*flags.node.patience_s);

@@ -34,10 +34,11 @@ struct Flags {
     std::optional<std::uint16_t> rpc_port;
     std::optional<std::uint64_t> block_ms, requests_per_second;
     std::optional<std::uint64_t> keep_states, keep_blocks;
+    std::optional<std::uint64_t> artifact_quota, requester_quota, mib_per_coin;
     bool archive = false;
     bool tls = false;
     std::optional<std::string> tls_cert, tls_key;
-    std::vector<std::string> cors;
+    std::vector<std::string> cors, allowed_hosts;
 };
 
 Result<Config> settle(const Flags& flags) {
@@ -56,9 +57,13 @@ Result<Config> settle(const Flags& flags) {
     if (flags.keep_states) config.storage.keep_states = *flags.keep_states;
     if (flags.keep_blocks) config.storage.keep_blocks = *flags.keep_blocks;
     if (flags.archive) config.storage.archive = true;
+    if (flags.artifact_quota) config.artifacts.quota_mib = *flags.artifact_quota;
+    if (flags.requester_quota) config.artifacts.requester_quota_mib = *flags.requester_quota;
+    if (flags.mib_per_coin) config.artifacts.mib_per_coin = *flags.mib_per_coin;
     if (flags.block_ms) config.engine.block_ms = *flags.block_ms;
     if (flags.log_level) config.log.level = *flags.log_level;
     if (!flags.cors.empty()) config.rpc.cors = flags.cors;
+    if (!flags.allowed_hosts.empty()) config.rpc.allowed_hosts = flags.allowed_hosts;
     if (flags.proposer) {
         config.engine.proposer = ledger::parse_address(*flags.proposer);
         if (!config.engine.proposer) return error("--proposer is no address: \"0x\" and 40 hex digits");
@@ -228,11 +233,25 @@ void add_node(CLI::App& app, Program& program) {
     command->add_option("--keep-blocks", flags->keep_blocks,
                         "Past blocks that are kept, at least as many as states; 0: all");
     command->add_flag("--archive", flags->archive, "Keep every block and every state");
+    const CLI::Range mebibytes(std::uint64_t{1}, std::uint64_t{1} << 40);
+    command->add_option("--artifact-quota", flags->artifact_quota,
+                        "MiB of requesters' programs and data in all (half of what is free at the start)")
+        ->check(mebibytes);
+    command->add_option("--artifact-requester-quota", flags->requester_quota,
+                        "MiB of them of one requester (a quarter of those in all)")
+        ->check(mebibytes);
+    command->add_option("--artifact-mib-per-coin", flags->mib_per_coin,
+                        "MiB of them that a task may have for each coin of its escrow (1024)")
+        ->check(mebibytes);
     command->add_flag("--no-empty-blocks", flags->no_empty_blocks,
                       "Make blocks only when there is a transaction");
     command->add_option("--proposer", flags->proposer, "Account that receives the tips");
     command->add_option("--cors", flags->cors,
-                        "Origins that browsers may call from, or * (none; with --dev all)");
+                        "Origins that browsers may call from, http://name:* for any port, or * for all (none; "
+                        "with --dev this machine's)");
+    command->add_option("--rpc-allow-host", flags->allowed_hosts,
+                        "Host names that requests may name besides localhost, 127.0.0.1, ::1 and --rpc-host, or * "
+                        "(on loopback none, else all)");
     command->add_option("--log-level", flags->log_level, "trace, debug, info, warn, error, off")
         ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
     command->add_flag("--verify-db", flags->verify_db, "Replay the whole chain, compare, and exit");

@@ -20,6 +20,7 @@ struct Flags {
     NodeOptions node;
     std::string file, data_dir;
     std::uint64_t replay = 0;
+    bool require_audits = false;
 };
 
 /// Segments whose two ends are in the receipt, in random order.
@@ -65,6 +66,10 @@ int verify(const Program& program, const Flags& flags) {
     const ProvenState state(*client, *height, *root);
     const auto checked = check_receipt(*receipt, state);
     if (!checked) return fail(program, checked.error().message);
+    if (flags.require_audits) {
+        if (const auto audited = require_audits(*checked, *receipt); !audited)
+            return fail(program, audited.error().message);
+    }
     const auto replayed = flags.replay > 0 ? replay(*receipt, flags, state) : Result<std::uint64_t>(0);
     if (!replayed) return fail(program, replayed.error().message);
     if (program.json) {
@@ -75,13 +80,20 @@ int verify(const Program& program, const Flags& flags) {
                                                   {"proofs", state.proofs()},
                                                   {"states", checked->states},
                                                   {"audits", checked->audits},
+                                                  {"verified_segments", checked->verified},
+                                                  {"not_drawn_segments", checked->not_drawn},
+                                                  {"unaudited_segments", checked->unaudited},
+                                                  {"matching_verdicts", checked->auditors},
                                                   {"replayed", *replayed}})
                   << '\n';
         return kDone;
     }
     std::cout << "task " << receipt->task << ": " << checked->states << " states and " << checked->audits
               << " audits are on the ledger as the receipt says (" << state.proofs()
-              << " proofs under state root " << to_hex(view(*root)) << " of block " << *height << ")\n";
+              << " proofs under state root " << to_hex(view(*root)) << " of block " << *height << ")\n"
+              << checked->verified << " segments were audited, with " << checked->auditors
+              << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
+              << " were drawn and paid though nobody audited them\n";
     if (flags.replay > 0)
         std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
     return kDone;
@@ -97,6 +109,8 @@ void add_receipt(CLI::App& app, Program& program) {
     command->add_option("FILE", flags->file, "receipt.json")->required();
     flags->node.add_to(*command);
     command->add_option("--replay", flags->replay, "Replay so many random segments as well");
+    command->add_flag("--require-audits", flags->require_audits,
+                      "Fail when nobody audited the first or the last segment, or one that was drawn");
     command->add_option("--data-dir", flags->data_dir,
                         "Where fetched states are kept (~/.retrace/requester)");
     add_json(*command, program);

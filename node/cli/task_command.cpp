@@ -33,6 +33,14 @@ Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
     return std::move(*store);
 }
 
+std::string of_auditors(std::size_t possible, const TaskFile& task) {
+    if (possible >= task.auditors) return "all " + std::to_string(task.auditors) + " auditors could be drawn now";
+    const std::string lack = "only " + std::to_string(possible) + " of " + std::to_string(task.auditors) +
+                             " auditors could be drawn now: ";
+    return lack + (task.allow_unaudited ? "without any, segments are paid though nobody audited them"
+                                        : "segments wait, unpaid, until there are enough or you decide");
+}
+
 void show_transfer(const ArtifactClient::Progress& progress) {
     if (::isatty(STDERR_FILENO) == 0 || progress.of == 0) return;
     std::fprintf(stderr, "\r%s… %3llu %%%s", to_hex(view(progress.root)).substr(0, 12).c_str(),
@@ -50,6 +58,7 @@ void add_task(CLI::App& app, Program& program) {
     add_task_fetch(*task, program);
     add_task_run(*task, program);
     add_task_raise(*task, program);
+    add_task_decide(*task, program);
 }
 
 }  // namespace retrace::node::cli

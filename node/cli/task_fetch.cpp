@@ -104,6 +104,12 @@ int fetch(const Program& program, const FetchFlags& flags) {
                      {"model", (flags.out / "model.safetensors").string()},
                      {"receipt", (flags.out / "receipt.json").string()},
                      {"state_root", to_hex(view(model->receipt.states.back().root))}};
+    std::uint64_t verdicts = 0;
+    for (const Receipt::Audit& audit : model->receipt.audits) verdicts += audit.auditors.size();
+    const std::uint64_t segments = model->receipt.states.back().index, audited = model->receipt.audits.size();
+    out["segments"] = segments;
+    out["audited_segments"] = audited;
+    out["matching_verdicts"] = verdicts;
     const auto task = task_of(flags, model->receipt.chain_id);
     if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
     const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, *client, **store);
@@ -114,6 +120,8 @@ int fetch(const Program& program, const FetchFlags& flags) {
     } else {
         for (const json::value& file : out["files"].as_array())
             std::cout << "wrote " << file.as_string().c_str() << '\n';
+        std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
+                  << " verdicts equal to the last bit\n";
         if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     }
     return kDone;

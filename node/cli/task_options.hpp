@@ -8,6 +8,9 @@
 
 namespace retrace::node::cli {
 
+/// What becomes of segments when so many (counted up to what the task asks for) could be drawn to audit them.
+std::string of_auditors(std::size_t possible, const TaskFile& task);
+
 /// ~/.retrace/requester unless --data-dir says otherwise.
 std::filesystem::path requester_folder(const std::string& data_dir);
 /// Where the requester notes which folder a task was submitted from.
@@ -21,6 +24,7 @@ void add_task_submit(CLI::App& task, Program& program);  ///< submit, upload, fo
 void add_task_fetch(CLI::App& task, Program& program);
 void add_task_run(CLI::App& task, Program& program);
 void add_task_raise(CLI::App& task, Program& program);
+void add_task_decide(CLI::App& task, Program& program);
 void add_task_plan(CLI::App& task, Program& program);
 void add_task_show(CLI::App& task, Program& program);  ///< show, list, cancel, accept, odds
 

@@ -100,12 +100,12 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     plan.evidence_bytes = evidence_bound(program);
     // As solver::Workshop counts it, for a party that computes on the host.
     const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
-    plan.party_bytes = solver::memory_of(program) + most(executor);
+    plan.party_bytes = 2 * solver::memory_of(program) + most(executor);  // The party's, and the worker's.
     std::uint64_t beginning = 0;  // What making the first state takes beside it.
     if (task.initialiser) {
         RETRACE_TRY(init, read_program(*task.initialiser));
         const kernels::Executor initialiser(init, pool);
-        plan.party_bytes += most(initialiser);
+        plan.party_bytes += solver::memory_of(init) + most(initialiser);
         beginning = initialiser.planned_bytes();
     } else {
         std::error_code code;
@@ -169,9 +169,14 @@ market::TaskSpec terms_of(const TaskFile& task) {
     return spec;
 }
 
+struct Chain {
+    market::Params params;
+    std::optional<std::size_t> auditors;
+};
+
 /// Parameters of the chain behind `node`, or those that a new chain has.
-Result<market::Params> params_of(const NodeOptions& node) {
-    if (node.url.empty()) return market::Params{};
+Result<Chain> chain_of(const NodeOptions& node, const market::TaskSpec& spec) {
+    if (node.url.empty()) return Chain{};
     auto client = node.connect();
     if (!client) return error(client.error().message);
     const auto height = client->height();
@@ -179,7 +184,7 @@ Result<market::Params> params_of(const NodeOptions& node) {
     const RemoteState state(*client, *height);
     const auto params = contracts::views::params(state);
     if (!params) return error("the node at " + node.url + " has no Retrace contracts");
-    return *params;
+    return Chain{*params, possible_auditors(state, *params, spec, ledger::Address{})};
 }
 
 std::string amount(std::uint64_t bytes) {
@@ -202,23 +207,32 @@ struct Price {
     std::uint64_t segments = 0;
     market::Escrow escrow;
     double found_one = 0, found_ten = 0;  ///< Probability that one bad segment is found, and ten.
+    std::optional<std::size_t> auditors;  ///< That could be drawn now, of those asked for; none without a chain.
 };
 
 Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
-    RETRACE_TRY(params, params_of(node));
     const market::TaskSpec spec = terms_of(task);
+    RETRACE_TRY(chain, chain_of(node, spec));
+    const market::Params& params = chain.params;
     const auto escrow = market::escrow_of(spec, params);
     if (!escrow) return error("price_ceiling is too large");
     const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
     const auto found = [&](std::uint64_t bad) {
         return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     };
-    return Price{spec.segments(), *escrow, found(1), found(10)};
+    return Price{spec.segments(), *escrow, found(1), found(10), chain.auditors};
 }
 
 std::string on_device(const Plan& plan) {
     if (!plan.device_bytes) return {};
     return "             training on a device takes " + amount(*plan.device_bytes) + " there\n";
+}
+
+std::string auditors_of(const TaskFile& task, const Price& price) {
+    if (price.auditors) return of_auditors(*price.auditors, task);
+    return task.allow_unaudited ? "where nobody can be drawn, segments are paid though nobody audited them"
+                                : "where fewer than " + std::to_string(task.auditors) +
+                                      " auditors could be drawn, segments wait unpaid until you decide";
 }
 
 /// All but the time.
@@ -237,6 +251,7 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << format_coins(price.escrow.audits)
               << " set aside for audits\naudits       one bad segment is found with " << 100 * price.found_one
               << " %, ten with " << 100 * price.found_ten << " %; the first and the last are always audited\n"
+              << "             " << auditors_of(task, price) << '\n'
               << "evidence     a dispute ends with at most "
               << plan.evidence_bytes / 1024 << " KiB of tiles and proofs\n"
               << std::flush;
@@ -268,6 +283,8 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"escrow_audits", price.escrow.audits.to_decimal()},
             {"detection_of_one", price.found_one},
             {"detection_of_ten", price.found_ten},
+            {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
+            {"paid_unaudited", task.allow_unaudited},
             {"evidence_bytes", plan.evidence_bytes}};
 }
 

@@ -32,7 +32,8 @@ json::object to_json(const TaskStatus& status) {
                                     {"earned", run.earned.to_decimal()},
                                     {"first_state", run.first_state},
                                     {"next_state", run.next_state},
-                                    {"paid", run.paid}});
+                                    {"paid", run.paid},
+                                    {"waits_for_auditors", run.unaudited_since != 0}});
     }
     return {{"task", status.task.id},
             {"name", status.spec.name},
@@ -86,6 +87,11 @@ int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
               << ": committed " << status->committed << ", verified " << status->verified << ", paid "
               << status->paid << "\nescrow " << format_coins(status->task.escrow) << ", for audits "
               << format_coins(status->task.audit_budget) << '\n';
+    if (status->waiting) {
+        std::cout << "segment " << status->waiting->segment << " of run " << status->waiting->run
+                  << " waits for auditors; from height " << status->waiting->decide_from
+                  << " `retrace task decide` pays for it or ends the run\n";
+    }
     for (const market::Run& run : status->runs) {
         std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": "
                   << market::slug(run.state) << ", " << format_coins(run.price) << " a segment, earned "
@@ -133,6 +139,7 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
         if (bad > spec.segments()) break;
         detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     }
+    const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     const auto floor = market::stake_floor(*params, spec);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
@@ -140,6 +147,8 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
                          {"segments", spec.segments()},
                          {"detection", detection},
                          {"audit_cost_share", cost},
+                         {"possible_auditors", possible},
+                         {"paid_unaudited", task->allow_unaudited},
                          {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}})
                   << '\n';
         return kDone;
@@ -152,7 +161,7 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
               << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be"))
               << '\n'
-              << "the first and the last segment are always audited\n";
+              << "the first and the last segment are always audited; " << of_auditors(possible, *task) << '\n';
     return kDone;
 }
 

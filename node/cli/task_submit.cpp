@@ -21,13 +21,19 @@ struct Flags {
     SignerOptions signer;
     std::string data_dir, file;
     std::uint64_t task = 0;
-    bool wait = false;
+    bool wait = false, allow_unaudited = false;
 };
 
 std::string progress_line(const TaskStatus& status) {
-    return std::string(market::slug(status.task.state)) + ", segments committed " +
-           std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
-           std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
+    std::string line = std::string(market::slug(status.task.state)) + ", segments committed " +
+                       std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
+                       std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
+    if (status.waiting) {
+        line += "; segment " + std::to_string(status.waiting->segment) +
+                " waits for auditors, from height " + std::to_string(status.waiting->decide_from) +
+                " `retrace task decide` says what becomes of it";
+    }
+    return line;
 }
 
 /// For people's convenience alone: `task fetch` finds test data and the TorchScript file by it.
@@ -60,8 +66,9 @@ int print(const Program& program, const json::object& out, std::uint64_t task) {
 }
 
 int submit(const Program& program, const Flags& flags) {
-    const auto task = load_task_file(flags.file);
+    auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);
+    task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
     auto store = open_store(flags.data_dir);
     if (!store) return fail(program, store.error().message);
     const auto session = Session::open(flags.signer);
@@ -137,6 +144,8 @@ void add_task_submit(CLI::App& parent, Program& program) {
     post_flags->signer.add_to(*post);
     add_store_option(*post, *post_flags);
     post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
+    post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
+                   "Pay for segments that nobody can be drawn to audit");
 
     const auto [again, again_flags] =
         add("upload", "Go on with the upload of a task that was posted", upload);

@@ -18,6 +18,8 @@ struct Key {
     Setter set;
 };
 
+constexpr std::int64_t kMiBMax = std::int64_t{1} << 40;  // of which the bytes are a 64-bit number
+
 Setter text(std::function<std::string&(Config&)> field) {
     return [field](Config& config, const toml::node& node) -> Status<> {
         const auto value = node.value_exact<std::string>();
@@ -48,16 +50,19 @@ Setter integer(std::function<T&(Config&)> field, std::int64_t low, std::int64_t 
     };
 }
 
-Status<> set_cors(Config& config, const toml::node& node) {
-    const toml::array* origins = node.as_array();
-    if (origins == nullptr) return error("must be a list of origins, e.g. [\"https://example.org\"]");
-    config.rpc.cors.clear();
-    for (const toml::node& origin : *origins) {
-        const auto value = origin.value_exact<std::string>();
-        if (!value) return error("must be a list of origins, e.g. [\"https://example.org\"]");
-        config.rpc.cors.push_back(*value);
-    }
-    return Unit{};
+/// `what`: "origins, e.g. [...]", for errors.
+Setter texts(std::function<std::vector<std::string>&(Config&)> field, const char* what) {
+    return [=](Config& config, const toml::node& node) -> Status<> {
+        const toml::array* values = node.as_array();
+        if (values == nullptr) return error(std::string("must be a list of ") + what);
+        field(config).clear();
+        for (const toml::node& one : *values) {
+            const auto value = one.value_exact<std::string>();
+            if (!value) return error(std::string("must be a list of ") + what);
+            field(config).push_back(*value);
+        }
+        return Unit{};
+    };
 }
 
 Status<> set_proposer(Config& config, const toml::node& node) {
@@ -86,7 +91,10 @@ const std::vector<Key>& keys() {
         {"node.genesis", text([](C& c) -> std::string& { return c.genesis; })},
         {"rpc.host", text([](C& c) -> std::string& { return c.rpc.host; })},
         {"rpc.port", integer<std::uint16_t>([](C& c) -> std::uint16_t& { return c.rpc.port; }, 0, 65535)},
-        {"rpc.cors", set_cors},
+        {"rpc.cors", texts([](C& c) -> std::vector<std::string>& { return c.rpc.cors; },
+                           "origins, e.g. [\"https://example.org\"]")},
+        {"rpc.allowed_hosts", texts([](C& c) -> std::vector<std::string>& { return c.rpc.allowed_hosts; },
+                                    "host names, e.g. [\"node.example.org\"]")},
         {"rpc.connections",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.rpc.connections; }, 1, 100'000)},
         {"rpc.connections_per_address",
@@ -101,6 +109,12 @@ const std::vector<Key>& keys() {
         {"storage.keep_blocks",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.storage.keep_blocks; }, 0, 1'000'000'000)},
         {"storage.archive", boolean([](C& c) -> bool& { return c.storage.archive; })},
+        {"artifacts.quota_mib",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.quota_mib; }, 0, kMiBMax)},
+        {"artifacts.requester_quota_mib",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.requester_quota_mib; }, 0, kMiBMax)},
+        {"artifacts.mib_per_coin",
+         integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.artifacts.mib_per_coin; }, 1, kMiBMax)},
         {"engine.block_ms",
          integer<std::uint64_t>([](C& c) -> std::uint64_t& { return c.engine.block_ms; }, 1, 3'600'000)},
         {"engine.empty_blocks", boolean([](C& c) -> bool& { return c.engine.empty_blocks; })},

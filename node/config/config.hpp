@@ -16,7 +16,10 @@ namespace retrace::node {
 struct RpcConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8545;
-    std::vector<std::string> cors;  ///< Origins, or "*". A developer chain takes "*" when none is named.
+    /// Origins, with ":*" for any port, or "*". A developer chain takes those of this machine when none is named.
+    std::vector<std::string> cors;
+    /// More host names that requests may name, or "*"; see http_head.
+    std::vector<std::string> allowed_hosts;
     std::uint64_t connections = 2048;
     std::uint64_t connections_per_address = 256;  ///< Other machines' only, as the next one.
     std::uint64_t requests_per_second = 1000;     ///< Of one address; 0: no limit.
@@ -38,6 +41,13 @@ struct StorageConfig {
     bool archive = false;              ///< Every block and every state, for ever.
 };
 
+/// What requesters' programs and data may take of the disk.
+struct ArtifactsConfig {
+    std::uint64_t quota_mib = 0;            ///< In all; 0: half of what was free when the node started.
+    std::uint64_t requester_quota_mib = 0;  ///< Of all tasks of one requester; 0: a quarter of that.
+    std::uint64_t mib_per_coin = 1024;      ///< Of a task, for each coin of its escrow.
+};
+
 struct LogConfig {
     std::string level = "info";  ///< trace, debug, info, warn, error, off.
 };
@@ -49,6 +59,7 @@ struct Config {
     RpcConfig rpc;
     EngineConfig engine;
     StorageConfig storage;
+    ArtifactsConfig artifacts;
     LogConfig log;
 };
 

@@ -127,7 +127,7 @@ Status<> Demo::compile() {
     request.task.audit_bp = 2'000;
     request.task.auditors = options_.cheat == "false_accuser" ? 3 : 2;
     request.task.checkpoint_blocks = 100;
-    request.task.replay_blocks = 100;
+    request.task.replay_blocks = 50;
     request.task.finish_blocks = 5'000;
     request.out = folder_ / "task";
     if (fs::exists(request.out)) fs::remove_all(request.out);

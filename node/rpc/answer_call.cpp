@@ -9,6 +9,12 @@ namespace {
 
 constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
+/// The programs of this machine have one name and not one owner.
+std::string holder_of(const Asker& asker) {
+    const std::string& client = asker.waiter.client;
+    return client.empty() ? "connection " + std::to_string(asker.connection) : client;
+}
+
 /// Belongs to the connection's strand, and to a handler while that runs it.
 struct RunningCall final : Work {
     RunningCall(Shared& shared, Asker a, std::string b)
@@ -17,7 +23,8 @@ struct RunningCall final : Work {
           body(std::move(b)),
           allowance(shared.allowance_of(asker.waiter.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{asker.subscriptions, &allowance, asker.admin, asker.waiter.client, &budget} {}
+          caller{asker.subscriptions,  &allowance, asker.admin,
+                 asker.waiter.client, &budget,    holder_of(asker)} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;
@@ -25,7 +32,7 @@ struct RunningCall final : Work {
         return dispatcher.is_light(*parsed, body.size());
     }
     void parse() {
-        if (!parsed) parsed = std::make_unique<RequestBody>(body, dispatcher.limits().depth);
+        if (!parsed) parsed = std::make_unique<RequestBody>(body, dispatcher.limits().body);
     }
     void run() noexcept override {
         try {

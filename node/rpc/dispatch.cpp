@@ -2,7 +2,6 @@
 #include "node/rpc/dispatch.hpp"
 
 #include <algorithm>
-#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cmath>
@@ -37,12 +36,6 @@ bool is_id(const json::value& id) {
     return id.is_string() || id.is_number() || id.is_null();
 }
 
-json::parse_options with_depth(std::size_t depth_max) {
-    json::parse_options out;
-    out.max_depth = depth_max;
-    return out;
-}
-
 /// nullptr: a notification.
 const json::value* id_of(const json::value& request) {
     const json::object* object = request.if_object();
@@ -51,15 +44,21 @@ const json::value* id_of(const json::value& request) {
 
 }  // namespace
 
-RequestBody::RequestBody(std::string_view text, std::size_t depth_max)
-    : document_(json::parse({text.data(), text.size()}, failed_, &arena_, with_depth(depth_max))) {}
-
 std::string Dispatcher::handle(std::string_view body, Caller& caller) const {
-    return handle(RequestBody(body, limits_.depth), caller);
+    return handle(RequestBody(body, limits_.body), caller);
 }
 
 std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
-    if (!body.is_json()) return error_text(nullptr, kParseError, "parse error");
+    switch (body.fault()) {
+        case RequestBody::Fault::none:
+            break;
+        case RequestBody::Fault::not_json:
+            return error_text(nullptr, kParseError, "parse error");
+        case RequestBody::Fault::batch_too_large:
+            return error_text(nullptr, kInvalidRequest, "batch too large");
+        case RequestBody::Fault::too_many_values:
+            return error_text(nullptr, kInvalidRequest, "too many values in one body");
+    }
     if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, caller);
     return handle_one(body.document(), caller);
 }
@@ -95,7 +94,6 @@ bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
 
 std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller) const {
     if (requests.empty()) return error_text(nullptr, kInvalidRequest, "empty batch");
-    if (requests.size() > limits_.batch) return error_text(nullptr, kInvalidRequest, "batch too large");
     std::string out;
     for (const json::value& request : requests) {
         if (caller.budget != nullptr && caller.budget->abandoned()) return {};

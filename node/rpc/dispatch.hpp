@@ -2,35 +2,17 @@
 // JSON-RPC 2.0 around the table of methods: bytes in, bytes out.
 #pragma once
 
-#include <boost/json/monotonic_resource.hpp>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "node/rpc/request_body.hpp"
 #include "node/rpc/router.hpp"
 
 namespace retrace::node::rpc {
 
-/// A parsed body: one request, a batch, or nothing that JSON-RPC knows.
-class RequestBody {
-public:
-    RequestBody(std::string_view text, std::size_t depth_max);
-    RequestBody(const RequestBody&) = delete;
-
-    bool is_json() const noexcept { return !failed_; }
-    /// Only of JSON.
-    const json::value& document() const noexcept { return document_; }
-
-private:
-    // One arena for the whole document: a request of many small values costs no allocation each.
-    json::monotonic_resource arena_;
-    json::error_code failed_;
-    json::value document_;
-};
-
 struct DispatchLimits {
-    std::size_t depth = 32;                   ///< Of nested JSON.
-    std::size_t batch = 1000;                 ///< Requests in one batch.
+    BodyLimits body;
     std::size_t response_bytes = 25'000'000;  ///< Of one batch; the requests after that are refused.
     std::size_t light_bytes = 65'536;         ///< Larger bodies are never light.
     std::size_t light_batch = 128;

@@ -87,13 +87,30 @@ ledger::U256 most_of_one(const ledger::StateView& view, std::size_t overrides) {
     return std::min(minted, (ledger::U256::max() - minted) / ledger::U256(overrides));
 }
 
+/// Nothing but what is overridden, so that an override has a size; `code` and its like may be there as null.
+Status<RpcError> check_members(std::size_t index, const json::object& override) {
+    for (const auto& [name, value] : override) {
+        if (name == "balance" || name == "nonce" || value.is_null()) continue;
+        const bool of_code = name == "code" || name == "state" || name == "stateDiff";
+        return invalid_argument(index, "override of " + std::string(name.substr(0, kNameEchoMax)) +
+                                           (of_code ? " is not supported: no EVM" : " is not supported"));
+    }
+    return Unit{};
+}
+
 /// Balance and nonce of accounts can be overridden; native contracts have no code or words to override, and
 /// their balance belongs to their records.
 Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params& params, std::size_t index,
-                                           const ledger::StateView& view) {
+                                           const ledger::StateView& view, Caller& caller) {
     ledger::StateDiff diff;
     if (!params.has(index)) return diff;
     RETRACE_TRY(object, params.object(index));
+    if (object->size() > kOverridesMax) {
+        return invalid_argument(index, "too many state overrides: " + std::to_string(object->size()) + ", at most " +
+                                           std::to_string(kOverridesMax));
+    }
+    // Beside the read of each account, which the view charges for: it is written, and read again.
+    RETRACE_CHECK(caller.spend(2 * object->size()));
     const ledger::U256 most = object->empty() ? ledger::U256{} : most_of_one(view, object->size());
     for (const auto& [name, entry] : *object) {
         RETRACE_TRY(address, argument(index, parse_address(json::value(name))));
@@ -103,13 +120,7 @@ Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params&
         }
         const json::object* fields = entry.if_object();
         if (fields == nullptr) return invalid_argument(index, "an override is not an object");
-        for (const char* refused : {"code", "state", "stateDiff"}) {
-            const json::value* value = fields->if_contains(refused);
-            if (value != nullptr && !value->is_null()) {
-                return invalid_argument(index,
-                                        std::string("override of ") + refused + " is not supported: no EVM");
-            }
-        }
+        RETRACE_CHECK(check_members(index, *fields));
         ledger::Account account = view.account(address);
         RETRACE_TRY(balance, member(index, *fields, "balance", parse_u256, account.balance));
         RETRACE_TRY(nonce, member(index, *fields, "nonce", parse_u64, account.nonce));
@@ -148,7 +159,7 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& 
     RETRACE_TRY(ref, params.block(1));
     RETRACE_CHECK(refuse_block_overrides(params, 3));
     RETRACE_TRY(at, state_at(backend, caller, ref));
-    RETRACE_TRY(overrides, parse_overrides(backend, params, 2, *at.view));
+    RETRACE_TRY(overrides, parse_overrides(backend, params, 2, *at.view, caller));
     auto context = backend.chain.context_at(at.height);
     if (!context) return server_error("header not found");
     Prepared out{std::move(call), at.view, std::make_unique<ledger::State>(*at.view), *context};

@@ -69,12 +69,18 @@ Answer get_filter_logs(const Backend& backend, const Params& params, Caller& cal
     return json::value(logs_json(found));
 }
 
+/// Of a filter that found a place.
+Answer named(std::string id) {
+    if (id.empty()) return rpc_error(kLimitExceeded, "too many filters are in use, remove some or try again later");
+    return json::value(std::move(id));
+}
+
 Answer new_log_filter(const Backend& backend, const Params& params, const Caller& caller) {
     RETRACE_TRY(query, parse_log_query(params, 0));
     if (query.block_hash) return invalid_params("a filter of one block never changes; use eth_getLogs");
     std::uint64_t next = backend.chain.height() + 1;
     if (query.from.kind == BlockRef::Kind::height) next = std::max(next, query.from.height);
-    return json::value(backend.filters.add(LogFilterState{std::move(query), next}, caller.client));
+    return named(backend.filters.add(LogFilterState{std::move(query), next}, caller.holder));
 }
 
 }  // namespace
@@ -102,14 +108,14 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Id",
                 [&backend](const Params&, Caller& caller) -> Answer {
                     const BlockFilterState state{backend.chain.height() + 1};
-                    return json::value(backend.filters.add(state, caller.client));
+                    return named(backend.filters.add(state, caller.holder));
                 }});
     router.add({"eth_newPendingTransactionFilter",
                 "Watches for transactions.",
                 {},
                 "Id",
                 [&backend](const Params&, Caller& caller) -> Answer {
-                    return json::value(backend.filters.add_pending(caller.client));
+                    return named(backend.filters.add_pending(caller.holder));
                 }});
     router.add({"eth_getFilterChanges",
                 "What is new since the last question.",

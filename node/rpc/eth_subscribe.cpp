@@ -2,7 +2,7 @@
 // eth_subscribe and eth_unsubscribe. The connection delivers the events (ws_session.cpp).
 #include <boost/json/serialize.hpp>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "node/rpc/log_filter.hpp"
 #include "node/rpc/methods.hpp"
 #include "node/rpc/task_events.hpp"
@@ -30,7 +30,7 @@ Checked<Subscription> task_progress(const Backend& backend, const Params& params
     out.kind = Subscription::Kind::task_progress;
     out.task = task;
     out.of_block = [&backend](const ledger::Block& block) {
-        const ReadOnly question;  // of those who subscribed
+        const NonFatalScope question;  // of those who subscribed
         std::vector<TaskProgress> progress;
         const auto logs = ledger::logs_of(block, task_event_filter());
         for (const TaskEventAnswer& event : task_events(logs, *backend.chain.view(), 0))
@@ -74,7 +74,7 @@ Answer subscribe(const Backend& backend, const Params& params, Caller& caller) {
     if (caller.subscriptions == nullptr) return not_here("eth_subscribe");
     RETRACE_TRY(subscription, parse_subscription(backend, params));
     std::string id = caller.subscriptions->add(std::move(subscription));
-    if (id.empty()) return server_error("too many subscriptions on this connection");
+    if (id.empty()) return server_error(caller.subscriptions->refusal());
     return json::value(std::move(id));
 }
 

@@ -2,8 +2,10 @@
 #include "node/rpc/event.hpp"
 
 #include <boost/json/serialize.hpp>
+#include <utility>
 
 #include "node/rpc/eth_json.hpp"
+#include "node/rpc/log_filter.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -35,7 +37,8 @@ Event::Event(ledger::TxPtr pending) : pending_(std::move(pending)) {
 
 Subscribed::Subscribed(const std::string& id, Subscription subscription)
     : what(std::move(subscription)),
-      wanted(what.filter),
+      bytes(bytes_of(what.filter)),
+      wanted(std::exchange(what.filter, {})),
       opening(make_text(R"({"jsonrpc":"2.0","method":"eth_subscription","params":{"subscription":")" + id +
                         R"(","result":)")) {}
 

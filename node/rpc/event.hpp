@@ -17,7 +17,8 @@ using Text = std::shared_ptr<const std::string>;
 struct Subscribed {
     Subscribed(const std::string& id, Subscription subscription);
 
-    Subscription what;
+    Subscription what;          ///< Without its filter, which is in `wanted`.
+    std::size_t bytes = 0;      ///< That its filter keeps in memory; the rest is bounded by their number.
     ledger::LogMatcher wanted;  ///< Of logs.
     Text opening;               ///< Of each of its messages, up to the result. kEventClosing ends them.
 };

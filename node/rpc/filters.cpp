@@ -13,27 +13,33 @@ std::string random_id() {
     return to_0x(View(bytes));
 }
 
-std::string FilterStore::add(FilterState state, const std::string& client) {
+std::string FilterStore::add(FilterState state, const std::string& holder) {
     auto entry = std::make_shared<Entry>();
-    entry->client = client;
+    entry->holder = holder;
+    entry->bytes = sizeof(Entry);
+    if (const auto* logs = std::get_if<LogFilterState>(&state)) entry->bytes += bytes_of(logs->query.filter);
     entry->state = std::move(state);
     const std::lock_guard lock(mutex_);
     entry->used = clock_();
+    entry->turn = ++turns_;
     drop_expired();
-    make_room(client);
+    if (!make_room(holder, entry->bytes)) return {};
+    Holding& held = held_[holder];
+    ++held.filters;
+    held.bytes += entry->bytes;
+    bytes_ += entry->bytes;
     std::string id = random_id();
     filters_.emplace(id, std::move(entry));
-    ++held_[client];
     return id;
 }
 
-std::string FilterStore::add_pending(const std::string& client) {
+std::string FilterStore::add_pending(const std::string& holder) {
     std::uint64_t next = 0;
     {
         const std::lock_guard lock(mutex_);
         next = first_pending_ + pending_.size();
     }
-    return add(PendingFilterState{next}, client);
+    return add(PendingFilterState{next}, holder);
 }
 
 bool FilterStore::remove(const std::string& id) {
@@ -54,6 +60,7 @@ bool FilterStore::with(const std::string& id, const std::function<void(FilterSta
         if (it == filters_.end()) return false;
         entry = it->second;
         entry->used = clock_();
+        entry->turn = ++turns_;
     }
     const std::lock_guard lock(entry->mutex);
     use(entry->state);
@@ -90,21 +97,46 @@ std::vector<Hash32> FilterStore::take_pending(PendingFilterState& state) {
     return {pending_.begin() + static_cast<std::ptrdiff_t>(first - first_pending_), pending_.end()};
 }
 
-void FilterStore::make_room(const std::string& client) {
-    if (!client.empty() && held_.contains(client) && held_[client] >= kFiltersPerClient) drop_oldest_of(client);
-    if (filters_.size() < kFiltersMax) return;
-    const auto most = std::max_element(held_.begin(), held_.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    drop_oldest_of(std::string(most->first));
+FilterStore::Holding FilterStore::holding_of(const std::string& holder) const {
+    const auto found = held_.find(holder);
+    return found == held_.end() ? Holding{} : found->second;
 }
 
-void FilterStore::drop_oldest_of(const std::string& client) {
-    auto oldest = filters_.end();
-    for (auto it = filters_.begin(); it != filters_.end(); ++it) {
-        if (it->second->client != client) continue;
-        if (oldest == filters_.end() || it->second->used < oldest->second->used) oldest = it;
+bool FilterStore::make_room(const std::string& holder, std::size_t bytes) {
+    if (!holder.empty()) {
+        for (Holding own = holding_of(holder);
+             own.filters >= kFiltersPerClient || (own.filters > 0 && own.bytes + bytes > kBytesPerClient);
+             own = holding_of(holder))
+            erase(oldest(&holder));
     }
-    if (oldest != filters_.end()) erase(oldest);
+    for (;;) {
+        const bool crowded = filters_.size() >= kFiltersMax;
+        if (!crowded && bytes_ + bytes <= kBytesMax) return true;
+        const auto part = [&](const Holding& one) { return crowded ? one.filters : one.bytes; };
+        const std::size_t own = part(holding_of(holder));
+        const auto most = std::max_element(held_.begin(), held_.end(), [&](const auto& a, const auto& b) {
+            return part(a.second) < part(b.second);
+        });
+        if (most == held_.end()) return false;
+        // From one who keeps more than the newcomer then has: otherwise two would push each other out for ever.
+        if (part(most->second) > own + (crowded ? 1 : bytes)) {
+            const std::string name = most->first;
+            erase(oldest(&name));
+            continue;
+        }
+        const auto longest = oldest(own > 0 ? &holder : nullptr);
+        if (own == 0 && clock_() - longest->second->used < kIdle) return false;
+        erase(longest);
+    }
+}
+
+FilterStore::Entries::iterator FilterStore::oldest(const std::string* holder) {
+    auto out = filters_.end();
+    for (auto it = filters_.begin(); it != filters_.end(); ++it) {
+        if (holder != nullptr && it->second->holder != *holder) continue;
+        if (out == filters_.end() || it->second->turn < out->second->turn) out = it;
+    }
+    return out;
 }
 
 void FilterStore::drop_expired() {
@@ -116,8 +148,10 @@ void FilterStore::drop_expired() {
 }
 
 void FilterStore::erase(Entries::iterator entry) {
-    const auto held = held_.find(entry->second->client);
-    if (--held->second == 0) held_.erase(held);
+    const auto held = held_.find(entry->second->holder);
+    bytes_ -= entry->second->bytes;
+    held->second.bytes -= entry->second->bytes;
+    if (--held->second.filters == 0) held_.erase(held);
     filters_.erase(entry);
 }
 

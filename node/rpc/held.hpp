@@ -19,6 +19,13 @@ struct HeldLimits {
     /// Of those without a name, who are on this machine. Theirs alone, so that strangers cannot fill it.
     std::size_t local = std::size_t{256} << 20;
 };
+/// Of what the subscriptions of WebSockets look for, which stays for as long as they do. It counts above too.
+struct FilterLimits {
+    std::size_t connection = std::size_t{4} << 20;  ///< Beyond, a subscription is refused.
+    std::size_t client = std::size_t{16} << 20;     ///< As of HeldLimits from here on.
+    std::size_t total = std::size_t{64} << 20;
+    std::size_t local = std::size_t{32} << 20;
+};
 
 /// Whoever holds most is the first to go when there is too much, and never somebody who holds little.
 /// Thread-safe.

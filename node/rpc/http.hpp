@@ -28,7 +28,8 @@ struct HttpResponse {
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpRoute {
-    std::string prefix;        ///< Of the target: "/artifact/" or "/health".
+    /// "/health" is this path and no other, with any query; "/artifact/" all paths below it.
+    std::string path;
     std::size_t body_max = 0;  ///< Larger bodies get status 413.
     HttpHandler handler;
 };

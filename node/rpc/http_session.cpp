@@ -14,13 +14,14 @@
 #include <ctime>
 #include <limits>
 
+#include "node/http_head.hpp"
 #include "node/rpc/admin_token.hpp"
+#include "node/rpc/http_reply.hpp"
 #include "node/rpc/server_parts.hpp"
 
 namespace retrace::node::rpc {
 namespace {
 
-using HttpReply = http::response<http::string_body>;
 using RequestParser = http::request_parser<http::string_body>;
 
 constexpr std::size_t kBufferMax = std::size_t{64} << 10;  ///< Of what is not understood yet.
@@ -41,10 +42,6 @@ std::int64_t computed_ns() {
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-std::string_view text(beast::string_view v) {
-    return {v.data(), v.size()};
-}
-
 /// The stream of a connection that others may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
@@ -54,7 +51,7 @@ public:
           stream(std::move(s)),
           client(std::move(c)),
           wake(executor),
-          held(shared, id, client) {
+          held(shared, &Shared::held, id, client) {
         waiting_since_ns = now_ns();
     }
     void close() override {
@@ -80,34 +77,6 @@ public:
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };
 
-void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply) {
-    const std::string_view origin = text(request[http::field::origin]);
-    const auto& allowed = shared.options.cors_origins;
-    const bool any = std::find(allowed.begin(), allowed.end(), "*") != allowed.end();
-    if (any) {
-        reply.set(http::field::access_control_allow_origin, "*");
-    } else if (!origin.empty() && shared.origin_allowed(origin)) {
-        reply.set(http::field::access_control_allow_origin, origin);
-        reply.set(http::field::vary, "Origin");
-    } else {
-        return;
-    }
-    if (request.method() != http::verb::options) return;
-    reply.set(http::field::access_control_allow_methods, "GET, POST, PUT, OPTIONS");
-    reply.set(http::field::access_control_allow_headers, "content-type, authorization, range");
-    reply.set(http::field::access_control_max_age, "600");
-}
-
-HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body) {
-    HttpReply reply;
-    reply.version(request.version());
-    reply.result(status);
-    reply.keep_alive(request.keep_alive());
-    if (!type.empty()) reply.set(http::field::content_type, type);
-    reply.body() = std::move(body);
-    return reply;
-}
-
 bool is_json(const HttpMessage& request) {
     std::string_view type = text(request[http::field::content_type]);
     type = type.substr(0, type.find(';'));
@@ -130,7 +99,7 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
                              "invalid content type, only application/json is supported\n");
     }
     const bool admin = is_admin(shared, request);
-    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin};
+    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin, connection.id};
     std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }
@@ -191,6 +160,10 @@ net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& share
     co_return reply;
 }
 
+std::string_view path_of(std::string_view target) {
+    return target.substr(0, target.find('?'));
+}
+
 std::size_t body_limit(const Shared& shared, std::string_view target) {
     const HttpRoute* route = shared.route_of(target);
     return route != nullptr ? route->body_max : shared.options.body_max;
@@ -210,35 +183,51 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
     }
 }
 
-net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request,
-                            unsigned status, std::string why) {
-    shared.count_refused();
+/// The last answer of the connection.
+net::awaitable<void> end_with(HttpConnection& connection, Shared& shared, const HttpMessage& request,
+                              unsigned status, std::string why) {
     HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
     reply.keep_alive(false);
     add_cors(shared, request, reply);
     co_await write_reply(connection, shared, reply, false);
 }
 
-/// A browser extension (MetaMask is one): no page can send such an origin, and its user gave it what it may do.
-bool is_extension(std::string_view origin) {
-    return origin.starts_with("chrome-extension://") || origin.starts_with("moz-extension://") ||
-           origin.starts_with("safari-web-extension://");
+net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const HttpMessage& request,
+                            unsigned status, std::string why) {
+    shared.count_refused();
+    co_await end_with(connection, shared, request, status, std::move(why));
 }
 
+constexpr const char* kForeign = "this origin is not listed (--cors)\n";
+
 /// A page's script could have sent it; the list of origins says whether it may. What only reads is not shown
-/// to scripts of other origins (add_cors).
+/// to scripts of other origins (add_cors); a WebSocket is, so it is asked about where it begins.
 bool is_forbidden(const Shared& shared, const HttpMessage& request) {
-    const std::string_view origin = text(request[http::field::origin]);
     const http::verb method = request.method();
     const bool reads =
         method == http::verb::get || method == http::verb::head || method == http::verb::options;
-    return !reads && !origin.empty() && !is_extension(origin) && !shared.origin_allowed(origin);
+    return !reads && shared.is_foreign(request);
+}
+
+/// Answers a head that ends its connection; whether it did.
+net::awaitable<bool> refuse_head(HttpConnection& connection, Shared& shared, const HttpMessage& head) {
+    const std::string_view target = text(head.target());
+    if (const auto fault = fault_of_head(head, target, head.version(), shared.options.hosts)) {
+        std::string why(text_of(*fault));
+        if (*fault == HeadFault::host_not_listed)
+            why += ": reach the node as localhost or 127.0.0.1, or start it with --rpc-allow-host NAME";
+        co_await refuse(connection, shared, head, status_of(*fault), why + "\n");
+        co_return true;
+    }
+    if (path_of(target) == "/" || shared.route_of(target) != nullptr) co_return false;
+    co_await end_with(connection, shared, head, 404, "no such path: JSON-RPC is at /\n");
+    co_return true;
 }
 
 net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     if (is_forbidden(shared, request)) {
         shared.count_refused();
-        co_return make_reply(request, 403, "text/plain", "this origin is not listed (--cors)\n");
+        co_return make_reply(request, 403, "text/plain", kForeign);
     }
     const HttpRoute* route = shared.route_of(text(request.target()));
     if (route == nullptr || request.method() == http::verb::options) {
@@ -280,6 +269,7 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
     co_await http::async_read_header(connection.stream, connection.buffer, parser, net::use_awaitable);
     connection.waiting_since_ns = std::numeric_limits<std::int64_t>::max();
 
+    if (co_await refuse_head(connection, shared, parser.get())) co_return std::nullopt;
     const std::size_t limit = body_limit(shared, text(parser.get().target()));
     if (parser.content_length().value_or(0) > limit) {
         co_await refuse(connection, shared, parser.get(), 413, "the body is over the limit\n");
@@ -311,7 +301,14 @@ net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connecti
 net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connection, Shared& shared) {
     for (bool first = true;; first = false) {
         std::optional<HttpMessage> request = co_await read_request(connection, shared, first);
-        if (!request || beast::websocket::is_upgrade(*request)) {
+        const bool upgrades = request && beast::websocket::is_upgrade(*request);
+        if (upgrades && (path_of(text(request->target())) != "/" || shared.is_foreign(*request))) {
+            const bool foreign = shared.is_foreign(*request);
+            co_await refuse(connection, shared, *request, foreign ? 403 : 404,
+                            foreign ? kForeign : "WebSockets are at /\n");
+            co_return std::nullopt;
+        }
+        if (!request || upgrades) {
             connection.buffer.clear();
             connection.buffer.shrink_to_fit();
             connection.held.set(0);

@@ -21,6 +21,7 @@ Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, s
         return out;
     }
     if (many->size() > max) return invalid_params(std::string("exceed max ") + what);
+    out.reserve(many->size());
     for (const json::value& v : *many) {
         RETRACE_TRY(one, argument(arg, parse(v)));
         out.push_back(one);
@@ -45,6 +46,13 @@ Checked<BlockRef> parse_bound(std::size_t arg, const json::object& object, const
 }
 
 }  // namespace
+
+std::size_t bytes_of(const ledger::LogFilter& filter) {
+    std::size_t out = filter.addresses.capacity() * sizeof(ledger::Address) +
+                      filter.topics.capacity() * sizeof(std::vector<Hash32>);
+    for (const std::vector<Hash32>& position : filter.topics) out += position.capacity() * sizeof(Hash32);
+    return out;
+}
 
 Checked<LogQuery> parse_log_query(const Params& params, std::size_t index) {
     RETRACE_TRY(object, params.object(index));

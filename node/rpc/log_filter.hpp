@@ -14,6 +14,8 @@ struct LogQuery {
     BlockRef to;
     std::optional<Hash32> block_hash;
 };
+/// What a filter keeps in memory, beside itself.
+std::size_t bytes_of(const ledger::LogFilter& filter);
 /// Parameter `index` of the request. At most 1000 addresses, 4 positions, 1000 topics each.
 Checked<LogQuery> parse_log_query(const Params& params, std::size_t index);
 

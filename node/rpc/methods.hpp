@@ -22,6 +22,8 @@ void register_retrace_audits(Router& router, const Backend& backend);
 void register_retrace_parties(Router& router, const Backend& backend);
 void register_retrace_explain(Router& router, const Backend& backend);
 
+inline constexpr std::size_t kOverridesMax = 256;  ///< Accounts whose state one call may override.
+
 /// Of the methods that take the hash of a transaction: they are brief, but for the hash of a block, which is
 /// read.
 void weigh_system_txs(Router& router, const Backend& backend);

@@ -2,6 +2,7 @@
 // rpc.discover: the table of methods as an OpenRPC 1.2 document.
 #include "node/rpc/dispatch.hpp"
 #include "node/rpc/filters.hpp"
+#include "node/rpc/methods.hpp"
 #include "node/rpc/router.hpp"
 #include "node/rpc/schemas.hpp"
 #include "node/rpc/server.hpp"
@@ -33,8 +34,9 @@ json::object limits() {
             {"webSocketMessageBytes", server.body_max},
             {"unreadBytes", server.held.unread},
             {"heldBytesPerAddress", server.held.client},
-            {"jsonDepth", envelope.depth},
-            {"batchRequests", envelope.batch},
+            {"jsonDepth", envelope.body.depth},
+            {"jsonValues", envelope.body.values},
+            {"batchRequests", envelope.body.batch},
             {"batchAnswerBytes", envelope.response_bytes},
             {"subscriptionsPerConnection", server.subscriptions},
             {"connections", server.connections},
@@ -50,8 +52,11 @@ json::object limits() {
             {"filterIdleSeconds", std::chrono::seconds(FilterStore::kLife).count()},
             {"filters", FilterStore::kFiltersMax},
             {"filtersPerAddress", FilterStore::kFiltersPerClient},
+            {"filterBytes", FilterStore::kBytesMax},
+            {"filterBytesPerAddress", FilterStore::kBytesPerClient},
             {"logAddresses", 1000},  // as parse_log_query counts them
             {"logTopics", 4},
+            {"stateOverrides", kOverridesMax},
             {"logs", kLogsMax},
             {"logBlocks", kLogRangeMax}};
 }

@@ -33,7 +33,7 @@ Answer get_party(const Backend& backend, const Params& params, Caller& caller) {
                     std::nullopt,
                     {},
                     views::open_audits(view, address),
-                    views::open_disputes(view, address)};
+                    views::disputes_of(view, address)};
     if (out.solver) out.challenge = views::challenge(view, out.solver->challenge);
     for (const views::RunId& run : views::open_runs(view, address))
         out.open_runs.push_back({run.task, run.run});

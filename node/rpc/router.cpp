@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "node/rpc/paid_view.hpp"
 
 namespace retrace::node::rpc {
@@ -83,7 +83,7 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
     try {
         // A broken rule ends the request; where a method hands on what others rely on it ends the process, as
         // in a block.
-        std::optional<ReadOnly> question;
+        std::optional<NonFatalScope> question;
         if (!method->hands_on) question.emplace();
         return method->handler(Params(params), caller);
     } catch (const EndOfRequest& ended) {

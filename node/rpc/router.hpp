@@ -40,6 +40,8 @@ public:
     /// Its id; an empty string when the connection holds too many. Events follow the answer that carries the
     /// id.
     virtual std::string add(Subscription subscription) = 0;
+    /// Why the last one was not added.
+    virtual const char* refusal() const { return "too many subscriptions on this connection"; }
     virtual bool remove(const std::string& id) = 0;
 };
 
@@ -53,6 +55,8 @@ struct Caller {
     bool admin = false;                      ///< Showed the token of administrative methods.
     std::string client{};                    ///< As the limits name it; empty: on this machine.
     Budget* budget = nullptr;                ///< nullptr: may take as long as it likes.
+    /// Whose share of filters it takes: the client, or a connection of this machine; empty: nobody's.
+    std::string holder{};
 
     /// Before each piece of long work, with its size as `ledger::search_logs` counts it: takes it from the
     /// allowance, and fails once the request has used its time or nobody waits for it any more.

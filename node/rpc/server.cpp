@@ -23,14 +23,17 @@ using net::ip::tcp;
 Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
 
 HeldPart::~HeldPart() {
-    shared_.held.remove(id_, client_, bytes_);
+    set(0);
 }
 
 void HeldPart::set(std::size_t bytes) {
     const std::size_t before = std::exchange(bytes_, bytes);
-    if (bytes < before) shared_.held.remove(id_, client_, before - bytes);
+    if (bytes < before) {
+        (shared_.*held_).remove(id_, client_, before - bytes);
+        shared_.trim.freed(before - bytes);
+    }
     if (bytes > before) {
-        for (const Held::Connection id : shared_.held.add(id_, client_, bytes - before)) shared_.cut_off(id);
+        for (const Held::Connection id : (shared_.*held_).add(id_, client_, bytes - before)) shared_.cut_off(id);
     }
 }
 
@@ -122,16 +125,53 @@ void Shared::leave(const std::string& client) {
 
 const HttpRoute* Shared::route_of(std::string_view target) const {
     const HttpRoute* best = nullptr;
+    const std::string_view path = target.substr(0, target.find('?'));
     for (const HttpRoute& route : routes) {
-        if (target.substr(0, route.prefix.size()) != route.prefix) continue;
-        if (best == nullptr || route.prefix.size() > best->prefix.size()) best = &route;
+        if (route.path.ends_with('/') ? !path.starts_with(route.path) : path != route.path) continue;
+        if (best == nullptr || route.path.size() > best->path.size()) best = &route;
     }
     return best;
 }
 
+namespace {
+
+/// "http://localhost:*" is that host with any port, or none.
+bool fits(std::string_view origin, std::string_view allowed) {
+    if (!allowed.ends_with(":*")) return allowed == "*" || allowed == origin;
+    allowed.remove_suffix(2);
+    if (!origin.starts_with(allowed)) return false;
+    const std::string_view port = origin.substr(allowed.size());
+    return port.empty() || (port.front() == ':' && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+/// A browser extension (MetaMask is one): no page can send such an origin, and its user gave it what it may do.
+bool is_extension(std::string_view origin) {
+    return origin.starts_with("chrome-extension://") || origin.starts_with("moz-extension://") ||
+           origin.starts_with("safari-web-extension://");
+}
+
+/// "https://a.example:1" is of the host "a.example:1".
+std::string_view authority_of(std::string_view origin) {
+    const auto at = origin.find("://");
+    return at == std::string_view::npos ? std::string_view() : origin.substr(at + 3);
+}
+
+}  // namespace
+
 bool Shared::origin_allowed(std::string_view origin) const {
     return std::any_of(options.cors_origins.begin(), options.cors_origins.end(),
-                       [origin](const std::string& allowed) { return allowed == "*" || allowed == origin; });
+                       [origin](const std::string& allowed) { return fits(origin, allowed); });
+}
+
+bool Shared::is_foreign(const HttpMessage& request) const {
+    const auto field = [&](http::field name) -> std::string_view {
+        const auto value = request[name];
+        return {value.data(), value.size()};
+    };
+    const std::string_view origin = field(http::field::origin);
+    if (origin.empty() || is_extension(origin) || origin_allowed(origin)) return false;
+    // Of the port's own origin, which says something only where the names of the port are a list.
+    return options.hosts.empty() || authority_of(origin) != field(http::field::host);
 }
 
 namespace {
@@ -165,6 +205,17 @@ struct Server::Impl {
         };
         while (std::ranges::any_of(shared->open_connections(), is_served) && std::chrono::steady_clock::now() < last)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+    net::awaitable<void> trim_for_ever() {
+        net::steady_timer pause(shared->io);
+        for (;;) {
+            pause.expires_after(std::chrono::seconds(1));
+            co_await pause.async_wait(net::use_awaitable);
+            if (!shared->trim.is_due(Budget::Clock::now())) continue;
+            // Where nobody but subscribers waits for it.
+            shared->deliveries.add({}, [this](WorkPool::Fate) { shared->trim.run(); });
+        }
     }
 
     net::awaitable<void> accept() {
@@ -243,6 +294,7 @@ void Server::serve() {
     shared.handlers.start();
     shared.deliveries.start();
     net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
+    net::co_spawn(shared.io, impl_->trim_for_ever(), net::detached);
     for (unsigned i = 0; i < shared.options.threads; ++i) {
         impl_->threads.emplace_back([&shared] { run(shared.io); });
     }

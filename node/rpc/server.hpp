@@ -27,7 +27,8 @@ struct ServerOptions {
     /// For HTTP routes, and one more for this machine alone. Clients take turns, and as many may wait as for
     /// handlers.
     unsigned workers = 2;
-    std::vector<std::string> cors_origins;        ///< "*" or exact origins.
+    std::vector<std::string> cors_origins;        ///< "*", exact origins, or "http://name:*" for any port.
+    std::vector<std::string> hosts;               ///< That a request may name as its Host, see http_head; empty: any.
     std::size_t body_max = std::size_t{5} << 20;  ///< JSON-RPC over HTTP, and one WebSocket message.
     std::size_t connections = 2048;               ///< One more pushes out the one that waits longest.
     std::size_t connections_per_address = 256;    ///< One more is closed at once.
@@ -35,7 +36,8 @@ struct ServerOptions {
     double request_burst = 5000;                  ///< That many may come at once.
     bool limit_loopback = false;                  ///< Whether the two limits above hold for this machine too.
     std::size_t subscriptions = 128;              ///< Of one connection.
-    HeldLimits held;                              ///< Of what was received and what is not read yet.
+    HeldLimits held;                              ///< Of what was received, is not read yet or is subscribed to.
+    FilterLimits filters;                         ///< Of subscriptions.
     std::size_t pause_bytes = std::size_t{1} << 20;  ///< From a WebSocket that has so much to read nothing is read.
     std::chrono::seconds read_timeout{
         30};  ///< For a TLS handshake, a head, a body after it; also for a write.
@@ -56,7 +58,7 @@ public:
     Server(ServerOptions options, const Dispatcher& dispatcher);
     ~Server();
 
-    /// Before `serve`. The longest prefix that fits a target wins.
+    /// Before `serve`. The longest path that fits a target wins; JSON-RPC and WebSockets are at "/".
     void route(HttpRoute route);
     /// Takes the port, whose number it returns; an Error when it is in use, the host is no address of this
     /// machine, or the certificate cannot be used. Clients may connect from now on and are answered from

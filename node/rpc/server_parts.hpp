@@ -16,6 +16,7 @@
 #include <mutex>
 
 #include "node/rpc/event.hpp"
+#include "node/rpc/memory_trim.hpp"
 #include "node/rpc/rate_limit.hpp"
 #include "node/rpc/server.hpp"
 #include "node/tls/stream.hpp"
@@ -27,13 +28,14 @@ namespace http = beast::http;
 namespace net = boost::asio;
 
 struct Shared;
+using HttpMessage = http::request<http::string_body>;
 
 /// What one connection holds, in bytes. The connection alone changes it.
 class HeldPart {
 public:
-    /// `shared` outlives this.
-    HeldPart(Shared& shared, Held::Connection id, std::string client)
-        : shared_(shared), id_(id), client_(std::move(client)) {}
+    /// `shared` outlives this. `held`: one of its accounts.
+    HeldPart(Shared& shared, Held Shared::*held, Held::Connection id, std::string client)
+        : shared_(shared), held_(held), id_(id), client_(std::move(client)) {}
     ~HeldPart();
     HeldPart(const HeldPart&) = delete;
 
@@ -43,6 +45,7 @@ public:
 
 private:
     Shared& shared_;
+    Held Shared::*const held_;
     const Held::Connection id_;
     const std::string client_;
     std::size_t bytes_ = 0;
@@ -78,6 +81,8 @@ struct Shared {
     std::atomic<bool> stopping{false};
     RateLimiter rate;
     Held held;
+    Held filters;  ///< Of subscriptions; in `held` too.
+    MemoryTrim trim;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
     // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
@@ -93,6 +98,9 @@ struct Shared {
           dispatcher(d),
           rate(options.requests_per_second, options.request_burst),
           held(options.held),
+          filters({.client = options.filters.client,
+                   .total = options.filters.total,
+                   .local = options.filters.local}),
           io(static_cast<int>(options.threads)),
           workers({.threads = options.workers,
                    .local_threads = 1,
@@ -121,9 +129,9 @@ struct Shared {
     Allowance allowance_of(const std::string& client) { return {client.empty() ? nullptr : &rate, client}; }
     const HttpRoute* route_of(std::string_view target) const;
     bool origin_allowed(std::string_view origin) const;
+    /// Whether a page's script sent it and no list says that it may.
+    bool is_foreign(const HttpMessage& request) const;
 };
-
-using HttpMessage = http::request<http::string_body>;
 
 /// What a connection has made by a pool.
 class Work {
@@ -154,6 +162,7 @@ struct Asker {
     Waiter waiter;
     Subscriptions* subscriptions = nullptr;
     bool admin = false;
+    std::uint64_t connection = 0;
 };
 /// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may
 /// take long runs on the handlers meanwhile, and ends early when the client hangs up.

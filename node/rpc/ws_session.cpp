@@ -67,8 +67,10 @@ public:
           wake_(ws_.get_executor()),
           drained_(ws_.get_executor()),
           answered_(ws_.get_executor()),
-          received_(shared, id, client_),
-          unread_(shared, id, client_) {
+          received_(shared, &Shared::held, id, client_),
+          unread_(shared, &Shared::held, id, client_),
+          subscribed_(shared, &Shared::held, id, client_),
+          filters_(shared, &Shared::filters, id, client_) {
         // Never the first to go when there is no room: a subscriber waits by nature.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -93,8 +95,20 @@ public:
         if (!feeding_) take_turn();
     }
 
-    ~WsConnection() override {
+    ~WsConnection() override { drop_subscriptions(); }
+
+    /// Once `run` has ended, when no handler looks at them any more.
+    void drop_subscriptions() {
         for (const auto& [id, subscription] : subscriptions_) count(*subscription, -1);
+        subscriptions_.clear();
+        {
+            const std::lock_guard lock(feed_mutex_);
+            feed_table_ = nullptr;
+            feed_.clear();
+            feed_bytes_ = 0;
+        }
+        subscribed_.set(0);
+        filters_.set(0);
     }
 
     net::awaitable<void> run(HttpMessage request) {
@@ -113,7 +127,7 @@ public:
             std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
             Waiter waiter{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
-            Asker asker{changes, std::move(waiter), changes.get(), admin};
+            Asker asker{changes, std::move(waiter), changes.get(), admin, id};
             std::string answer = co_await answer_call(shared_, std::move(asker), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));
@@ -152,27 +166,45 @@ private:
     public:
         explicit Changes(std::shared_ptr<WsConnection> connection) : connection_(std::move(connection)) {}
         std::string add(Subscription subscription) override {
+            const rpc::ServerOptions& options = connection_->shared_.options;
             const std::size_t held = connection_->subscriptions_.size() + added.size() - removed.size();
-            if (held >= connection_->shared_.options.subscriptions) return {};
+            is_large_ = false;
+            if (held >= options.subscriptions) return {};
             std::string id = random_id();
-            added[id] = std::make_shared<const Subscribed>(id, std::move(subscription));
+            auto subscribed = std::make_shared<const Subscribed>(id, std::move(subscription));
+            is_large_ = connection_->subscribed_.bytes() + bytes + subscribed->bytes > options.filters.connection;
+            if (is_large_) return {};
+            bytes += subscribed->bytes;
+            added[id] = std::move(subscribed);
             return id;
         }
+        const char* refusal() const override {
+            return is_large_ ? "too many addresses and topics in the subscriptions of this connection"
+                             : Subscriptions::refusal();
+        }
         bool remove(const std::string& id) override {
-            if (added.erase(id) != 0) return true;
+            if (const auto here = added.find(id); here != added.end()) {
+                bytes -= here->second->bytes;
+                added.erase(here);
+                return true;
+            }
             return connection_->subscriptions_.contains(id) && removed.insert(id).second;
         }
         Table added;
+        std::size_t bytes = 0;  // of those
         std::set<std::string> removed;
 
     private:
         const std::shared_ptr<WsConnection> connection_;
+        bool is_large_ = false;
     };
 
     void apply(Changes& changes) {
-        if (changes.removed.empty() && changes.added.empty()) return;
+        if (!open_ || (changes.removed.empty() && changes.added.empty())) return;
+        std::size_t bytes = subscribed_.bytes() + changes.bytes;
         for (const std::string& id : changes.removed) {
             const auto found = subscriptions_.find(id);
+            bytes -= found->second->bytes;
             count(*found->second, -1);
             subscriptions_.erase(found);
         }
@@ -180,6 +212,8 @@ private:
             count(*subscription, 1);
             subscriptions_.emplace(id, std::move(subscription));
         }
+        subscribed_.set(bytes);
+        filters_.set(bytes);
         auto table = std::make_shared<FeedTable>();
         table->subscriptions = subscriptions_;
         for (const auto& [id, subscription] : subscriptions_)
@@ -329,6 +363,8 @@ private:
     std::deque<Message> outbox_;
     HeldPart received_;  // a message from its first byte to its answer
     HeldPart unread_;
+    HeldPart subscribed_;  // what the subscriptions take
+    HeldPart filters_;     // the same, in the account of subscriptions
     bool open_ = true;
     Table subscriptions_;
 
@@ -344,12 +380,6 @@ private:
 
 net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
                                      std::string client) {
-    const auto origin = request[http::field::origin];
-    // Browsers ask no permission before they open a WebSocket, so the list of origins is checked here.
-    if (!origin.empty() && !shared.origin_allowed({origin.data(), origin.size()})) {
-        shared.count_refused();
-        co_return;
-    }
     auto connection = std::make_shared<WsConnection>(shared, std::move(stream), std::move(client));
     shared.add(connection);
     try {
@@ -360,6 +390,7 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }
     connection->cut();
+    connection->drop_subscriptions();
     shared.remove(connection->id);
 }
 

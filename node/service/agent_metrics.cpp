@@ -23,6 +23,9 @@ std::string metrics_text(const AgentFigures& figures) {
     set("retrace_agent_unsent", "Calls that are in no block yet", figures.unsent);
     set("retrace_agent_remembered", "Records kept of what is open", figures.remembered);
     set("retrace_agent_waiting", "Works that failed and are tried again", figures.waiting.size());
+    set("retrace_agent_worker_starts", "Worker processes started", figures.workers.starts);
+    set("retrace_agent_worker_deaths", "Worker processes that ended by themselves", figures.workers.deaths);
+    set("retrace_agent_worker_put_off", "Tasks put off, as they ended their workers", figures.workers.tasks_put_off);
     const auto set_each = [&](const char* name, const char* help, std::uint64_t solver::Waiting::*value) {
         auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(registry);
         for (const solver::Waiting& one : figures.waiting) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "solver/agent/agent.hpp"
+#include "solver/worker/record.hpp"
 
 namespace retrace::node {
 
@@ -19,6 +20,7 @@ struct AgentFigures {
     std::uint64_t problems = 0;              ///< Logged since the start.
     std::uint64_t unsent = 0;                ///< Calls that wait for a block.
     std::uint64_t remembered = 0;            ///< Tasks, auctions, seats and sealed bids: follows what is open.
+    solver::WorkerRecord::Figures workers;   ///< The processes that run tasks.
     std::vector<solver::Waiting> waiting;    ///< Work that failed and is tried again.
 };
 

@@ -18,14 +18,68 @@ namespace views = contracts::views;
 constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::uint64_t kSweepEvery = 50;  // Blocks: it looks through a folder.
 
+/// Why a segment of the task could wait for auditors whom nobody can draw; empty: there are enough.
+std::string lacks_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
+                           const market::Task& task, const ledger::Address& self) {
+    if (spec.allow_unaudited) return {};
+    std::vector<ledger::Address> barred{task.requester, self};
+    for (const std::uint32_t index : task.active)
+        if (const auto run = views::run(state, task.id, index)) barred.push_back(run->solver);
+    const std::size_t there = views::possible_auditors(state, params, barred, spec.auditors);
+    if (there >= spec.auditors) return {};
+    return "it asks for " + std::to_string(spec.auditors) + " auditors and " + std::to_string(there) +
+           " could be drawn: what is computed would not be paid";
+}
+
+/// The newest state that another run of the task will have committed when the auction ends, if all go on as they did.
+std::uint64_t committed_by_then(const ledger::StateView& state, const market::Task& task, std::uint64_t segments) {
+    std::uint64_t newest = 0;
+    for (const std::uint32_t index : task.active) {
+        const auto run = views::run(state, task.id, index);
+        if (!run || run->next_state <= run->first_state) continue;
+        const std::uint64_t at = run->next_state - 1;
+        const auto last = views::checkpoint(state, task.id, index, at);
+        if (!last || last->height <= run->assigned_height || task.reveal_end <= last->height) {
+            newest = std::max(newest, at);
+            continue;
+        }
+        const ledger::U256 more =
+            ledger::mul_div(ledger::U256(at - run->first_state), task.reveal_end - last->height,
+                            last->height - run->assigned_height);
+        const ledger::U256 most = ledger::U256(segments);
+        newest = std::max(newest, at + ledger::min(more, most).low64() + 1);
+    }
+    return std::min(newest, segments);
+}
+
+/// What is asked for a segment of a raise, so that those that are paid for pay for those that may be copies (contracts
+/// 12.7.9); nothing where none may be paid for.
+std::optional<ledger::U256> price_of_raise(const ledger::StateView& state, const market::Task& task,
+                                           std::uint64_t segments, const ledger::U256& price) {
+    const std::uint64_t start = views::joining_state(state, task).index;
+    const std::uint64_t below = std::max(start, committed_by_then(state, task, segments));
+    if (below >= segments) return std::nullopt;
+    const std::uint64_t paid = segments - below;
+    return ledger::mul_div(price, segments - start, paid) + ledger::U256(below > start ? 1 : 0);
+}
+
 }  // namespace
 
 ledger::U256 segment_fees(const ledger::U256& base_fee) {
     using namespace contracts;
     constexpr std::uint64_t kCallBytes = 256, kCalls = 3;
-    constexpr std::uint64_t kGas = 2 * kGasReminder + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
+    constexpr std::uint64_t kGas =
+        kCheckpointReminders * kGasReminder + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
     const ledger::U256 most = ledger::U256(UINT64_MAX);  // More is no fee that anybody pays.
     return (ledger::min(base_fee, most) + ledger::U256(kTip)) * ledger::U256(kGas);
+}
+
+bool Bidding::is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const {
+    if (!run.joined) return true;
+    const std::uint64_t segments = spec.segments();
+    const std::uint64_t paid = segments - std::min(segments, std::max(run.first_state, run.not_awaited_below));
+    const ledger::U256 least = wish_.price.value_or(segment_fees(base_fee));
+    return run.price * ledger::U256(paid) >= least * ledger::U256(segments - run.first_state);
 }
 
 ledger::U256 Bidding::promised_but(std::uint64_t task) const {
@@ -45,9 +99,21 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
     const std::uint64_t segments = spec.segments();
     const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), segments + 1, segments);
     const ledger::U256 usual = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);
-    const ledger::U256 price = wish_.price.value_or(usual);
+    ledger::U256 price = wish_.price.value_or(usual);
+    const auto terms = views::task(state, task);
+    if (terms) {
+        if (auto why = lacks_auditors(state, params, spec, *terms, self_); !why.empty()) return {std::nullopt, why};
+        if (terms->state == market::TaskState::running) {
+            const auto more = price_of_raise(state, *terms, segments, price);
+            if (!more) return {std::nullopt, "others will have committed to all that a replica could be paid for"};
+            price = *more;
+        }
+    }
     if (price > spec.price_ceiling) {
-        const char* const asked = wish_.price ? "the asked price " : "what the calls for a segment cost, ";
+        const bool raised = terms && terms->state == market::TaskState::running;
+        const char* const asked = raised ? "the price with what a replica may not be paid for, "
+                                  : wish_.price ? "the asked price "
+                                                : "what the calls for a segment cost, ";
         return {std::nullopt, std::string("its ceiling is below ") + asked + format_coins(price)};
     }
     const auto floor = market::stake_floor(params, spec);

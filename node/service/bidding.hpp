@@ -29,7 +29,9 @@ public:
     /// What is asked for a segment. `base_fee`: of one gas, now.
     Quote quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                 std::uint64_t task, const market::TaskSpec& spec) const;
-    /// The same, and says once why there is no bid.
+    /// Whether a run that was won pays for its work though segments that the others have committed may be unpaid.
+    bool is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const;
+    /// The same as `quote`, and says once why there is no bid.
     Quote consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                    std::uint64_t task, const market::TaskSpec& spec);
     /// A view that was read whole. Of the auctions that may be bid in it keeps those that bring most, dearest first, so

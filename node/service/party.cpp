@@ -10,7 +10,10 @@
 #include "ledger/crypto/eip55.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
+#include "node/artifacts/http_client.hpp"
+#include "node/config/config.hpp"
 #include "node/data_dir.hpp"
+#include "node/http_head.hpp"
 #include "node/machine_memory.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/units.hpp"
@@ -92,7 +95,12 @@ Status<> Party::open_stores() {
     shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);
     server_->add_shelf(*shelf_);
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
-    auto http = ArtifactHttpServer::start(*server_, {.address = options_.listen, .port = options_.port});
+    ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
+    // A proxy in front of a loopback port may pass on the name by which it was reached.
+    const auto own = parse_url(options_.endpoint);
+    if (is_loopback(options_.listen))
+        serving.hosts = hosts_of(options_.listen, own ? std::vector{own->host} : std::vector<std::string>());
+    auto http = ArtifactHttpServer::start(*server_, serving);
     if (!http) return error(http.error().message);
     http_ = std::move(*http);
     return Unit{};
@@ -113,13 +121,15 @@ void Party::set_peers(std::vector<std::string> peers) {
     peers_ = std::move(peers);
 }
 
-void Party::begin_fetching(const std::string& what, std::uint64_t fetch_by) {
+void Party::begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way) {
     const std::uint64_t height = height_;
-    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false};
+    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false,
+                 std::move(gives_way)};
 }
 
 bool Party::fetching_is_over() {
-    if (stopping_ || fetching_.by == 0) return stopping_;
+    if (stopping_ || (fetching_.gives_way && fetching_.gives_way())) return true;
+    if (fetching_.by == 0) return false;
     const std::uint64_t height = height_;
     if (!fetching_.told && height > fetching_.slow_from) {
         fetching_.told = true;

@@ -14,6 +14,7 @@
 #include "node/artifacts/shelf.hpp"
 #include "node/service/submitter.hpp"
 #include "node/service/views.hpp"
+#include "node/service/workers.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 
@@ -30,6 +31,7 @@ struct PartyOptions {
     std::uint64_t memory = 0;          ///< Bytes that tasks may take; 0: three quarters of what the process may have.
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
     std::uint64_t afterlife_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
+    bool require_sandbox = false;  ///< Tasks run in a sandbox or not at all.
     std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
     ArtifactServer::Tamper tamper;  ///< Developer chains only: with what is served.
 };
@@ -62,19 +64,27 @@ public:
     PeerSource& source() noexcept { return *source_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
     std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : usual_memory(); }
+    /// Of the processes that run tasks; on the processors.
+    WorkerSettings worker_settings() const {
+        return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox};
+    }
     Immutable& immutable() noexcept { return immutable_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
+    /// Its artifact server serves none of these states.
+    void withhold(std::set<Hash32> states) { shelf_->withhold(std::move(states)); }
     /// Whom to ask for artifacts from now on, after our own node: strangers may be slow on purpose.
     void set_peers(std::vector<std::string> peers);
-    /// The order, which waits for peers until the chain is at its `fetch_by` and says once that it is slow.
+    /// The order, which waits for peers until the chain is at its `fetch_by` or it is to give way, and says once that
+    /// it is slow.
     template <class Result>
     solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
-        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by] {
-            begin_fetching(what, by);
+        auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by,
+                    gives_way = order.gives_way] {
+            begin_fetching(what, by, gives_way);
             return run();
         };
-        return {std::move(order.what), std::move(run), order.fetch_by};
+        return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.gives_way)};
     }
     /// Ends the waiting of the order that runs: the party stops.
     void stop_fetching() { stopping_ = true; }
@@ -90,7 +100,7 @@ public:
 private:
     Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
-    void begin_fetching(const std::string& what, std::uint64_t fetch_by);
+    void begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way);
     /// Whether nobody waits for peers any more.
     bool fetching_is_over();
 
@@ -117,6 +127,7 @@ private:
         std::string what;
         std::uint64_t slow_from = 0, by = 0;
         bool told = false;
+        std::function<bool()> gives_way;
     };
     Fetching fetching_;  ///< Of the order that runs; its thread's alone.
     bool lost_node_ = false;

@@ -50,8 +50,19 @@ std::optional<std::uint32_t> run_of(const ProvenState& state, const Receipt& rec
     return std::nullopt;
 }
 
-Status<> check_audit(const ProvenState& state, const Receipt& receipt, const market::Task& task,
-                     const Receipt::Audit& entry) {
+/// Counts the segment that ends in a state of this run by what became of its audit.
+void count_segment(const ProvenState& state, const Receipt& receipt, std::uint32_t run, std::uint64_t index,
+                   CheckedReceipt& out) {
+    const auto segment = views::segment(state, receipt.task, run, index);
+    if (!segment) return;
+    if (segment->state == market::SegmentState::verified) ++out.verified;
+    else if (segment->audit == 0) ++out.not_drawn;
+    else ++out.unaudited;
+}
+
+/// How many verdicts matched.
+Result<std::size_t> check_audit(const ProvenState& state, const Receipt& receipt, const market::Task& task,
+                                const Receipt::Audit& entry) {
     for (std::uint32_t run = 0; run < task.runs; ++run) {
         const auto segment = views::segment(state, receipt.task, run, entry.segment);
         const auto audit =
@@ -61,7 +72,7 @@ Status<> check_audit(const ProvenState& state, const Receipt& receipt, const mar
         for (const market::Seat& seat : audit->seats) {
             if (seat.state == market::SeatState::matched) matched.push_back(ledger::to_0x(seat.auditor));
         }
-        if (matched == entry.auditors) return Unit{};
+        if (matched == entry.auditors) return matched.size();
     }
     return differs("audit of segment " + std::to_string(entry.segment));
 }
@@ -83,15 +94,31 @@ Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ProvenState& 
         last = run_of(state, receipt, *task, entry);
         if (!last) return differs("state " + std::to_string(entry.index));
         ++out.states;
+        if (entry.index != 0) count_segment(state, receipt, *last, entry.index - 1, out);
     }
     const auto run = views::run(state, receipt.task, *last);
     if (!run || receipt.solver != ledger::to_0x(run->solver)) return differs("solver");
     for (const Receipt::Audit& entry : receipt.audits) {
-        RETRACE_CHECK(check_audit(state, receipt, *task, entry));
+        RETRACE_TRY(matched, check_audit(state, receipt, *task, entry));
+        out.auditors += matched;
         ++out.audits;
     }
     if (state.failure()) return error(*state.failure());
     return out;
+}
+
+Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt) {
+    const std::uint64_t segments = receipt.states.back().index;
+    const auto is_audited = [&](std::uint64_t segment) {
+        return std::any_of(receipt.audits.begin(), receipt.audits.end(), [&](const Receipt::Audit& audit) {
+            return audit.segment == segment && !audit.auditors.empty();
+        });
+    };
+    for (const std::uint64_t segment : {std::uint64_t{0}, segments - 1})
+        if (!is_audited(segment)) return error("nobody audited segment " + std::to_string(segment));
+    if (checked.unaudited != 0)
+        return error(std::to_string(checked.unaudited) + " segments were drawn and paid though nobody audited them");
+    return Unit{};
 }
 
 Result<std::vector<StepLoss>> replay_segment(const Receipt& receipt, std::size_t segment,

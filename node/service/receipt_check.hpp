@@ -12,7 +12,14 @@ namespace retrace::node {
 
 struct CheckedReceipt {
     std::uint64_t states = 0, audits = 0;  ///< Found on the ledger as the receipt has them.
+    /// Of the segments between its states: an audit of theirs matched; none was drawn; they were drawn and nobody
+    /// audited them, so that the requester paid for them all the same.
+    std::uint64_t verified = 0, not_drawn = 0, unaudited = 0;
+    std::uint64_t auditors = 0;            ///< Verdicts that matched.
 };
+/// Error unless the segments that are always audited (the first and the last) were, and none was paid though it was
+/// drawn and nobody audited it.
+Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt);
 /// Compares every field that the ledger keeps; the error names the first that differs. Heights of events
 /// (settlement and verdicts) are not part of the state and stay the node's word.
 Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ProvenState& state);

@@ -3,7 +3,7 @@
 
 #include <spdlog/spdlog.h>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "node/rpc/values.hpp"
 
 namespace retrace::node {
@@ -42,7 +42,7 @@ Bytes RemoteState::slot(const ledger::Address& contract, View key) const {
 
 void RemoteState::read(const std::function<void()>& reading) const {
     try {
-        const ReadOnly question;
+        const NonFatalScope question;
         reading();
     } catch (const std::exception& impossible) {
         if (failure_) return;

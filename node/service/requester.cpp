@@ -87,6 +87,7 @@ Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
     spec.checkpoint_blocks = task.checkpoint_blocks;
     spec.replay_blocks = task.replay_blocks;
     spec.finish_blocks = task.finish_blocks;
+    spec.allow_unaudited = task.allow_unaudited;
     const auto stored = store.program(spec.program_root);
     if (!stored) return error(task.program.string() + ": " + stored.error().message);
     spec.step_cost = kernels::step_cost(*stored);
@@ -106,6 +107,20 @@ Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& clie
     return Unit{};
 }
 
+std::size_t possible_auditors(const ledger::StateView& state, const market::Params& params,
+                              const market::TaskSpec& spec, const ledger::Address& requester) {
+    return views::possible_auditors(state, params, {requester}, spec.auditors);
+}
+
+Status<> check_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
+                        const ledger::Address& requester) {
+    const std::size_t there = possible_auditors(state, params, spec, requester);
+    if (spec.allow_unaudited || there >= spec.auditors) return Unit{};
+    return error("the task asks for " + std::to_string(spec.auditors) + " auditors and " + std::to_string(there) +
+                 " could be drawn, so that its segments would wait for others; wait for verifiers, lower auditors in " +
+                 "task.toml, or pay for unaudited work with --allow-unaudited");
+}
+
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
                              const Progress& progress) {
     PostedTask out;
@@ -119,6 +134,7 @@ Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& subm
     if (params->contract_hash != out.spec.contract_hash) {
         return error("the chain follows another kernel contract than this program; use a matching version");
     }
+    RETRACE_CHECK(check_auditors(state, *params, out.spec, submitter.address()));
     const auto escrow = market::escrow_of(out.spec, *params);
     if (!escrow) return error("price_ceiling is too large");
     out.escrow = escrow->total();
@@ -177,6 +193,10 @@ std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint6
     }
     if (out.runs.empty()) return out;
     const market::Run& run = out.runs.back();
+    const auto params = views::params(state);
+    for (const market::Run& active : out.runs)
+        if (params && active.state == market::RunState::running && active.unaudited_since != 0)
+            out.waiting = {active.index, active.unaudited_from, active.unaudited_since + params->unaudited_blocks};
     out.committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec->segments());
     out.paid = run.paid;
     for (std::uint64_t i = 0; i < out.committed; ++i) {
@@ -203,16 +223,18 @@ Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
                                      const std::function<void(const TaskStatus&)>& on_change) {
     std::optional<market::Task> before;
     std::uint64_t committed = 0, verified = 0;
+    std::optional<TaskStatus::Waiting> waiting;
     for (;;) {
         auto status = task_status(client, id);
         if (!status) return status;
         if (!before || *before != status->task || committed != status->committed ||
-            verified != status->verified) {
+            verified != status->verified || waiting != status->waiting) {
             on_change(*status);
         }
         before = status->task;
         committed = status->committed;
         verified = status->verified;
+        waiting = status->waiting;
         if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering)
             return status;
         std::this_thread::sleep_for(std::chrono::milliseconds(100));

@@ -22,8 +22,16 @@ struct PostedTask {
 /// the programs and data.
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store);
 
-/// Posts the task and uploads programs and data to the node, which serves them until settlement. An error after the
-/// posting says which task it is; `upload_task` goes on with it.
+/// Of as many as the task asks for, how many could be drawn now to audit it.
+std::size_t possible_auditors(const ledger::StateView& state, const market::Params& params,
+                              const market::TaskSpec& spec, const ledger::Address& requester);
+
+/// Error when segments of the task would wait for auditors (contracts 14.12).
+Status<> check_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
+                        const ledger::Address& requester);
+
+/// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
+/// them until settlement. An error after the posting says which task it is; `upload_task` goes on with it.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
                              const std::function<void(const ArtifactClient::Progress&)>& progress);
 /// An upload that breaks off because the node is gone goes on when `client` reaches it again.
@@ -40,6 +48,14 @@ struct TaskStatus {
     std::vector<market::Run> runs;         ///< All so far.
     std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run.
     std::uint64_t verified = 0, paid = 0;  ///< Segments.
+    /// Of the newest run that waits, the first segment for which nobody can be drawn, and the height from which the
+    /// requester may decide on it (contracts 14.12).
+    struct Waiting {
+        std::uint32_t run = 0;
+        std::uint64_t segment = 0, decide_from = 0;
+        bool operator==(const Waiting&) const = default;
+    };
+    std::optional<Waiting> waiting;
 };
 Result<TaskStatus> task_status(RpcClient& client, std::uint64_t task);
 

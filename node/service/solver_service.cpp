@@ -23,7 +23,7 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
     auto run = std::move(order.run);
     return {std::move(order.what),
             [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
-            order.fetch_by};
+            order.fetch_by, std::move(order.gives_way)};
 }
 
 /// Steps and metrics are the requester's: a task of a million short steps a second must not fill the disk with a log.
@@ -46,25 +46,26 @@ private:
     std::chrono::steady_clock::time_point last_{};
 };
 
-solver::RunnerFactory runners_of(const SolverOptions& options) {
-    if (!options.cheat || !options.cheat->fraud) {
-        return solver::honest_runners(options.device,
-                                      [](const std::string& why) { spdlog::warn("device {}", why); });
-    }
+solver::RunnerFactory runners_of(const SolverOptions& options, const Workers& workers) {
+    if (!options.cheat || !options.cheat->fraud) return workers.runners();
     return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
 }
 
 /// Flooding is to fill blocks with refused calls, so these are not estimated first.
-constexpr std::uint64_t kFloodGas = 5'000'000;  // a commitment's, with its two reminders
+constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its reminders
 
 }  // namespace
 
-SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party)
+SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party,
+                             std::unique_ptr<Workers> workers)
     : options_(options),
       party_(std::move(party)),
+      workers_(std::move(workers)),
       bidding_({options.price, options.hardware_class, options.only_tasks}, party_->options().data_dir / "bids",
                party_->address()),
-      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
+      withheld_(options.party.afterlife_blocks),
+      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+                workers_->initialisers()),
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_),
       metrics_(party_->options().data_dir) {
@@ -81,7 +82,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
     desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
     });
-    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_);
+    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_, &agent_->slot());
 }
 
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
@@ -94,7 +95,10 @@ Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& 
         return error("--cheat is refused: the chain at " + options.party.node_url +
                      " is not a developer chain");
     }
-    std::unique_ptr<SolverService> service(new SolverService(options, std::move(party)));
+    WorkerSettings settings = party->worker_settings();
+    settings.device = options.device;
+    RETRACE_TRY(workers, Workers::open(settings));
+    std::unique_ptr<SolverService> service(new SolverService(options, std::move(party), std::move(workers)));
     RETRACE_CHECK(service->enroll());
     return service;
 }
@@ -159,9 +163,11 @@ void SolverService::on_block(std::uint64_t height) {
     solver::SolverView view;
     std::vector<verifier::DisputeView> disputes;
     std::vector<std::string> peers;
+    Withheld withheld = withheld_;
     state.read([&] {
         view = solver_view(state, height, party_->address(), pricing, party_->immutable());
         disputes = dispute_views(state, party_->address(), party_->immutable());
+        withheld.update(state, height, party_->address());
         for (const solver::RunView& run : view.runs) {
             for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
         }
@@ -171,6 +177,8 @@ void SolverService::on_block(std::uint64_t height) {
     if (state.failure()) return;
     party_->immutable().forget_unused();
     party_->set_peers(std::move(peers));
+    withheld_ = std::move(withheld);
+    party_->withhold(withheld_.roots());
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
@@ -197,6 +205,7 @@ void SolverService::write_metrics(const solver::SolverView& view, std::size_t di
     figures.problems = problems_;
     figures.unsent = party_->submitter().pending();
     figures.remembered = party_->immutable().specs() + bidding_.remembered();
+    figures.workers = workers_->figures();
     figures.waiting = agent_->waiting();
     metrics_.write(figures);
 }
@@ -214,9 +223,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
                                                    calls::PlayMove{move.dispute, *bytes});
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
-    if (!played.work) return;
-    worker_.add(party_->in_time(widen(std::move(*played.work))), true);
-    agent_->give_way();  // to it, should training be under way
+    if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))));
 }
 
 namespace {
@@ -307,8 +314,19 @@ Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const sol
     return party_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
 }
 
-void SolverService::send(const solver::SolverView& view, const solver::SolverMove& move) {
+solver::SolverMove SolverService::accepted(const solver::SolverView& view, const solver::AcceptData& move) {
+    const RemoteState state(party_->client(), view.height);
+    const auto spec = party_->immutable().spec(state, move.task);
+    const auto run = contracts::views::run(state, move.task, move.run);
+    const auto base_fee = party_->client().base_fee();
+    if (state.failure() || !spec || !run || !base_fee || bidding_.is_worth(*base_fee, *run, *spec)) return move;
+    return solver::Decline{move.task, move.run, "others have committed to most of what it would be paid for"};
+}
+
+void SolverService::send(const solver::SolverView& view, const solver::SolverMove& wanted) {
     Submitter& submitter = party_->submitter();
+    const auto* accept = std::get_if<solver::AcceptData>(&wanted);
+    const solver::SolverMove move = accept != nullptr ? accepted(view, *accept) : wanted;
     Result<Hash32> sent = Hash32{};
     if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
         sent = send_bid(view, *bid);

@@ -9,6 +9,7 @@
 #include "node/service/cheats.hpp"
 #include "node/service/party.hpp"
 #include "node/service/worker.hpp"
+#include "node/service/workers.hpp"
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/capability/bench.hpp"
@@ -36,19 +37,23 @@ public:
 private:
     using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
 
-    SolverService(const SolverOptions& options, std::unique_ptr<Party> party);
+    SolverService(const SolverOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
     Status<> enroll();
     void on_block(std::uint64_t height);
     void take_result();
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
-    void send(const solver::SolverView& view, const solver::SolverMove& move);
+    void send(const solver::SolverView& view, const solver::SolverMove& wanted);
+    /// Of a replica whose segments may be copies of what others committed meanwhile: it is declined.
+    solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
     void tell(std::vector<std::string> problems);
     void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
     SolverOptions options_;
     std::unique_ptr<Party> party_;
+    std::unique_ptr<Workers> workers_;
     Bidding bidding_;
+    Withheld withheld_;
     solver::Workshop workshop_;
     // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;

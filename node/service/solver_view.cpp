@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <limits>
 
+#include "contracts/isolate.hpp"
+#include "contracts/market/runs.hpp"
+#include "market/work.hpp"
 #include "market/odds.hpp"
 #include "node/service/views.hpp"
 #include "solver/capability/program.hpp"
@@ -101,7 +104,7 @@ std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, 
 std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
                        const market::Params& params) {
     const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
-    return able_in(view, run, thinking + spec.replay_blocks, market::kBasisPoints);
+    return able_in(view, run, thinking + market::dispute_work(spec), market::kBasisPoints);
 }
 
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
@@ -109,11 +112,13 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     solver::RunView out;
     out.terms = terms_of(run.task, spec);
     out.run = run.index;
-    out.may_accept = run.state == RunState::assigned && next <= run.deadline;
+    // Work that its solver was given since moves what is due (contracts 18.4).
+    const std::uint64_t deadline = run.deadline == 0 ? 0 : run.deadline + contracts::uncounted_work(view, run);
+    out.may_accept = run.state == RunState::assigned && next <= deadline;
     out.first_state = run.first_state;
     out.first_root = run.first_root;
-    out.accept_by = run.state == RunState::assigned ? run.deadline : 0;
-    out.deadline = run.deadline;
+    out.accept_by = run.state == RunState::assigned ? deadline : 0;
+    out.deadline = deadline;
     out.may_report_kept = maker_of_first_state(view, run, params);
     out.replay_cost_max = replayable(view, run, spec, params);
     out.dispute_cost_max = playable(view, run, spec, params);
@@ -129,7 +134,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
             report->kind == market::ReportKind::kept)
             continue;
         out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
-                               report->tile, report->deadline});
+                               report->tile, report->deadline, due_of(*report, params)});
     }
     out.keep_from = std::min(run.paid, run.clear);
     return out;
@@ -158,7 +163,42 @@ std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& vie
     return out;
 }
 
+/// What it opened of a run beyond the first segment that waits for auditors; nothing while somebody audits it.
+std::set<Hash32> beyond_waiting(const ledger::StateView& view, const market::Run& run) {
+    std::set<Hash32> out;
+    if (run.unaudited_since == 0) return out;
+    const auto segment = views::segment(view, run.task, run.index, run.unaudited_from);
+    const auto audit = segment ? views::audit(view, segment->audit) : std::nullopt;
+    if (!audit || audit->phase != AuditPhase::no_auditors) return out;
+    for (std::uint64_t i = run.unaudited_from + 1; i < run.next_state; ++i) {
+        const auto state = views::checkpoint(view, run.task, run.index, i);
+        if (state && state->opened) out.insert(state->root);
+    }
+    return out;
+}
+
 }  // namespace
+
+void Withheld::update(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self) {
+    const auto open = views::open_runs(view, self);
+    for (const views::RunId& id : open) {
+        const auto run = views::run(view, id.task, id.run);
+        auto roots = run ? beyond_waiting(view, *run) : std::set<Hash32>();
+        if (roots.empty()) runs_.erase(id);
+        else runs_[id] = {height, std::move(roots)};
+    }
+    std::erase_if(runs_, [&](const auto& item) {
+        if (std::binary_search(open.begin(), open.end(), item.first)) return false;
+        const auto run = views::run(view, item.first.task, item.first.run);
+        return !run || run->state != RunState::left || height > item.second.seen + afterlife_blocks_;
+    });
+}
+
+std::set<Hash32> Withheld::roots() const {
+    std::set<Hash32> out;
+    for (const auto& [run, entry] : runs_) out.insert(entry.roots.begin(), entry.roots.end());
+    return out;
+}
 
 bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t id,
                  std::uint32_t round) {
@@ -184,6 +224,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
     const auto params = immutable.params(view);
     if (params) out.challenge = challenge_view(view, height + 1, self, *params);
     for (const views::RunId& id : views::open_runs(view, self)) {
+        if (contracts::is_frozen(view, id.task)) continue;  // What is due there would be refused.
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);
         if (run && spec && params) out.runs.push_back(run_view(view, height + 1, *run, *spec, *params));

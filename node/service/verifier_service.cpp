@@ -5,6 +5,7 @@
 
 #include <thread>
 
+#include "market/escrow.hpp"
 #include "node/printable.hpp"
 #include "node/service/remote_state.hpp"
 
@@ -15,14 +16,21 @@ constexpr std::uint64_t kResendBlocks = 8;
 constexpr const char* kUsedUp =
     "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
 
-solver::RunnerFactory runners_of(const VerifierOptions& options) {
-    return options.fraud == verifier::VerifierFraud::false_accuser ? verifier::accusing_runners()
-                                                                   : solver::honest_runners();
+solver::RunnerFactory runners_of(const VerifierOptions& options, const Workers& workers) {
+    return options.fraud == verifier::VerifierFraud::false_accuser ? verifier::accusing_runners() : workers.runners();
 }
 
 struct CallOf {
     Submitter& submitter;
     const market::Params& params;
+    const ledger::StateView& state;
+    Immutable& immutable;
+
+    /// What a challenge brings; the task that a move names was read for the view that it follows from.
+    ledger::U256 bond_of(std::uint64_t task) const {
+        const auto spec = immutable.spec(state, task);
+        return spec ? market::challenge_bond(params, *spec) : params.challenge_bond;
+    }
 
     Result<Hash32> operator()(const verifier::CommitVerdict& m) const {
         spdlog::info("verdict committed audit={}", m.audit);
@@ -52,13 +60,13 @@ struct CallOf {
     Result<Hash32> operator()(const verifier::ChallengeInitial& m) const {
         spdlog::warn("challenge initial state task={} run={}", m.task, m.run);
         return submitter.send("challenge the initial state of task " + std::to_string(m.task),
-                              contracts::ChallengeInitial{m.task, m.run, m.root}, params.challenge_bond);
+                              contracts::ChallengeInitial{m.task, m.run, m.root}, bond_of(m.task));
     }
     Result<Hash32> operator()(const verifier::ChallengeSegment& m) const {
         spdlog::warn("challenge task={} run={} segment={}", m.task, m.run, m.segment);
         return submitter.send(
             "challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
-            contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, params.challenge_bond);
+            contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, bond_of(m.task));
     }
     Result<Hash32> operator()(const verifier::AnswerReport& m) const {
         return submitter.send("answer report " + std::to_string(m.report),
@@ -72,10 +80,13 @@ struct CallOf {
 
 }  // namespace
 
-VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party)
+VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party,
+                                 std::unique_ptr<Workers> workers)
     : options_(options),
       party_(std::move(party)),
-      workshop_(party_->source(), party_->pool(), runners_of(options), party_->memory()),
+      workers_(std::move(workers)),
+      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+                workers_->initialisers()),
       metrics_(party_->options().data_dir) {
     verifier::VerifierConfig config;
     config.secret = party_->secret();
@@ -97,7 +108,9 @@ Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOpt
         return error("--cheat is refused: the chain at " + options.party.node_url +
                      " is not a developer chain");
     }
-    std::unique_ptr<VerifierService> service(new VerifierService(options, std::move(party)));
+    RETRACE_TRY(workers, Workers::open(party->worker_settings()));
+    std::unique_ptr<VerifierService> service(
+        new VerifierService(options, std::move(party), std::move(workers)));
     RETRACE_CHECK(service->enroll());
     return service;
 }
@@ -214,7 +227,7 @@ void VerifierService::on_block(std::uint64_t height) {
     if (worker_.idle()) workshop_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
-        const auto sent = std::visit(CallOf{party_->submitter(), *params}, move);
+        const auto sent = std::visit(CallOf{party_->submitter(), *params, state, party_->immutable()}, move);
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
@@ -236,6 +249,7 @@ void VerifierService::write_metrics(const verifier::VerifierView& view) {
     figures.disputes = view.disputes.size();
     figures.problems = problems_;
     figures.unsent = party_->submitter().pending();
+    figures.workers = workers_->figures();
     figures.remembered = party_->immutable().specs() + seats_.audits().size() + seats_.offers().size();
     metrics_.write(figures);
 }

@@ -5,6 +5,7 @@
 #include "node/service/agent_metrics.hpp"
 #include "node/service/party.hpp"
 #include "node/service/worker.hpp"
+#include "node/service/workers.hpp"
 #include "verifier/adversary/frauds.hpp"
 #include "verifier/agent/agent.hpp"
 
@@ -25,7 +26,7 @@ public:
     void run(const std::atomic<bool>& stop);
 
 private:
-    VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party);
+    VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
     Status<> enroll();
     /// A member that was restarted may serve from another port, and one whose chain of links comes to its end needs
     /// the next. It says so once it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5), and
@@ -36,6 +37,7 @@ private:
 
     VerifierOptions options_;
     std::unique_ptr<Party> party_;
+    std::unique_ptr<Workers> workers_;
     solver::Workshop workshop_;
     verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
     std::unique_ptr<verifier::Verifier> verifier_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "contracts/disputes/cases.hpp"
 #include "node/service/views.hpp"
 #include "verifier/agent/keys.hpp"
 
@@ -12,7 +13,7 @@ using market::AuditPhase;
 using market::SeatState;
 namespace views = contracts::views;
 
-constexpr std::size_t kWatchMax = 64;  // segments in one view
+constexpr std::size_t kWatchMax = 64;  // segments in one view, and one of each run at least
 
 const market::Seat* seat_of(const market::Audit& audit, const ledger::Address& self) {
     // A party may be drawn again after it was taken off: its newest seat counts.
@@ -29,34 +30,32 @@ Hash32 opened_root(const ledger::StateView& view, std::uint64_t task, std::uint3
     return checkpoint && checkpoint->opened ? checkpoint->root : Hash32{};
 }
 
-/// Whether this party is the challenger in an open dispute of `kind` about a segment.
-bool disputes(const ledger::StateView& view, const ledger::Address& self, market::DisputeKind kind,
-              std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
-    for (const std::uint64_t id : views::open_disputes(view, self)) {
-        const auto dispute = views::dispute(view, id);
-        if (dispute && dispute->task == task && dispute->run == run && dispute->segment == segment &&
-            dispute->kind == kind && dispute->challenger == self)
-            return true;
-    }
-    return false;
+/// Whether a challenge of the segment that is sent now could still be in time (contracts 15.1.12).
+bool window_open(const ledger::StateView& view, const market::Params& params, const market::TaskSpec& spec,
+                 const market::Run& run, const market::Segment& segment, std::uint64_t height) {
+    const auto end = contracts::window_end(view, params, spec, run, segment);
+    return !end || height + 1 < *end;
 }
 
 /// State 0 may be disputed from its opening to the end of its segment's window.
-void add_initial(const ledger::StateView& view, const ledger::Address& self, const market::TaskSpec& spec,
-                 std::uint64_t task, std::uint32_t index, verifier::VerifierView& out) {
+void add_initial(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
+                 const market::TaskSpec& spec, std::uint64_t task, std::uint32_t index, const market::Seat* seat,
+                 verifier::VerifierView& out) {
     if (spec.init_root.is_zero()) return;
     const auto run = views::run(view, task, index);
     const auto segment = views::segment(view, task, index, 0);
     const Hash32 root = opened_root(view, task, index, 0);
     if (!run || run->state != market::RunState::running || !segment || root.is_zero() || run->solver == self)
         return;
-    if (segment->window_end != 0 && out.height + 1 >= segment->window_end) return;
+    if (!window_open(view, params, spec, *run, *segment, out.height)) return;
     const auto same = [&](const verifier::InitialView& other) {
         return other.terms.id == task && other.run == index;
     };
     if (std::any_of(out.initials.begin(), out.initials.end(), same)) return;
-    if (disputes(view, self, market::DisputeKind::initial, task, index, 0)) return;
-    out.initials.push_back({terms_of(task, spec), index, root});
+    if (views::accusation(view, market::DisputeKind::initial, task, index, 0, self) != 0) return;
+    const std::uint64_t deadline = segment->window_end == 0 ? 0 : segment->window_end - 1;
+    const bool asked = seat != nullptr;
+    out.initials.push_back({terms_of(task, spec), index, root, asked, asked ? seat->due : 0, deadline});
 }
 
 verifier::AuditView audit_view(const ledger::StateView& view, const market::Audit& audit,
@@ -75,9 +74,15 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
                      !reports_pending(view, audit.task, audit.run, audit.segment, first, seat.auditor);
     // After collecting there are no reports; a slow peer must not keep the worker from other audits then either.
     const bool collecting = audit.phase == AuditPhase::collecting;
-    out.fetch_by = fetch_by_of(height, collecting ? audit.deadline : height + params.verdict_blocks,
+    // Its own place in the order of what the party was given, unless a report holds the audit up beyond it: by this it
+    // does what was given first before what was given later (contracts 18.2).
+    const std::uint64_t own = seat.due + params.verdict_blocks;
+    const bool in_order = collecting && seat.due != 0 && own > height;
+    const std::uint64_t deadline = in_order ? std::min(own, audit.deadline) : audit.deadline;
+    out.fetch_by = fetch_by_of(height, collecting ? deadline : height + params.verdict_blocks,
                                params.verdict_blocks, collecting ? spec.replay_blocks : 0);
-    if (out.may_commit || out.may_reveal) out.deadline = audit.deadline;
+    if (out.may_commit || out.may_reveal) out.deadline = deadline;
+    out.due = seat.due;
     out.commitment = seat.commitment;
     for (const market::Seat& other : audit.seats) {
         if (other.auditor != seat.auditor && !other.commitment.is_zero())
@@ -107,11 +112,12 @@ void add_seats(const ledger::StateView& view, const ledger::Address& self, const
         const auto spec = audit ? immutable.spec(view, audit->task) : std::nullopt;
         const auto task = audit ? views::task(view, audit->task) : std::nullopt;
         if (seat == nullptr || !spec || !task) continue;
+        if (task->state == market::TaskState::frozen) continue;  // What it owes there would be refused.
         const bool owes = audit->phase == AuditPhase::collecting && seat->state == SeatState::drawn;
         const bool first = owes && owed.insert({audit->task, audit->run}).second;
         if (audit->phase != AuditPhase::closed)
             out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first));
-        if (audit->segment == 0) add_initial(view, self, *spec, audit->task, audit->run, out);
+        if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, out);
         if (seat->state == SeatState::matched && !market::is_final(task->state)) {
             // Attested once the whole audit is over: the segment is verified then.
             const bool may_attest = !seat->paid && audit->phase == AuditPhase::closed;
@@ -165,7 +171,8 @@ void add_stored(const ledger::StateView& view, const ledger::Address& self,
 }
 
 /// What successors ask of those who keep states.
-void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verifier::VerifierView& out) {
+void add_kept_reports(const ledger::StateView& view, const market::Params& params, Immutable& immutable,
+                      verifier::VerifierView& out) {
     std::set<std::uint64_t> tasks;
     for (const verifier::KeepView& kept : out.keep) tasks.insert(kept.task);
     for (const std::uint64_t task : tasks) {
@@ -178,42 +185,58 @@ void add_kept_reports(const ledger::StateView& view, Immutable& immutable, verif
                        !kept.may_attest;
             };
             if (std::any_of(out.keep.begin(), out.keep.end(), own))
-                out.reports.push_back(
-                    {id, terms_of(task, *spec), report->run, report->index, report->tensor, report->tile});
+                out.reports.push_back({id, terms_of(task, *spec), report->run, report->index, report->tensor,
+                                       report->tile, report->deadline, due_of(*report, params)});
         }
     }
 }
 
-void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Run& run,
-               const market::TaskSpec& spec, const WatchChoice& choice, verifier::VerifierView& out) {
-    if (run.first_state == 0) add_initial(view, self, spec, run.task, run.index, out);
+/// It plays, or waits to play, about this segment already.
+bool disputes(const ledger::StateView& view, const ledger::Address& self, const market::Run& run, std::uint64_t index,
+              const market::Segment& segment) {
+    if (views::accusation(view, market::DisputeKind::challenge, run.task, run.index, index, self) != 0) return true;
+    const auto playing = views::dispute(view, segment.audit_dispute);
+    if (playing && playing->challenger == self) return true;
+    const auto audit = views::audit(view, segment.audit);
+    const market::Seat* seat = audit ? seat_of(*audit, self) : nullptr;
+    return playing && seat != nullptr && seat->state == SeatState::mismatched && !seat->bond.is_zero();
+}
+
+void watch_run(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
+               const market::Run& run, const market::TaskSpec& spec, const WatchChoice& choice, std::size_t share,
+               verifier::VerifierView& out) {
+    if (run.first_state == 0) add_initial(view, self, params, spec, run.task, run.index, nullptr, out);
     const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
-    for (std::uint64_t i = run.clear; i + 1 < next && out.watch.size() < kWatchMax; ++i) {
+    const std::size_t most = out.watch.size() + share;
+    for (std::uint64_t i = run.clear; i + 1 < next && out.watch.size() < most; ++i) {
         // Before anything is read, and before the list is full of what is not looked at.
         if (choice && !choice(run.task, run.index, i)) continue;
         const auto segment = views::segment(view, run.task, run.index, i);
-        if (!segment || segment->window_end == 0 || out.height + 1 >= segment->window_end) continue;
-        if (disputes(view, self, market::DisputeKind::challenge, run.task, run.index, i) ||
-            disputes(view, self, market::DisputeKind::audit, run.task, run.index, i))
+        if (!segment || segment->window_end == 0 || !window_open(view, params, spec, run, *segment, out.height))
             continue;
+        if (disputes(view, self, run, i, *segment)) continue;
         out.watch.push_back({terms_of(run.task, spec), run.index, i,
                              opened_root(view, run.task, run.index, i),
                              opened_root(view, run.task, run.index, i + 1)});
     }
 }
 
-void add_watch(const ledger::StateView& view, const ledger::Address& self, Immutable& immutable,
-               const WatchChoice& choice, verifier::VerifierView& out) {
+void add_watch(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
+               Immutable& immutable, const WatchChoice& choice, verifier::VerifierView& out) {
+    std::vector<market::Run> runs;
     for (const std::uint64_t id : views::active_tasks(view)) {
         const auto task = views::task(view, id);
-        const auto spec = immutable.spec(view, id);
-        if (!task || !spec || task->state != market::TaskState::running) continue;
+        if (!task || task->state != market::TaskState::running) continue;
         for (const std::uint32_t index : task->active) {
             const auto run = views::run(view, id, index);
-            if (run && run->state == market::RunState::running && run->solver != self)
-                watch_run(view, self, *run, *spec, choice, out);
+            if (run && run->state == market::RunState::running && run->solver != self) runs.push_back(*run);
         }
     }
+    // Each run has its share: whoever keeps the windows of a decoy open hides no other run behind them.
+    const std::size_t share = std::max<std::size_t>(1, kWatchMax / std::max<std::size_t>(runs.size(), 1));
+    for (const market::Run& run : runs)
+        if (const auto spec = immutable.spec(view, run.task))
+            watch_run(view, self, params, run, *spec, choice, share, out);
 }
 
 }  // namespace
@@ -247,8 +270,8 @@ verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_
     add_seats(view, self, *params, seats, immutable, out);
     add_offers(view, self, seats, immutable, out);
     add_stored(view, self, stored, out);
-    add_kept_reports(view, immutable, out);
-    if (watch) add_watch(view, self, immutable, choice, out);
+    add_kept_reports(view, *params, immutable, out);
+    if (watch) add_watch(view, self, *params, immutable, choice, out);
     out.disputes = dispute_views(view, self, immutable);
     out.beacon = beacon_view(view, height, self, *params);
     return out;

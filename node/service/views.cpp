@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "contracts/isolate.hpp"
 #include "contracts/market/rules.hpp"
 #include "node/artifacts/http_client.hpp"
 
@@ -35,6 +36,10 @@ std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uin
     const std::uint64_t half = verdict_blocks / 2, rest = deadline - height;
     const std::uint64_t kept = half + replay_blocks;
     return height + std::min(half, rest > kept ? rest - kept : rest / 2);
+}
+
+std::uint64_t due_of(const market::Report& report, const market::Params& params) {
+    return report.deadline > params.answer_blocks ? report.deadline - params.answer_blocks : 0;
 }
 
 solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
@@ -70,10 +75,10 @@ std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
                                                  Immutable& immutable) {
     std::vector<verifier::DisputeView> out;
-    for (const std::uint64_t id : views::open_disputes(view, self)) {
+    for (const std::uint64_t id : views::disputes_of(view, self)) {
         const auto dispute = views::dispute(view, id);
         auto game = views::game(view, id);
-        if (!dispute || !game) continue;
+        if (!dispute || !game || contracts::is_frozen(view, dispute->task)) continue;  // Its moves would be refused.
         const auto spec = immutable.spec(view, dispute->task);
         const auto run = views::run(view, dispute->task, dispute->run);
         if (!spec || !run) continue;
@@ -88,6 +93,8 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         entry.game = std::move(*game);
         entry.deadline = dispute->deadline;
         entry.clock = entry.side == verifier::Side::solver ? dispute->solver_clock : dispute->challenger_clock;
+        entry.due = entry.side == verifier::Side::solver ? dispute->solver_due : dispute->challenger_due;
+        entry.claimed_root = dispute->claimed_root;
         const auto params = immutable.params(view);
         entry.may_report = entry.side == verifier::Side::challenger && params &&
                            dispute->reports < params->reports &&

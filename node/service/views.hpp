@@ -44,6 +44,24 @@ using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
                                const ledger::Address& self, const Pricing& pricing, Immutable& immutable);
 
+/// States of the solver's runs that it opened beyond a segment for which nobody can be drawn: its requester
+/// may decide not to pay for them (contracts 14.12). They stay withheld when the run ends so, until they are
+/// deleted.
+class Withheld {
+public:
+    explicit Withheld(std::uint64_t afterlife_blocks) : afterlife_blocks_(afterlife_blocks) {}
+    void update(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self);
+    std::set<Hash32> roots() const;
+
+private:
+    struct Entry {
+        std::uint64_t seen = 0;  ///< Height at which the run was last open.
+        std::set<Hash32> roots;
+    };
+    std::uint64_t afterlife_blocks_;
+    std::map<contracts::views::RunId, Entry> runs_;
+};
+
 /// Whether the bid of `self` in this auction has nothing left to be revealed for: it is revealed, or the time for it is
 /// over, or the task. An auction that the view knows nothing of is not: its bid may be on its way.
 bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t task,
@@ -87,6 +105,9 @@ bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uin
 /// the other half and the replay allowance stay. What is left of a `deadline` that is nearer than that is halved.
 std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,
                           std::uint64_t replay_blocks);
+
+/// Where an answer stands in its party's order of work: its deadline counts from there (contracts 18).
+std::uint64_t due_of(const market::Report& report, const market::Params& params);
 
 /// Open disputes with `self` on either side.
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,

@@ -39,6 +39,13 @@ public:
         }
         return static_cast<std::uint64_t>(*value);
     }
+    std::optional<bool> flag(const char* key) {
+        const toml::node* node = find(key);
+        if (node == nullptr) return std::nullopt;
+        const auto value = node->value_exact<bool>();
+        if (!value) fail(key, "must be true or false");
+        return value;
+    }
     void require(const char* key, bool there) {
         if (!there) fail(key, "is missing");
     }
@@ -107,6 +114,7 @@ void read_market(Table& table, TaskFile& task) {
         static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
     task.auditors = static_cast<std::uint8_t>(table.number("auditors", 1, 5).value_or(task.auditors));
     task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
+    task.allow_unaudited = table.flag("allow_unaudited").value_or(false);
     task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
     constexpr std::uint64_t kBlocksMax = 100'000'000;
     task.checkpoint_blocks =
@@ -171,6 +179,7 @@ Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
                                {"auditors", task.auditors},
                                {"replicas", task.replicas},
                                {"hardware_class", task.hardware_class},
+                               {"allow_unaudited", task.allow_unaudited},
                                {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
                                {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
                                {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};

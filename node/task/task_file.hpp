@@ -27,6 +27,7 @@ struct TaskFile {
     ledger::U256 price_ceiling;  ///< For each segment.
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
+    bool allow_unaudited = false;  ///< Segments for which nobody can be drawn are paid all the same.
     std::uint64_t checkpoint_blocks = 600, replay_blocks = 300, finish_blocks = 100'000;
 };
 

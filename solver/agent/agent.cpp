@@ -14,7 +14,8 @@ constexpr unsigned kAttempts = 3;
 }  // namespace
 
 SolverAgent::SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store)
-    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks) {}
+    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks),
+      slot_(config_.step_patience) {}
 
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
@@ -26,13 +27,14 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     measure(view, out);
     deadlines_.clear();
     for (const RunView& run : view.runs) deadlines_[{run.terms.id, run.run}] = run.deadline;
-    if (!busy_) {
-        clean_up(view);
-        give_way_ = false;
+    if (!busy_) clean_up(view);
+    if (slot_.is_free()) {
         out.work = next_work(view);
         busy_ = out.work.has_value();
-    } else if (is_more_urgent(view)) {
-        give_way();
+        if (out.work) out.work->gives_way = slot_.gives_way();
+    } else {
+        if (const auto asked = first_report(view)) slot_.wait(asked->place);
+        if (is_more_urgent(view)) give_way();
     }
     list_waiting(view);
     return out;
@@ -51,7 +53,9 @@ void SolverAgent::on_done(const SolverResult& result) {
     }
     busy_ = false;
     running_deadline_ = 0;
+    slot_.release();
     if (const auto* prepared = std::get_if<Prepared>(&result)) {
+        if (prepared->put_off) return;
         const RunKey key{prepared->task, prepared->run};
         prepared_[key] = *prepared;
         if (!prepared->problem) return (void)retries_.erase(key);
@@ -65,15 +69,21 @@ void SolverAgent::on_done(const SolverResult& result) {
         tell(key.first, retries_[key], deadlines_[key]);
     } else {
         const auto& answered = std::get<Answered>(result);
-        if (!answered.answer.empty()) {
-            answers_[answered.report] = answered.answer;
-            unanswered_.erase(answered.report);
-        } else {
-            // Whoever owes an answer and has none loses all, so it is tried until the deadline.
-            unanswered_[answered.report].fail(height_, answered.problem);
-            problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
-        }
+        on_answered(answered);
+        for (const Answered& other : answered.others) on_answered(other);
     }
+}
+
+void SolverAgent::on_answered(const Answered& answered) {
+    if (answered.put_off) return;
+    if (!answered.answer.empty()) {
+        answers_[answered.report] = answered.answer;
+        unanswered_.erase(answered.report);
+        return;
+    }
+    // Whoever owes an answer and has none loses all, so it is tried until the deadline.
+    unanswered_[answered.report].fail(height_, answered.problem);
+    problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
 }
 
 void SolverAgent::tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline) {
@@ -210,24 +220,46 @@ bool SolverAgent::is_more_urgent(const SolverView& view) {
     // Since it began, the chain may have come to ask for what it makes.
     for (const RunView& run : view.runs)
         if (is_running(run)) running_deadline_ = deadline_of(run);
-    for (const RunView& run : view.runs) {
-        for (const ReportView& report : run.reports)
-            if (waits(report)) return true;
-        if (is_running(run)) continue;
-        if (running_deadline_ != 0 && deadline_of(run) < running_deadline_ && work_for(run)) return true;
-    }
+    for (const RunView& run : view.runs)
+        if (!is_running(run) && running_deadline_ != 0 && deadline_of(run) < running_deadline_ && work_for(run))
+            return true;
     return false;
 }
 
-std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
-    // Answers first: they have deadlines that training has not.
+std::optional<SolverAgent::Asked> SolverAgent::first_report(const SolverView& view) const {
+    std::optional<Asked> first;
     for (const RunView& run : view.runs) {
         for (const ReportView& report : run.reports) {
-            if (!waits(report)) continue;
-            return make_order<SolverResult>("answer report " + std::to_string(report.id),
-                                            Answered{report.id, {}, ""},
-                                            [this, run, report] { return SolverResult(make_answer(run, report)); });
+            const std::uint64_t place = place_of(report.due, report.deadline);
+            if (waits(report) && (!first || place < first->place)) first = Asked{place, &run, &report};
         }
+    }
+    return first;
+}
+
+/// All that wait and are about the same are answered in one order: it is loaded once, whatever memory is to spare.
+SolverWork SolverAgent::answer_order(const RunView& run, const ReportView& report) {
+    std::vector<ReportView> others;
+    for (const ReportView& other : run.reports)
+        if (other.id != report.id && other.kind == report.kind && other.index == report.index && waits(other))
+            others.push_back(other);
+    const auto work = [this, run, report, others] {
+        Answered made = make_answer(run, report);
+        for (const ReportView& other : others) made.others.push_back(make_answer(run, other));
+        workshop_.bound_answers();
+        return SolverResult(std::move(made));
+    };
+    std::string what = "answer report " + std::to_string(report.id);
+    if (!others.empty()) what += " and " + std::to_string(others.size()) + " more";
+    return make_order<SolverResult>(std::move(what), Answered{report.id, {}, ""}, work);
+}
+
+std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
+    const auto asked = first_report(view);
+    if (slot_.dispute_goes_before(asked ? asked->place : kUnasked)) return std::nullopt;
+    if (asked) {
+        slot_.take(asked->place);
+        return answer_order(*asked->run, *asked->report);
     }
     std::vector<std::pair<std::uint64_t, const RunView*>> runs;
     for (const RunView& run : view.runs) runs.emplace_back(deadline_of(run), &run);
@@ -237,6 +269,7 @@ std::optional<SolverWork> SolverAgent::next_work(const SolverView& view) {
         if (!work) continue;
         running_deadline_ = deadline;
         running_ = {run->terms.id, run->run};
+        slot_.take(kUnasked);
         return work;
     }
     return std::nullopt;
@@ -318,6 +351,7 @@ void SolverAgent::clean_up(const SolverView& view) {
     std::set<std::uint64_t> reports;
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) reports.insert(report.id);
+    if (reports.empty() && slot_.is_free()) workshop_.answers().clear();
     std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(unanswered_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });

@@ -15,6 +15,7 @@
 
 #include "solver/agent/retry.hpp"
 #include "solver/agent/work.hpp"
+#include "solver/agent/worker_slot.hpp"
 #include "solver/agent/workshop.hpp"
 #include "solver/capability/bench.hpp"
 #include "solver/chain_view.hpp"
@@ -30,6 +31,7 @@ struct Prepared {
     std::optional<std::string> problem;
     std::optional<std::uint32_t> missing;  ///< Tensor of the first state that nobody serves.
     bool may_pass = false;                 ///< An upload goes on, a peer restarts, a disk is emptied.
+    bool put_off = false;                  ///< Something more urgent waited while peers were slow: no problem yet.
 };
 /// State `index` is in the store; or why not.
 struct Reached {
@@ -43,6 +45,8 @@ struct Answered {
     std::uint64_t report = 0;
     Bytes answer;  ///< Empty: could not be made.
     std::string problem;
+    bool put_off = false;               ///< As of Prepared.
+    std::vector<Answered> others = {};  ///< About the same state or data set, made in the same order.
 };
 /// A benchmark run ended.
 struct Measured {
@@ -96,10 +100,13 @@ public:
         std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
-    /// A dispute's move waits for the worker: training that is under way is put off after its step, or
-    /// between two ops of a step that takes long. Reports of a view do the same. They have deadlines that are
-    /// shorter than a checkpoint may take.
-    void give_way() { give_way_ = true; }
+    /// The worker, for whoever plays this party's disputes: one order of both is out at a time, what the ledger gave
+    /// first goes first, and training takes what is left.
+    WorkerSlot& slot() noexcept { return slot_; }
+    /// Training that is under way is put off after its step, or between two ops of a step that takes long.
+    void give_way() {
+        if (busy_) slot_.preemption().request();
+    }
     /// What the work order came to; the next view brings what follows from it.
     void on_done(const SolverResult& result);
 
@@ -131,10 +138,19 @@ private:
     /// What the run owes next has to be there by then; later than anything where it is there already.
     std::uint64_t deadline_of(const RunView& run) const;
     bool is_more_urgent(const SolverView& view);
+    /// Of the reports that wait for an answer the one with the earliest place.
+    struct Asked {
+        std::uint64_t place = 0;
+        const RunView* run = nullptr;
+        const ReportView* report = nullptr;
+    };
+    std::optional<Asked> first_report(const SolverView& view) const;
     void list_waiting(const SolverView& view);
     /// A problem for a person, and when it is tried again.
     void tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
     std::optional<SolverWork> next_work(const SolverView& view);
+    SolverWork answer_order(const RunView& run, const ReportView& report);
+    void on_answered(const Answered& answered);
     std::optional<SolverWork> work_for(const RunView& run);
     /// The opening of a state if its root is known here.
     std::optional<Opening> opening_of(const RunView& run, std::uint64_t index);
@@ -150,13 +166,15 @@ private:
     Result<std::optional<kernels::State>> nearest(const RunKey& key, std::uint64_t index, std::uint64_t last_step,
                                                   bool may_wait);
     Answered make_answer(const RunView& run, const ReportView& report);
+    Result<TileAnswer> state_tile(TaskMaterial& material, const RunView& run, std::uint64_t index,
+                                  const ReportView& report);
 
     SolverConfig config_;
     Workshop& workshop_;
     CheckpointStore& store_;
     Outbox outbox_;
-    bool busy_ = false;
-    std::atomic<bool> give_way_ = false;
+    WorkerSlot slot_;
+    bool busy_ = false;  // An order of this agent is out.
     std::map<RunKey, kernels::State> put_off_;               // The training order's, while one is out.
     std::map<RunKey, Prepared> prepared_;
     std::map<RunKey, Retry> retries_;                        // Of what failed last.

@@ -3,16 +3,18 @@
 #include "solver/agent/agent.hpp"
 #include "solver/agent/pace.hpp"
 #include "solver/artifacts/availability.hpp"
-#include "solver/run/patience.hpp"
 
 namespace retrace::solver {
 
 Prepared SolverAgent::prepare(const RunView& run) {
-    Prepared out{run.terms.id, run.run, std::nullopt, std::nullopt, false};
+    Prepared out;
+    out.task = run.terms.id;
+    out.run = run.run;
     const auto material = workshop_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
         out.may_pass = material.error().kind.has_value();
+        out.put_off = slot_.preemption().requested();
         return out;
     }
     const kernels::Program* const init = (*material)->init ? &(*material)->init->program() : nullptr;
@@ -28,6 +30,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     if (!state) {
         out.problem = state.error().message;
         out.may_pass = state.error().kind.has_value();
+        out.put_off = slot_.preemption().requested();
         if (state.error().kind == ReportKind::state) out.missing = state.error().tensor;
         return out;
     }
@@ -45,17 +48,18 @@ Prepared SolverAgent::prepare(const RunView& run) {
 
 Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
     Reached reached{run.terms.id, run.run, index, std::nullopt};
-    const auto material = workshop_.material(run.terms);
-    if (!material) {
-        reached.problem = material.error().message;
+    // A fetch that was told to give way fails, and is no problem.
+    const auto fail = [&](const std::string& problem) {
+        reached.put_off = slot_.preemption().requested();
+        if (!reached.put_off) reached.problem = problem;
         return reached;
-    }
+    };
+    const auto material = workshop_.material(run.terms);
+    if (!material) return fail(material.error().message);
     const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, true);
-    if (!made)
-        reached.problem = made.error().message;
-    else
-        reached.put_off = !*made;
-    if (!made || reached.put_off) return reached;
+    if (!made) return fail(made.error().message);
+    reached.put_off = !*made;
+    if (reached.put_off) return reached;
     for (std::uint64_t old = run.first_state; old < run.keep_from && old <= index; ++old) {
         if (store_.commitment({run.terms.id, run.run, old}))
             (void)store_.retain({run.terms.id, run.run, old}, false);
@@ -102,13 +106,14 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
             save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
-    Patience patience(config_.step_patience);
+    Preemption& preemption = slot_.preemption();
+    preemption.begin_step();
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
-        patience.begin();
-        return !may_wait || !give_way_;
+        preemption.begin_step();
+        return !may_wait || !preemption.requested();
     };
-    const auto go_on = [&] { return !may_wait || !give_way_ || !patience.is_over(); };
+    const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
     // A step that was left has no state: the next time begins at the newest checkpoint.
     if (!finished && !state->tensors.empty() && state->step < last)
@@ -121,8 +126,28 @@ Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32
                                              std::uint64_t index) {
     const auto material = workshop_.material(terms);
     if (!material) return error(material.error().message);
+    const CheckpointKey key{terms.id, run, index};
+    if (store_.newest(key.task, key.run, key.index) == key) {
+        auto loaded = store_.load(key, workshop_.pool());
+        if (loaded) return loaded;
+        RETRACE_CHECK(store_.discard(key));
+    }
     RETRACE_CHECK(make_state(**material, run, first_state, first_root, index, false));
-    return store_.load({terms.id, run, index}, workshop_.pool());
+    return store_.load(key, workshop_.pool());
+}
+
+Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView& run, std::uint64_t index,
+                                           const ReportView& report) {
+    const CheckpointKey key{run.terms.id, run.run, index};
+    const auto from_store = [&] {
+        return workshop_.answers().state_tile(store_, key, material.program->header(), report.tensor, report.tile,
+                                              workshop_.pool());
+    };
+    if (auto made = from_store()) return made;
+    // What is gone or damaged is made again.
+    if (store_.newest(key.task, key.run, key.index) == key) RETRACE_CHECK(store_.discard(key));
+    RETRACE_CHECK(make_state(material, run.run, run.first_state, run.first_root, index, false));
+    return from_store();
 }
 
 Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) {
@@ -130,6 +155,7 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
     const auto material = workshop_.material(run.terms);
     if (!material) {
         answered.problem = material.error().message;
+        answered.put_off = slot_.preemption().requested();
         return answered;
     }
     const kernels::CommittedProgram& program = *(*material)->program;
@@ -141,15 +167,9 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
         case ReportKind::model: {
             const bool model = report.kind == ReportKind::model;
             const std::uint64_t index = model ? run.terms.schedule.segments() : report.index;
-            const auto state = state_of(run.terms, run.run, run.first_state, run.first_root, index);
-            if (!state) {
-                answered.problem = state.error().message;
-                return answered;
-            }
-            const kernels::StateCommitment commitment =
-                store_.commitment({run.terms.id, run.run, index}).value();
-            answered.answer = encode(
-                answer_state_tile(program, commitment, *state, report.tensor, report.tile, workshop_.pool()));
+            const auto made = state_tile(**material, run, index, report);
+            if (made) answered.answer = encode(*made);
+            else answered.problem = made.error().message;
             break;
         }
         case ReportKind::data:
@@ -157,8 +177,8 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
                 answered.problem = "no such data set";
                 return answered;
             }
-            answered.answer =
-                encode(answer_tensor_tile((*material)->data[report.index], report.tile, workshop_.pool()));
+            answered.answer = encode(workshop_.answers().data_tile(
+                (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, workshop_.pool()));
             break;
         case ReportKind::program:
             answered.answer = encode(answer_program(program, report.tensor, report.tile));

@@ -18,6 +18,8 @@ struct WorkOrder {
     std::string what;  ///< For the log: "train task 3 to checkpoint 7".
     std::function<Result()> run;
     std::uint64_t fetch_by = 0;  ///< From this height on it waits for no peer any more; 0: no such height.
+    /// Asked while it waits for peers: true: it waits for none any more, and is put off. From the thread that runs it.
+    std::function<bool()> gives_way = {};
 };
 
 /// An order that ends with `blank` and the reason in its `problem` when it throws: memory may not be to be had, and
@@ -33,7 +35,7 @@ WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_
             return out;
         }
     };
-    return {std::move(what), guarded, fetch_by};
+    return {std::move(what), guarded, fetch_by, {}};
 }
 
 /// Moves that were handed out and that the chain does not show yet; one is repeated only after some blocks.

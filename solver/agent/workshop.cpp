@@ -80,8 +80,13 @@ std::uint64_t memory_of(const kernels::Program& program) {
     return bytes;
 }
 
-Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory)
-    : source_(source), pool_(pool), runners_(std::move(runners)), memory_(memory) {}
+Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
+                   RunnerFactory initialisers)
+    : source_(source),
+      pool_(pool),
+      runners_(std::move(runners)),
+      initialisers_(std::move(initialisers)),
+      memory_(memory) {}
 
 std::uint64_t Workshop::held() const {
     std::uint64_t held = 0;
@@ -90,8 +95,13 @@ std::uint64_t Workshop::held() const {
 }
 
 std::uint64_t Workshop::spare() const {
-    const std::uint64_t taken = held();
+    const std::uint64_t taken = held() + answers_.bytes();
     return taken < memory_ ? memory_ - taken : 0;
+}
+
+void Workshop::bound_answers() {
+    const std::uint64_t taken = held() + (kept_ ? kept_() : 0);
+    answers_.keep_within(taken < memory_ ? memory_ - taken : 0);
 }
 
 std::vector<std::uint64_t> Workshop::tasks() const {
@@ -101,6 +111,7 @@ std::vector<std::uint64_t> Workshop::tasks() const {
 }
 
 Status<> Workshop::check_memory(const TaskMaterial& material, const MakeRoom& make_room) {
+    if (material.bytes > spare()) answers_.clear();
     while (material.bytes > spare()) {
         if (make_room && make_room()) continue;
         return error("the task needs " + std::to_string(material.bytes) + " bytes of memory and " +
@@ -129,8 +140,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, co
         made->init = std::move(init).value();
         const auto fits = check_initialiser(made->init->program(), made->program->program());
         if (!fits) return unavailable(fits.error().message, std::nullopt);
-        made->init_runner =
-            std::make_unique<ProgramRunner>(made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
+        made->init_runner = initialisers_(terms, made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
         made->bytes += made->init_runner->planned_bytes();
         if (const auto room = check_memory(*made, make_room); !room)
             return unavailable(room.error().message, std::nullopt);
@@ -147,9 +157,12 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, co
 Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& terms) {
     if (const auto found = materials_.find(terms.id); found != materials_.end())
         return found->second->program->header();
+    if (const auto known = headers_.find(terms.program_root); known != headers_.end()) return known->second;
     auto program = fetch_program(source_, terms.program_root, terms.program_bytes);
     if (!program) return unavailable(program.error().message, ReportKind::program);
-    return (*program)->header();
+    constexpr std::size_t kHeadersMax = 64;
+    if (headers_.size() >= kHeadersMax) headers_.clear();
+    return headers_.emplace(terms.program_root, (*program)->header()).first->second;
 }
 
 Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material) {

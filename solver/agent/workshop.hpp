@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "solver/adversary/frauds.hpp"
+#include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/run/device.hpp"
@@ -48,7 +49,7 @@ public:
     /// `source` and `pool` outlive the workshop. All tasks together may take `memory` bytes: a file of a few kilobytes
     /// can ask for more than any machine has.
     Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
-             std::uint64_t memory = UINT64_MAX);
+             std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
     /// Asked as long as the memory that is allowed does not suffice: whether it let something go.
     using MakeRoom = std::function<bool()>;
@@ -62,10 +63,18 @@ public:
     /// A state that somebody else serves.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
                                               std::uint64_t index);
-    /// Memory that no task takes, and what may be kept in it until one does.
+    /// What answers to reports are made of. It is kept in memory that is to spare, and goes first when that is needed.
+    AnswerCache& answers() noexcept { return answers_; }
+    /// After an order that made answers: what does not fit beside what others keep is dropped.
+    void bound_answers();
+    /// Memory that neither tasks nor answers take, and what may be kept in it until one does.
     std::uint64_t spare() const;
-    /// `tell` hears how little there will be to spare before a task takes its part. Worker thread.
-    void on_less_to_spare(std::function<void(std::uint64_t spare)> tell) { less_to_spare_ = std::move(tell); }
+    /// `tell` hears how little there will be to spare before a task takes its part; `kept`: how much of it is taken.
+    /// Worker thread.
+    void on_less_to_spare(std::function<void(std::uint64_t spare)> tell, std::function<std::uint64_t()> kept = {}) {
+        less_to_spare_ = std::move(tell);
+        kept_ = std::move(kept);
+    }
     std::vector<std::uint64_t> tasks() const;
     /// Nobody may use the task meanwhile, as below.
     void forget(std::uint64_t task) { materials_.erase(task); }
@@ -83,9 +92,12 @@ private:
 
     ArtifactSource& source_;
     kernels::ThreadPool& pool_;
-    RunnerFactory runners_;
+    RunnerFactory runners_, initialisers_;
     std::uint64_t memory_;
     std::function<void(std::uint64_t spare)> less_to_spare_;
+    std::function<std::uint64_t()> kept_;
+    AnswerCache answers_;
+    std::map<Hash32, kernels::ProgramHeader> headers_;  // Of programs that were fetched for answers alone.
     std::map<std::uint64_t, std::unique_ptr<TaskMaterial>> materials_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "solver/artifacts/availability.hpp"
 
+#include "kernels/exec/tile_form.hpp"
 #include "merkle/tree/proof_codec.hpp"
 
 namespace retrace::solver {
@@ -23,9 +24,13 @@ Status<> verify_leaf(const Hash32& root, std::uint64_t leaves, std::uint64_t ind
 }
 
 Status<> verify_tile(const TileAnswer& answer, std::uint64_t tile) {
-    const std::uint64_t tiles = kernels::geometry(answer.header.dims).tiles();
+    const kernels::Geometry shape = kernels::geometry(answer.header.dims);
+    const std::uint64_t tiles = shape.tiles();
     if (tiles == 0)
         return answer.tile.empty() ? Status<>(Unit{}) : error("a tile of a tensor without elements");
+    // The root can commit to other bytes, but no tensor hashes to it then, and nobody could compute on from it.
+    if (!kernels::is_tile(answer.tile, answer.header.dtype, shape, existing(tile, tiles)))
+        return error("the tile has another length, nonzero padding or a bool other than 0 and 1");
     return verify_leaf(answer.header.tree_root, tiles, existing(tile, tiles), merkle::tile_leaf(answer.tile),
                        answer.proof, "the tile");
 }
@@ -129,7 +134,10 @@ ProgramAnswer answer_program(const kernels::CommittedProgram& program, std::uint
 }
 
 TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
-    const merkle::TileTree tree = kernels::tile_tree(tensor, pool);
+    return answer_tensor_tile(tensor, kernels::tile_tree(tensor, pool), tile);
+}
+
+TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, const merkle::TileTree& tree, std::uint64_t tile) {
     TileAnswer answer;
     answer.header = {tensor.dtype, tensor.dims, tree.root()};
     if (tree.leaf_count() == 0) return answer;
@@ -139,14 +147,16 @@ TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile,
     return answer;
 }
 
+TileAnswer answer_empty_state(const kernels::ProgramHeader& program, const kernels::StateCommitment& commitment) {
+    TileAnswer nothing;
+    nothing.state = TileAnswer::InState{commitment.header, program, {}};
+    return nothing;
+}
+
 TileAnswer answer_state_tile(const kernels::ProgramHeader& program,
                              const kernels::StateCommitment& commitment, const kernels::State& state,
                              std::uint32_t tensor, std::uint64_t tile, kernels::ThreadPool& pool) {
-    if (state.tensors.empty()) {
-        TileAnswer nothing;
-        nothing.state = TileAnswer::InState{commitment.header, program, {}};
-        return nothing;
-    }
+    if (state.tensors.empty()) return answer_empty_state(program, commitment);
     const std::uint64_t shown = existing(tensor, state.tensors.size());
     TileAnswer answer = answer_tensor_tile(state.tensors.at(shown), shown == tensor ? tile : 0, pool);
     answer.state =

@@ -59,5 +59,9 @@ inline TileAnswer answer_state_tile(const kernels::CommittedProgram& program,
     return answer_state_tile(program.header(), commitment, state, tensor, tile, pool);
 }
 TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, std::uint64_t tile, kernels::ThreadPool& pool);
+/// The same of a tensor whose tree is there: nothing of it is hashed.
+TileAnswer answer_tensor_tile(const kernels::Tensor& tensor, const merkle::TileTree& tree, std::uint64_t tile);
+/// Of a state without tensors.
+TileAnswer answer_empty_state(const kernels::ProgramHeader& program, const kernels::StateCommitment& commitment);
 
 }  // namespace retrace::solver

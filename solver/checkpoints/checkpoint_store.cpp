@@ -152,9 +152,10 @@ Result<kernels::State> CheckpointStore::load(const CheckpointKey& key, kernels::
     return state;
 }
 
-Result<kernels::Tensor> CheckpointStore::tensor(const Hash32& root, kernels::ThreadPool& pool) const {
+Result<kernels::Tensor> CheckpointStore::tensor(const Hash32& root, kernels::ThreadPool& pool,
+                                                 merkle::TileTree* tree) const {
     const std::lock_guard lock(mutex_);
-    return tensors_->read(root, pool);
+    return tensors_->read(root, pool, tree);
 }
 
 std::optional<StateRoots> CheckpointStore::state(const Hash32& root) const {

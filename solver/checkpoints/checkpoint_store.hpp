@@ -66,8 +66,9 @@ public:
 
     // For whoever serves artifacts.
     std::optional<StateRoots> state(const Hash32& root) const;
-    /// Read and checked; absent or damaged: an error.
-    Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool) const;
+    /// Read and checked; absent or damaged: an error. `tree`: as TensorStore::read.
+    Result<kernels::Tensor> tensor(const Hash32& root, kernels::ThreadPool& pool,
+                                   merkle::TileTree* tree = nullptr) const;
     /// Root of state tensor `number` in the newest state of a program (by step) whose tensors are here.
     std::optional<Hash32> newest_version(const Hash32& program, std::size_t number) const;
     /// Bytes of tensors written since the store was opened.

@@ -202,9 +202,15 @@ Result<kernels::Tensor, StoreProblem> TensorStore::assemble(const Hash32& root, 
     return base;
 }
 
-Result<kernels::Tensor> TensorStore::read(const Hash32& root, kernels::ThreadPool& pool) {
+Result<kernels::Tensor> TensorStore::read(const Hash32& root, kernels::ThreadPool& pool, merkle::TileTree* tree) {
     auto tensor = assemble(root);
-    if (tensor && kernels::tensor_root(*tensor, pool) == root) return std::move(tensor).value();
+    if (tensor) {
+        merkle::TileTree made = kernels::tile_tree(*tensor, pool);
+        if (kernels::TensorHeader{tensor->dtype, tensor->dims, made.root()}.root() == root) {
+            if (tree != nullptr) *tree = std::move(made);
+            return std::move(tensor).value();
+        }
+    }
     if (!tensor && !tensor.error().kind) return Unexpected{tensor.error()};  // The system's, and it may pass.
     const fs::path path = path_of(root);
     const auto found = files_.find(root);

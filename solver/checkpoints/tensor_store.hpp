@@ -40,8 +40,9 @@ public:
     /// versions of the same tensors that were written before (empty: none), and become these.
     Status<> write(std::span<const Hash32> roots, std::span<const kernels::Tensor> tensors,
                    std::vector<TensorVersion>& last);
-    /// Checked against its root. What is damaged is removed, so that writing it again writes it anew.
-    Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool);
+    /// Checked against its root. What is damaged is removed, so that writing it again writes it anew. `tree`, where it
+    /// is given, becomes that over the tensor's tiles, which the check makes anyway.
+    Result<kernels::Tensor> read(const Hash32& root, kernels::ThreadPool& pool, merkle::TileTree* tree = nullptr);
     /// Removes all but these and what they rest on.
     void keep_only(const std::set<Hash32>& needed);
 

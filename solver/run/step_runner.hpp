@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "kernels/exec/executor.hpp"
+#include "kernels/exec/partial_tile.hpp"
 #include "kernels/program/codec.hpp"
 #include "solver/run/training.hpp"
 
@@ -27,6 +28,12 @@ public:
     /// Outputs of `ops` (ascending) in the step that starts from `state`.
     virtual std::vector<kernels::Tensor> outputs(const kernels::State& state,
                                                  const std::vector<std::uint32_t>& ops) = 0;
+    /// kernels::advance_partial for op `op` of the program, which `call` is of.
+    virtual void advance_partial(const kernels::OpCall& call, std::uint32_t op, std::uint64_t tile, std::uint64_t first,
+                                 std::uint64_t end, kernels::PartialTile& carried) {
+        (void)op;
+        kernels::advance_partial(call, tile, first, end, carried);
+    }
     /// Trains `state` from its step on. `program` is what the commitments name. Everything outlives the training, and
     /// nothing else is asked of the runner meanwhile.
     virtual std::unique_ptr<Training> train(const kernels::CommittedProgram& program, kernels::State& state,

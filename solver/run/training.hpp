@@ -17,10 +17,13 @@ public:
 
     /// Steps done: the state's number.
     virtual std::uint64_t step() const noexcept = 0;
+    /// A hint, which costs nothing but time where it is wrong: until `step` the caller asks for nothing but steps, or
+    /// ends the training with state(), which then may be that of a step up to there.
+    virtual void run_ahead(std::uint64_t step) { (void)step; }
     /// One step; returns the program's metrics.
     virtual std::vector<kernels::Metric> advance() = 0;
     /// The same, but asks between ops whether to go on, where the steps are the host's. If not: nothing, and
-    /// the state has no tensors any more.
+    /// the state has no tensors any more, or is that of an earlier step.
     virtual std::optional<std::vector<kernels::Metric>> attempt(const kernels::GoOn& go_on) {
         (void)go_on;
         return advance();

@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "solver/torch/sandbox.hpp"
+#include "solver/sandbox/sandbox.hpp"
 
 namespace retrace::solver {
 namespace {

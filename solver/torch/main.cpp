@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "kernels/program/limits.hpp"
+#include "solver/sandbox/sandbox.hpp"
 #include "solver/torch/confined.hpp"
-#include "solver/torch/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
 
 namespace retrace::solver {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "solver/train/trainer.hpp"
 
+#include <algorithm>
+
 namespace retrace::solver {
 
 Trainer::Trainer(const kernels::CommittedProgram& program, StepRunner& runner, Schedule schedule,
@@ -20,6 +22,7 @@ Result<bool> Trainer::run(kernels::State& state, std::uint64_t index, const OnPr
     };
     bool stopped = false;
     for (const std::uint64_t last = schedule_.step_of(index); training->step() < last && !stopped;) {
+        training->run_ahead(std::min(schedule_.step_of(next), last));
         const auto metrics = training->attempt(go_on);
         RETRACE_CHECK(report());
         if (!metrics) return false;

@@ -31,7 +31,7 @@ public:
             kernels::ThreadPool& pool);
 
     /// Trains `state` (at any step) up to checkpoint `index`. Returns false when on_progress stopped it, or
-    /// when `go_on`, asked between ops, left a step: `state` has no tensors then.
+    /// when `go_on`, asked between ops, left a step: `state` has no tensors then, or is that of an earlier step.
     Result<bool> run(kernels::State& state, std::uint64_t index, const OnProgress& on_progress,
                      const OnCheckpoint& on_checkpoint, const kernels::GoOn& go_on = {});
 

@@ -30,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 namespace fs = std::filesystem;
 namespace views = contracts::views;
 
+constexpr std::size_t kAuditors = 2;  // of each audited segment
 constexpr unsigned kKills = 8;
 constexpr double kPatience = 110;  // Seconds.
 constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11;
@@ -144,7 +145,10 @@ protected:
                 const ledger::Address party = cast_->address(role);
                 there += views::solver(state, party) || views::verifier(state, party) ? 1 : 0;
             }
-            if (there == parties_.size()) return;
+            // Members are drawn from the epoch after the next on; before that no solver bids (contracts 14.12.1).
+            const auto params = views::params(state);
+            const bool drawn = params && views::possible_auditors(state, *params, {}, kAuditors) >= kAuditors;
+            if (there == parties_.size() && drawn) return;
             ASSERT_LT(Clock::now(), end) << "the parties did not register";
             std::this_thread::sleep_for(100ms);
         }
@@ -327,6 +331,8 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
 /// where verified work ends.
 TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
     const Role first = Role::cheating_solver;  // By name only: it works honestly until it is gone.
+    // A window holds a replay (contracts 13.3): so the first segments are paid while there is work left.
+    task_->replay_blocks = 20;
     parties_[first] = {"--price", "0.3", "--stake", "200"};
     start_node();
     ::setenv("RETRACE_CPU", "scalar", 1);

@@ -16,6 +16,16 @@ using market::RunState;
 using ::testing::HasSubstr;
 
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "400000"};
+/// Of a compiled task: what an honest machine may take for a replay.
+void allow_replay_blocks(const std::string& folder, std::uint64_t blocks) {
+    const std::string file = folder + "/task.toml";
+    std::ifstream in(file);
+    std::string line, text;
+    while (std::getline(in, line))
+        text += (line.starts_with("replay_blocks") ? "replay_blocks = " + std::to_string(blocks) : line) + "\n";
+    in.close();
+    std::ofstream(file) << text;
+}
 /// Asks less, and wins therefore.
 std::vector<std::string> cheating(const std::string& cheat, const std::vector<std::string>& more = {}) {
     std::vector<std::string> out{"--price", "0.3", "--stake", "400000", "--cheat", cheat};
@@ -95,14 +105,16 @@ TEST_F(Market, a_running_task_is_given_a_second_solver) {
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}},
           {{"challenge_blocks", 50}});
     if (HasFatalFailure()) return;
-    const std::string task = compile(kTraining + " --steps 40 --checkpoint-every 10");
+    // Long enough that there is something left that a replica is paid for: it bids for nothing else (contracts 12.7.9).
+    constexpr std::uint64_t kSegments = 12;
+    const std::string task = compile(kTraining + " --steps 3600 --checkpoint-every 300");
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     until("it runs", [&](const node::RemoteState& state) {
         const auto run = views::run(state, id, 0);
         return run && run->state == RunState::running;
     });
-    start_party(Role::cheating_solver, {"--price", "0.6", "--stake", "400000"});  // Honest here.
+    start_party(Role::cheating_solver, {"--price", "0.3", "--stake", "400000"});  // Honest here.
     until("it has registered", [&](const node::RemoteState& state) {
         return views::solver(state, cast_->address(Role::cheating_solver)).has_value();
     });
@@ -111,11 +123,11 @@ TEST_F(Market, a_running_task_is_given_a_second_solver) {
     EXPECT_EQ(say("task follow " + std::to_string(id) + node()).at("state").as_string(), "delivering");
     until("both are paid to the end", [&](const node::RemoteState& state) {
         const auto first = views::run(state, id, 0), second = views::run(state, id, 1);
-        return first && second && first->paid == 4 && second->paid == 4;
+        return first && second && first->paid == kSegments && second->paid == kSegments;
     });
     read([&](const node::RemoteState& state) {
         EXPECT_EQ(views::run(state, id, 1)->solver, cast_->address(Role::cheating_solver));
-        const auto a = views::checkpoint(state, id, 0, 4), b = views::checkpoint(state, id, 1, 4);
+        const auto a = views::checkpoint(state, id, 0, kSegments), b = views::checkpoint(state, id, 1, kSegments);
         ASSERT_TRUE(a && b && a->opened && b->opened);
         EXPECT_EQ(a->root, b->root);
         EXPECT_EQ(views::dispute_count(state), 0U);
@@ -185,7 +197,9 @@ TEST_F(Market, a_solver_that_pays_for_keeping_is_paid_between_audits_and_its_suc
     if (HasFatalFailure()) return;
     // A solver commits at most one state a block, so windows of the first ones end long before the last one's
     // audit.
+    // A window holds a replay (contracts 13.3): ten steps need a few blocks and not the default.
     const std::string task = compile(kTraining + " --steps 600 --checkpoint-every 10 --audit-percent 0.01");
+    allow_replay_blocks(task, 20);
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     std::uint64_t kept = 0;

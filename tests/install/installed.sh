@@ -45,7 +45,7 @@ done
 port=$(sed -n 's/.*"rpc":"http:[^:]*:\([0-9]*\)".*/\1/p' "$work/node.json")
 [ -n "$port" ] || { cat "$work/node.log"; fail "the installed node does not start"; }
 question='{"jsonrpc":"2.0","id":1,"method":"retrace_contracts"}'
-head='POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n'
+head='POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n'
 exec 3<>"/dev/tcp/127.0.0.1/$port"
 printf "${head}Content-Length: %d\r\n\r\n%s" ${#question} "$question" >&3
 answer=$(cat <&3)

@@ -27,7 +27,7 @@ constexpr Library kLibraries[] = {
     {"RocksDB", "rocksdb/", "ledger/storage/rocks_store.cpp"},
     {"LibTorch", "torch/ ATen/ c10/ caffe2/", "solver/torch/ tests/bench/peers/ tests/functional/torch/torch_peer.cpp "
                  "tests/functional/torch/op_peer.cpp"},
-    {"libseccomp", "seccomp.h", "solver/torch/"},
+    {"libseccomp", "seccomp.h", "solver/sandbox/"},
     {"Boost.JSON", "boost/json", "node/ tests/"},  // Tests read their vectors with it.
     {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},

@@ -195,7 +195,8 @@ TEST(Adversaries, two_that_withhold_in_turn_both_lose_their_locks) {
     for (const char* name : {"solver0", "solver1"}) {
         EXPECT_EQ(outcome.balances.at(name).bonded, scenario.solvers[0].stake - lock);
         EXPECT_EQ(wealth(outcome, name) + lock,
-                  initial_coins() + fees_of_reports(outcome, name[6] == '0' ? 0 : 1))
+                  initial_coins() +
+                      fees_of_reports(outcome, outcome.solver_of(outcome.tasks[0].runs[0]) == name ? 0 : 1))
             << "paid for no segment";
     }
     EXPECT_EQ(wealth(outcome, "solver2"), initial_coins() + earned(outcome, 2));

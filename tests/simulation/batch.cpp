@@ -15,14 +15,12 @@
 namespace retrace::sim {
 namespace {
 
-thread_local std::uint64_t current_seed = 0;  // For the message of an abort only.
-
 extern "C" void on_abort(int) {
     char text[64] = "the seed that was played: ";
     std::size_t length = std::strlen(text);
     char digits[24];
     std::size_t count = 0;
-    std::uint64_t seed = current_seed;
+    std::uint64_t seed = seed_of_this_thread();
     do digits[count++] = static_cast<char>('0' + seed % 10);
     while ((seed /= 10) != 0);
     while (count > 0) text[length++] = digits[--count];
@@ -36,13 +34,27 @@ void name_seed_on_abort() {
     std::signal(SIGABRT, on_abort);
 }
 
-void Summary::add(const Outcome& outcome) {
+Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, const RunOptions& options) {
+    if (draw == Draw::single) return {play(seed, random_scenario(seed), catalogue, options), std::nullopt};
+    const Scenario scenario = composed_scenario(seed);
+    Played played{play(seed, scenario, catalogue, options), std::nullopt};
+    played.judgement = judge(scenario, played.outcome);
+    return played;
+}
+
+void Summary::add(const Played& played) {
+    const Outcome& outcome = played.outcome;
     ++runs;
     violations += outcome.verdicts.violations.size();
     honest_slashed += outcome.verdicts.honest_slashed;
     frauds_audited += outcome.verdicts.frauds_audited;
     frauds_convicted += outcome.verdicts.frauds_convicted;
-    if (!outcome.good()) failed_seeds.push_back(outcome.seed);
+    const bool good = outcome.good() && (!played.judgement || played.judgement->good());
+    if (!good) failed_seeds.push_back(outcome.seed);
+    if (!played.judgement) return;
+    if (!judgement) judgement.emplace();
+    judgement->honest_losses += played.judgement->honest_losses;
+    judgement->owners_ahead += played.judgement->owners_ahead;
 }
 
 std::string to_json(const Summary& summary) {
@@ -50,8 +62,11 @@ std::string to_json(const Summary& summary) {
                       ",\"violations\":" + std::to_string(summary.violations) +
                       ",\"honest_slashed\":" + std::to_string(summary.honest_slashed) +
                       ",\"frauds_audited\":" + std::to_string(summary.frauds_audited) +
-                      ",\"frauds_convicted\":" + std::to_string(summary.frauds_convicted) +
-                      ",\"failed_seeds\":[";
+                      ",\"frauds_convicted\":" + std::to_string(summary.frauds_convicted);
+    if (summary.judgement)
+        out += ",\"honest_losses\":" + std::to_string(summary.judgement->honest_losses) +
+               ",\"owners_ahead\":" + std::to_string(summary.judgement->owners_ahead);
+    out += ",\"failed_seeds\":[";
     for (std::size_t i = 0; i < summary.failed_seeds.size(); ++i) {
         if (i != 0) out += ",";
         out += std::to_string(summary.failed_seeds[i]);
@@ -59,35 +74,36 @@ std::string to_json(const Summary& summary) {
     return out + "]}";
 }
 
-Summary run_seeds(const std::vector<std::uint64_t>& seeds, const Catalogue& catalogue, Sabotage sabotage,
+Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Catalogue& catalogue, Sabotage sabotage,
                   unsigned threads, const OnOutcome& on_outcome) {
     if (threads == 0) threads = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::optional<Outcome>> outcomes(seeds.size());
+    std::vector<std::optional<Played>> outcomes(seeds.size());
     std::mutex mutex;
     std::condition_variable one_more;
     std::atomic<std::size_t> next{0};
     const auto worker = [&] {
         for (std::size_t i = next++; i < seeds.size(); i = next++) {
-            current_seed = seeds[i];
+            seed_of_this_thread() = seeds[i];
             RunOptions options;
             options.sabotage = sabotage;
-            Outcome outcome = play(seeds[i], random_scenario(seeds[i]), catalogue, options);
+            Played played = play_seed(seeds[i], draw, catalogue, options);
             const std::lock_guard lock(mutex);
-            outcomes[i] = std::move(outcome);
+            outcomes[i] = std::move(played);
             one_more.notify_one();
         }
     };
     std::vector<std::jthread> pool;
     for (unsigned i = 0; i < threads; ++i) pool.emplace_back(worker);
     Summary summary;
+    if (draw == Draw::composed) summary.judgement.emplace();
     for (auto& slot : outcomes) {
         std::unique_lock lock(mutex);
         one_more.wait(lock, [&] { return slot.has_value(); });
-        const Outcome outcome = std::move(*slot);
-        slot = Outcome{};  // Many seeds: what was told is not kept.
+        const Played played = std::move(*slot);
+        slot = Played{};  // Many seeds: what was told is not kept.
         lock.unlock();
-        summary.add(outcome);
-        if (on_outcome) on_outcome(outcome);
+        summary.add(played);
+        if (on_outcome) on_outcome(played);
     }
     return summary;
 }

@@ -51,6 +51,15 @@ void Checkers::see(const AnyEvent& event, const ledger::StateView& view) {
     } else if (const auto* opened = std::get_if<contracts::DisputeOpened>(&event)) {
         if (honest(opened->challenger) && !market::is_initial(market::DisputeKind{opened->kind}))
             accused_.insert({opened->task, opened->run, opened->segment});
+    } else if (const auto* state = std::get_if<contracts::StateOpened>(&event)) {
+        opened_.insert({state->task, state->index, state->run});
+    } else if (const auto* committed = std::get_if<contracts::CheckpointCommitted>(&event)) {
+        const auto run = views::run(view, committed->task, committed->run);
+        const auto first = opened_.lower_bound({committed->task, committed->index, 0});
+        const bool known = first != opened_.end() && std::get<0>(*first) == committed->task &&
+                           std::get<1>(*first) == committed->index;
+        if (run && honest(run->solver) && committed->index > run->first_state && !known)
+            ++due_[{committed->task, committed->run}];
     } else if (const auto* assigned = std::get_if<contracts::TaskAssigned>(&event)) {
         if (const auto run = views::run(view, assigned->task, assigned->run))
             locked_[{assigned->task, assigned->run}] = run->locked;
@@ -140,6 +149,27 @@ void Checkers::count_frauds(const ledger::StateView& view) {
     }
 }
 
+/// What was paid is right where somebody had to look, and what was computed is paid.
+void Checkers::check_paid(const ledger::StateView& view, const market::Run& run) {
+    const std::string which = "task " + std::to_string(run.task) + " run " + std::to_string(run.index) + " by " +
+                              name(run.solver);
+    const auto due = due_.find({run.task, run.index});
+    if (due != due_.end() && run.state == market::RunState::settled &&
+        run.earned < run.price * ledger::U256(due->second))
+        verdicts_.unpaid_work.push_back(which + " computed " + std::to_string(due->second) + " segments and earned " +
+                                        run.earned.to_decimal() + " at " + run.price.to_decimal() + " each");
+    const auto spec = views::spec(view, run.task);
+    const auto& truth = truth_[run.task];
+    for (std::uint64_t index = run.first_state; spec && index < run.paid && index + 1 < truth.size(); ++index) {
+        const auto start = views::checkpoint(view, run.task, run.index, index);
+        const auto end = views::checkpoint(view, run.task, run.index, index + 1);
+        const bool promised = index == run.first_state || index + 1 == spec->segments() ||
+                              spec->audit_bp == market::kBasisPoints;
+        if (promised && start && end && start->root == truth[index] && end->root != truth[index + 1])
+            verdicts_.paid_wrong.push_back("segment " + std::to_string(index) + " of " + which);
+    }
+}
+
 /// What verified segments and settled tasks promise.
 void Checkers::check_outcomes(const ledger::StateView& view) {
     for (std::uint64_t id = 1; id <= views::task_count(view); ++id) {
@@ -149,6 +179,7 @@ void Checkers::check_outcomes(const ledger::StateView& view) {
         // What an honest solver was paid for is right to the last bit.
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             const auto run = views::run(view, id, index);
+            if (run) check_paid(view, *run);
             if (!run || !honest(run->solver) || run->paid == run->first_state) continue;
             const auto first = views::checkpoint(view, id, index, run->first_state);
             const auto last = views::checkpoint(view, id, index, run->paid);

@@ -25,6 +25,11 @@ struct Verdicts {
     std::uint64_t honest_slashed = 0;
     std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker,
     std::uint64_t frauds_convicted = 0;  ///< and those of them whose solver lost its whole lock.
+    /// Segments that honest solvers computed before anybody had opened what they lead to, in runs that were settled,
+    /// and that were not paid.
+    std::vector<std::string> unpaid_work;
+    /// Wrong segments that were paid although an audit was promised: the first of a run, the last of a task, or all.
+    std::vector<std::string> paid_wrong;
 };
 
 class Checkers {
@@ -49,6 +54,7 @@ private:
     void check_stakes(const ledger::StateView& view);
     void count_frauds(const ledger::StateView& view);
     void check_outcomes(const ledger::StateView& view);
+    void check_paid(const ledger::StateView& view, const market::Run& run);
     bool honest(const ledger::Address& address) const;
     const std::string& name(const ledger::Address& address) const;
 
@@ -61,6 +67,8 @@ private:
     std::map<ledger::Address, ledger::U256> bonded_;  ///< Of honest parties, at its highest.
     std::set<std::uint64_t> open_disputes_;
     std::uint64_t disputes_seen_ = 0;
+    std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> opened_;  ///< Task, state, run.
+    std::map<RunId, std::uint64_t> due_;    ///< Segments that an honest run is to be paid for.
     std::set<SegmentId> accused_;           ///< By an honest party, whose replay ended in another root.
     std::map<RunId, ledger::U256> locked_;  ///< Of each run, at its start.
     std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.

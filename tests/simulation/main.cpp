@@ -15,6 +15,7 @@ constexpr const char* kUsage =
     "usage: retrace-sim --seed S                     plays one run and prints its trace\n"
     "       retrace-sim --seeds N [--first-seed S]   plays N runs and prints a summary\n"
     "options:\n"
+    "  --composed         seeds draw several frauds of one owner at once, and what it gains\n"
     "  --json             nothing but one JSON object on standard output\n"
     "  --threads N        (default: as many as the machine has)\n"
     "  --quiet            with --seed: the outcome without the trace\n"
@@ -26,6 +27,7 @@ struct Arguments {
     std::optional<std::uint64_t> seed, seeds;
     std::uint64_t first_seed = 1, threads = 0;
     bool json = false, quiet = false;
+    Draw draw = Draw::single;
     Sabotage sabotage = Sabotage::none;
 };
 
@@ -40,6 +42,10 @@ std::optional<Arguments> read(int count, char** words) {
         const std::string_view word = words[i];
         if (word == "--json") {
             out.json = true;
+            continue;
+        }
+        if (word == "--composed") {
+            out.draw = Draw::composed;
             continue;
         }
         if (word == "--quiet") {
@@ -72,10 +78,14 @@ std::optional<Arguments> read(int count, char** words) {
     return out;
 }
 
-void print_outcome(const Outcome& outcome, std::FILE* to) {
+void print_outcome(const Played& played, std::FILE* to) {
+    const Outcome& outcome = played.outcome;
     for (const std::string& violation : outcome.verdicts.violations)
         std::fprintf(to, "VIOLATION seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed),
                      violation.c_str());
+    if (!played.judgement) return;
+    for (const std::string& sentence : played.judgement->sentences)
+        std::fprintf(to, "JUDGEMENT seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed), sentence.c_str());
 }
 
 constexpr std::uint64_t kRunsBetweenLines = 250;  ///< Of progress, on standard error.
@@ -93,13 +103,14 @@ int play_one(const Arguments& arguments, const Catalogue& catalogue) {
     options.sabotage = arguments.sabotage;
     if (!arguments.json && !arguments.quiet)
         options.sink = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
-    const Outcome outcome = play(*arguments.seed, random_scenario(*arguments.seed), catalogue, options);
+    const Played played = play_seed(*arguments.seed, arguments.draw, catalogue, options);
+    const Outcome& outcome = played.outcome;
     Summary summary;
-    summary.add(outcome);
+    summary.add(played);
     if (arguments.json) {
         std::printf("%s\n", to_json(summary).c_str());
     } else {
-        print_outcome(outcome, stdout);
+        print_outcome(played, stdout);
         std::printf(
             "seed %llu: %llu blocks, %llu transactions, %llu of %llu audited frauds convicted, trace %s\n",
             static_cast<unsigned long long>(outcome.seed), static_cast<unsigned long long>(outcome.height),
@@ -116,13 +127,13 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
     for (std::uint64_t i = 0; i < *arguments.seeds; ++i) seeds.push_back(arguments.first_seed + i);
     Summary so_far;
     const auto start = std::chrono::steady_clock::now();
-    const auto tell = [&](const Outcome& outcome) {
-        print_outcome(outcome, arguments.json ? stderr : stdout);
-        so_far.add(outcome);
+    const auto tell = [&](const Played& played) {
+        print_outcome(played, arguments.json ? stderr : stdout);
+        so_far.add(played);
         if (so_far.runs % kRunsBetweenLines == 0) print_progress(so_far, *arguments.seeds, start);
     };
     const Summary summary =
-        run_seeds(seeds, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
+        run_seeds(seeds, arguments.draw, catalogue, arguments.sabotage, static_cast<unsigned>(arguments.threads), tell);
     if (arguments.json) {
         std::printf("%s\n", to_json(summary).c_str());
     } else {
@@ -135,7 +146,12 @@ int play_many(const Arguments& arguments, const Catalogue& catalogue) {
             static_cast<unsigned long long>(summary.frauds_convicted),
             static_cast<unsigned long long>(summary.frauds_audited));
         for (const std::uint64_t seed : summary.failed_seeds)
-            std::printf("again: retrace-sim --seed %llu\n", static_cast<unsigned long long>(seed));
+            std::printf("again: retrace-sim%s --seed %llu\n", summary.judgement ? " --composed" : "",
+                        static_cast<unsigned long long>(seed));
+        if (summary.judgement)
+            std::printf("%llu losses of honest parties, %llu owners ahead\n",
+                        static_cast<unsigned long long>(summary.judgement->honest_losses),
+                        static_cast<unsigned long long>(summary.judgement->owners_ahead));
     }
     return summary.good() ? 0 : 1;
 }
@@ -149,6 +165,7 @@ int run(int count, char** words) {
     }
     name_seed_on_abort();
     std::setvbuf(stdout, nullptr, _IOLBF, 0);  // A long batch that is stopped has said what it found.
+    if (arguments->seed) seed_of_this_thread() = *arguments->seed;
     const Catalogue catalogue = make_catalogue();
     return arguments->seed ? play_one(*arguments, catalogue) : play_many(*arguments, catalogue);
 }

@@ -9,10 +9,9 @@ namespace retrace::sim {
 namespace {
 
 constexpr std::uint64_t kTip = 1'000'000'000;
-constexpr std::uint64_t kGas = 5'000'000;
+constexpr std::uint64_t kGas = 10'000'000;
 constexpr std::uint64_t kRepeatBlocks = 2;  // A node offers what is in no block again,
 constexpr std::size_t kPendingMax = 400;    // up to so many at a time.
-constexpr Millis kWorkMin = 50, kWorkMax = 1200;
 
 ledger::SecretKey key_of(const std::string& name) {
     const Hash32 seed =
@@ -28,14 +27,15 @@ ledger::Address party_address(const std::string& name) {
     return key_of(name).address();
 }
 
-Party::Party(World& world, NodeId id, std::string name, bool honest)
+Party::Party(World& world, NodeId id, std::string name, bool honest, std::uint64_t speed_bp)
     : world_(world),
       id_(id),
       name_(std::move(name)),
       honest_(honest),
       key_(key_of(name_)),
       address_(key_.address()),
-      random_(world.random.fork(name_)) {
+      random_(world.random.fork(name_)),
+      machine_(world.clock, world.costs, speed_bp) {
     world_.trace.name(address_, name_);
 }
 
@@ -48,8 +48,14 @@ void Party::power_on() {
     boot();
 }
 
+void Party::power_off() {
+    up_ = false;
+    ++incarnation_;
+    machine_.cut();
+    jobs_.clear();
+}
+
 void Party::plan_crash(Millis from, Millis until) {
-    crashes_.emplace_back(from, until);
     world_.clock.at(from, [this] { crash(); });
     world_.clock.at(until, [this] {
         if (up_) return;
@@ -59,9 +65,15 @@ void Party::plan_crash(Millis from, Millis until) {
 }
 
 void Party::crash() {
-    crashes_.pop_front();
-    up_ = busy_ = false;
+    if (!up_) return;
+    up_ = false;
     ++incarnation_;
+    if (machine_.busy()) {
+        // What it was about to write is there in part, and nobody is told.
+        const DiskImage before = image_of(disk());
+        machine_.cut();
+        tear(disk(), before, random_);
+    }
     jobs_.clear();
     pending_.clear();
     view_.reset();
@@ -70,25 +82,17 @@ void Party::crash() {
 }
 
 void Party::start_job() {
-    if (busy_ || jobs_.empty()) return;
-    busy_ = true;
-    const Job job = std::move(jobs_.front());
+    if (machine_.busy() || jobs_.empty()) return;
+    const auto job = std::make_shared<Job>(std::move(jobs_.front()));
     jobs_.pop_front();
-    const Millis end = world_.clock.now() + random_.between(kWorkMin, kWorkMax);
-    if (!crashes_.empty() && crashes_.front().first < end) {
-        // The power goes before it is done: what it wrote is there in part, and nobody is told.
-        const DiskImage before = image_of(disk());
-        (void)job.run();
-        tear(disk(), before, random_);
-        return;
-    }
-    const std::function<void()> tell = job.run();
-    world_.clock.at(end, [this, tell, incarnation = incarnation_] {
-        if (incarnation != incarnation_) return;
-        busy_ = false;
-        tell();
-        start_job();
-    });
+    const auto tell = std::make_shared<std::function<void()>>();
+    say("begins to " + job->what);
+    machine_.start([job, tell] { *tell = job->run(); },
+                   [this, job, tell] {
+                       say("is done with " + job->what);
+                       (*tell)();
+                       start_job();
+                   });
 }
 
 void Party::on_notice(std::uint64_t height) {

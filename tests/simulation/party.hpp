@@ -10,6 +10,7 @@
 
 #include "contracts/calls/encode.hpp"
 #include "solver/agent/work.hpp"
+#include "tests/simulation/machine.hpp"
 #include "tests/simulation/world.hpp"
 
 namespace retrace::sim {
@@ -19,7 +20,7 @@ ledger::Address party_address(const std::string& name);
 
 class Party {
 public:
-    Party(World& world, NodeId id, std::string name, bool honest);
+    Party(World& world, NodeId id, std::string name, bool honest, std::uint64_t speed_bp);
     virtual ~Party() = default;
     Party(const Party&) = delete;
     Party& operator=(const Party&) = delete;
@@ -33,6 +34,8 @@ public:
     virtual solver::ArtifactSource* shelf() { return nullptr; }
 
     void power_on();
+    /// For good: nothing is computed any more.
+    void power_off();
     /// At `from` all memory is lost, a write in progress tears; at `until` it starts again.
     void plan_crash(Millis from, Millis until);
     /// The news of block `height` arrives.
@@ -44,6 +47,7 @@ protected:
     virtual void act(const ledger::StateView& view, std::uint64_t height) = 0;
 
     World& world() noexcept { return world_; }
+    const World& world() const noexcept { return world_; }
     std::filesystem::path disk() const { return world_.folder / name_; }
     Hash32 secret() const;
     void say(std::string_view what) { world_.trace.say(world_.clock.now(), name_, what); }
@@ -54,7 +58,7 @@ protected:
               bool force = false) {
         send(what, contracts::address_of(Call::kContract), contracts::calldata(content), value, force);
     }
-    /// A long computation: one at a time; urgent ones first.
+    /// A long computation on the party's one machine: one at a time; urgent ones first.
     template <class Result>
     void work(solver::WorkOrder<Result> order, std::function<void(const Result&)> done, bool urgent = false) {
         Job job{std::move(order.what), [run = std::move(order.run), done = std::move(done)] {
@@ -63,8 +67,19 @@ protected:
         urgent ? jobs_.push_front(std::move(job)) : jobs_.push_back(std::move(job));
         start_job();
     }
+    /// A computation beside the others, which takes no time of the machine's worker.
+    template <class Result>
+    void work_beside(solver::WorkOrder<Result> order, std::function<void(const Result&)> done) {
+        const Millis end = world_.clock.now() + random_.between(kBesideMin, kBesideMax);
+        world_.clock.at(end, [this, result = order.run(), done = std::move(done), incarnation = incarnation_] {
+            if (incarnation == incarnation_) done(result);
+        });
+    }
+    Millis worked() const noexcept { return machine_.worked(); }
 
 private:
+    static constexpr Millis kBesideMin = 50, kBesideMax = 1200;
+
     struct Job {
         std::string what;
         std::function<std::function<void()>()> run;  ///< Returns what is to be told when it is done.
@@ -88,9 +103,9 @@ private:
     ledger::SecretKey key_;
     ledger::Address address_;
     Random random_;
-    bool up_ = false, busy_ = false;
+    Machine machine_;
+    bool up_ = false;
     std::uint64_t incarnation_ = 0;  ///< What was begun in an earlier one is never told.
-    std::deque<std::pair<Millis, Millis>> crashes_;
     std::deque<Job> jobs_;
     std::deque<Pending> pending_;
     std::uint64_t next_nonce_ = 0, height_ = 0;

@@ -78,6 +78,7 @@ TEST(Replicas, five_honest_ones_all_settle) {
 TEST(Replicas, an_audit_that_ended_without_a_verdict_in_a_dispute_goes_on_after_it) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.assign(3, *verifier_named("never_reveals"));
+    scenario.orders[0].allow_unaudited = true;  // Else audits are repeated as long as these have bonds to lose.
     scenario.orders[0].replicas = 2;
     scenario.solvers[0].price_bp = 5'000;  // Run 0, which the other accuses.
     scenario.solvers[1] = *solver_named("ulp");

@@ -12,7 +12,6 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kAskBlocks = 6;
-constexpr std::uint64_t kReplayBlocks = 10;
 
 }  // namespace
 
@@ -28,12 +27,15 @@ std::string_view slug(RequesterFraud fraud) noexcept {
             return "no_upload";
         case RequesterFraud::disappear:
             return "disappear";
+        case RequesterFraud::burst:
+            return "burst";
     }
     return "unknown";
 }
 
-RequesterParty::RequesterParty(World& world, NodeId id, std::string name, std::vector<Order> orders)
-    : Party(world, id, std::move(name), true), orders_(std::move(orders)) {}
+RequesterParty::RequesterParty(World& world, NodeId id, std::string name, bool honest, std::vector<Order> orders,
+                               std::size_t number)
+    : Party(world, id, std::move(name), honest, kJustAllowed), orders_(std::move(orders)), number_(number) {}
 
 market::TaskSpec RequesterParty::spec_of(const Order& order) {
     const TaskKind& kind = world().catalogue[order.kind];
@@ -50,9 +52,11 @@ market::TaskSpec RequesterParty::spec_of(const Order& order) {
     spec.price_ceiling = ledger::U256(10 * market::kMilli);
     spec.audit_bp = order.audit_bp;
     spec.auditors = order.auditors;
+    spec.allow_unaudited = order.allow_unaudited;
     spec.replicas = order.replicas;
-    spec.replay_blocks = kReplayBlocks;
-    spec.finish_blocks = 600;
+    spec.replay_blocks = order.replay_blocks;
+    spec.finish_blocks = order.finish_blocks;
+    spec.checkpoint_blocks = order.checkpoint_blocks;
     if (order.fraud == RequesterFraud::impossible)
         spec.program_root = merkle::sha256(retrace::view(std::string_view("no program")));
     if (order.fraud == RequesterFraud::no_upload)
@@ -74,10 +78,6 @@ void RequesterParty::post(const Order& order) {
     world().uploads.programs[spec.init_root] = kind.init_bytes;
     for (std::size_t i = 0; i < kind.data.size(); ++i)
         world().uploads.tensors[kind.data_roots[i]] = kind.data[i];
-}
-
-bool RequesterParty::posted_all(const ledger::StateView& view) const {
-    return views::task_count(view) >= orders_.size();
 }
 
 bool RequesterParty::has_model(const ledger::StateView& view, const market::Task& task,
@@ -105,6 +105,18 @@ void RequesterParty::raise(const ledger::StateView& view, const market::Task& ta
          escrow.total());
 }
 
+/// A target twice is one report too many where only one is taken: each names another.
+void RequesterParty::report_burst(const market::Task& task, const market::TaskSpec& spec) {
+    if (task.active.empty() || !reported_.insert(task.id).second) return;
+    constexpr std::uint32_t kReports = 64, kTensors = 4;
+    constexpr auto kModel = static_cast<std::uint8_t>(market::ReportKind::model);
+    for (std::uint32_t i = 0; i < kReports; ++i)
+        call("reports tile " + std::to_string(i),
+             contracts::ReportUnavailable{kModel, task.id, task.active.front(), spec.segments(), i % kTensors,
+                                          i / kTensors},
+             world().params.report_fee, true);
+}
+
 void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height, std::uint64_t id,
                             const Order& order) {
     const auto task = views::task(view, id);
@@ -122,6 +134,7 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
         raise(view, *task, *spec, order.raise_to);
     if (order.fraud == RequesterFraud::disappear || task->state != market::TaskState::delivering) return;
     tried_height_[id] = height;
+    if (order.fraud == RequesterFraud::burst) return report_burst(*task, *spec);
     if (has_model(view, *task, *spec)) {
         call("accepts the model", contracts::AcceptModel{id});
     } else if (!task->active.empty()) {
@@ -134,9 +147,11 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
 
 void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
     // One at a time, so that tasks are numbered as orders are.
-    if (sent_ < orders_.size() && views::task_count(view) == sent_ && height >= orders_[sent_].at_height)
-        post(orders_[sent_++]);
-    for (std::size_t i = 0; i < sent_; ++i) follow(view, height, i + 1, orders_[i]);
+    const std::size_t next = views::task_count(view);
+    if (next < orders_.size() && orders_[next].requester == number_ && height >= orders_[next].at_height &&
+        posted_.insert(next).second)
+        post(orders_[next]);
+    for (const std::size_t order : posted_) follow(view, height, order + 1, orders_[order]);
 }
 
 }  // namespace retrace::sim

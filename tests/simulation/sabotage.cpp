@@ -75,6 +75,15 @@ void WatchedExecutor::break_disputes(ledger::State& state) const {
 
 std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state,
                                                       const ledger::BlockContext& block) const {
+    ledger::State overlay = ledger::State::over(state);
+    std::vector<ledger::Log> logs = begin_sabotaged(overlay, block);
+    (void)broken_invariant(state, overlay);
+    state.apply(overlay.diff());
+    return logs;
+}
+
+std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
+                                                          const ledger::BlockContext& block) const {
     const bool broken = block.height >= height_;
     if (broken && sabotage_ == Sabotage::stall) return {};
     std::vector<ledger::Log> logs = rules_.begin_block(state, block);
@@ -104,9 +113,10 @@ std::vector<ledger::Log> WatchedExecutor::begin_block(ledger::State& state,
     return logs;
 }
 
-void WatchedExecutor::check_invariants(const ledger::StateView& before, const ledger::State& after) const {
-    if (broken_) return;
-    broken_ = contracts::broken_invariant(before, after);
+std::optional<std::string> WatchedExecutor::broken_invariant(const ledger::StateView& before,
+                                                             const ledger::State& after) const {
+    if (!broken_) broken_ = contracts::broken_invariant(before, after);
+    return std::nullopt;  // The run goes on, so that its other checkers see what it leads to.
 }
 
 }  // namespace retrace::sim

@@ -42,12 +42,16 @@ public:
     std::vector<ledger::Log> begin_block(ledger::State& state,
                                          const ledger::BlockContext& block) const override;
     void genesis(ledger::State& state, View config) const override { rules_.genesis(state, config); }
-    void check_invariants(const ledger::StateView& before, const ledger::State& after) const override;
+    std::optional<std::string> broken_invariant(const ledger::StateView& before,
+                                                const ledger::State& after) const override;
 
 private:
+    std::vector<ledger::Log> begin_sabotaged(ledger::State& state, const ledger::BlockContext& block) const;
     void break_disputes(ledger::State& state) const;
 
-    contracts::Executor rules_;
+    contracts::Executor rules_{[this](const std::string& what) {
+        if (!broken_) broken_ = what;
+    }};
     Sabotage sabotage_;
     std::uint64_t height_;
     ledger::Address victim_;

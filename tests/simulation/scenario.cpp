@@ -9,6 +9,8 @@ namespace retrace::sim {
 namespace {
 
 constexpr std::uint64_t kStakeCoins = 50;
+/// From just allowed to so fast that nothing waits for it.
+constexpr std::uint64_t kSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000, kFast, 4 * kFast};
 // Outages of one party: shorter than the bound, and far enough apart to catch up in between.
 constexpr Millis kOutageMax = 5 * kBlockMillis, kCalmMin = 45 * kBlockMillis, kCalmMax = 160 * kBlockMillis;
 constexpr Millis kOutagesUntil = 900 * kBlockMillis;
@@ -104,6 +106,7 @@ market::Params simulated_params() {
     p.capability_bp = 1'500;
     p.capability_draws = 2;
     p.moves = 30;
+    p.unaudited_blocks = 60;
     return p;
 }
 
@@ -146,6 +149,7 @@ std::optional<SolverRole> solver_named(std::string_view name) {
     role.fraud = solver::parse_fraud(name);
     role.trick = solver::parse_trick(name);
     role.lie = verifier::parse_game_lie(name);
+    role.blind = name == "blind";
     if (role.lie) role.fraud = solver::Fraud::ulp;  // Lies about something that is wrong.
     if (role.honest()) return std::nullopt;
     return role;
@@ -162,7 +166,7 @@ std::optional<VerifierRole> verifier_named(std::string_view name) {
 
 std::optional<RequesterFraud> requester_named(std::string_view name) {
     for (const auto fraud : {RequesterFraud::none, RequesterFraud::withdraw, RequesterFraud::impossible,
-                             RequesterFraud::no_upload, RequesterFraud::disappear})
+                             RequesterFraud::no_upload, RequesterFraud::disappear, RequesterFraud::burst})
         if (slug(fraud) == name) return fraud;
     return std::nullopt;
 }
@@ -182,9 +186,27 @@ Scenario calm_scenario() {
     return out;
 }
 
+Scenario just_allowed_scenario() {
+    Scenario out = calm_scenario();
+    out.params = market::Params{};
+    out.params.contract_hash = kernels::contract_hash();
+    out.params.developer_chain = true;
+    // With the hashing of what a replay starts from and leads to, 300 blocks.
+    out.costs = {290'000, 100, 100};
+    out.orders[0].steps = 120;
+    out.orders[0].interval = 30;
+    out.orders[0].replay_blocks = 300;
+    out.orders[0].finish_blocks = 20'000;
+    for (SolverRole& role : out.solvers) role.speed_bp = kJustAllowed;
+    for (VerifierRole& role : out.verifiers) role.speed_bp = kJustAllowed;
+    out.blocks_max = 30'000;
+    return out;
+}
+
 Scenario random_scenario(std::uint64_t seed) {
     Random random(seed ^ 0x5ce7a210u);
     Random bench(seed ^ 0x0ca9ab11u);  // Of its own, so that older seeds still mean the same.
+    Random speeds(seed ^ 0x59eed5u);   // Likewise.
     Scenario out;
     out.solvers.push_back(honest_solver());
     for (std::uint64_t more = random.between(1, 3); more > 0; --more) {
@@ -214,6 +236,8 @@ Scenario random_scenario(std::uint64_t seed) {
     }
     Random crowd(seed ^ 0xc50bdull);  // Of its own, so that other seeds still mean the same.
     if (crowd.chance(120)) make_crowd(out, crowd);
+    for (SolverRole& role : out.solvers) role.speed_bp = speeds.pick(kSpeeds);
+    for (VerifierRole& role : out.verifiers) role.speed_bp = speeds.pick(kSpeeds);
     out.network.delay_max = random.between(100, 1100);
     out.network.loss_permille = static_cast<unsigned>(random.below(80));
     constexpr ProposerFraud kProposers[] = {ProposerFraud::none, ProposerFraud::none, ProposerFraud::censor,

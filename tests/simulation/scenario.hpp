@@ -14,32 +14,48 @@
 
 namespace retrace::sim {
 
+/// A party's line is cut for some blocks, `after` blocks after the trace says `words` for the first time.
+struct Stall {
+    std::size_t party = 0;  ///< As in an outage.
+    std::string words;
+    std::uint64_t after = 0, blocks = 0;
+    std::optional<std::uint64_t> before;  ///< Instead: until so many blocks before the deadline that the line says.
+};
+
 /// An outage of one party: its machine is off, or its line is cut.
 struct Outage {
-    std::size_t party = 0;  ///< Requester, then solvers, then verifiers.
+    std::size_t party = 0;  ///< Requester, then solvers, then verifiers, then further requesters.
     bool crash = false;
     Millis from = 0, until = 0;
 };
+
+/// The durations and amounts of a simulated chain: short, and longer than the longest outage (SPEC 2).
+market::Params simulated_params();
 
 struct Scenario {
     std::vector<SolverRole> solvers;
     std::vector<VerifierRole> verifiers;
     std::vector<Order> orders;
     std::vector<Outage> outages;
+    std::vector<Stall> stalls;
     NetworkLimits network;
     ProposerFraud proposer = ProposerFraud::none;
     unsigned node_crash_permille = 0;
     std::uint64_t blocks_max = 8000;  ///< All tasks end before.
+    market::Params params = simulated_params();
+    Costs costs;
 
-    std::size_t parties() const { return 1 + solvers.size() + verifiers.size(); }
+    std::size_t requesters = 1;
+    std::set<std::size_t> bad_requesters;  ///< Of which nothing is promised.
+    std::set<std::string> owned;           ///< Parties of one owner, by name.
+    std::size_t parties() const { return requesters + solvers.size() + verifiers.size(); }
     std::string describe() const;
 };
 
-/// The durations and amounts of a simulated chain: short, and longer than the longest outage (SPEC 2).
-market::Params simulated_params();
-
 /// An honest scenario without outages, to be changed by a test: two solvers, three verifiers, one task.
 Scenario calm_scenario();
+/// The same on a chain of default parameters, with machines that are just fast enough for the allowance of its task.
+Scenario just_allowed_scenario();
 /// Everything drawn from the seed. At least one solver and two verifiers are honest.
 Scenario random_scenario(std::uint64_t seed);
 

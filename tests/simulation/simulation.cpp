@@ -32,6 +32,7 @@ private:
     ledger::Genesis genesis(const std::vector<Cast>& cast) const;
     void add_parties();
     void plan_outages();
+    void listen_for_stalls();
     void produce();
     void tell(std::uint64_t height);
     void set_truths(const ledger::StateView& view);
@@ -47,9 +48,9 @@ private:
     std::vector<Cast> cast_;
     std::unique_ptr<World> world_;
     std::unique_ptr<Checkers> checkers_;
-    RequesterParty* requester_ = nullptr;
     std::map<std::uint64_t, std::vector<Hash32>> truths_;
     std::map<ledger::Address, ledger::U256> fees_;
+    std::set<std::size_t> stalled_;  ///< Which stalls have begun.
     std::uint64_t ended_height_ = 0, transactions_ = 0;
     bool over_ = false;
 };
@@ -59,21 +60,29 @@ std::vector<std::string> names_of(const Scenario& scenario) {
     for (std::size_t i = 0; i < scenario.solvers.size(); ++i) names.push_back("solver" + std::to_string(i));
     for (std::size_t i = 0; i < scenario.verifiers.size(); ++i)
         names.push_back("verifier" + std::to_string(i));
+    for (std::size_t i = 1; i < scenario.requesters; ++i) names.push_back("requester" + std::to_string(i));
     return names;
+}
+
+/// Of the party of this number: requester, solvers, verifiers, further requesters.
+bool is_honest(const Scenario& scenario, std::size_t party) {
+    if (party == 0) return !scenario.bad_requesters.contains(0);
+    if (--party < scenario.solvers.size()) return scenario.solvers[party].honest();
+    party -= scenario.solvers.size();
+    if (party < scenario.verifiers.size()) return scenario.verifiers[party].honest();
+    return !scenario.bad_requesters.contains(party - scenario.verifiers.size() + 1);
 }
 
 Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
            const RunOptions& options)
     : seed_(seed),
       scenario_(scenario),
-      params_(simulated_params()),
+      params_(scenario.params),
       executor_(options.sabotage, options.sabotage_height),
       random_(seed) {
     const auto names = names_of(scenario);
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const bool solver = i >= 1 && i <= scenario.solvers.size();
-        const bool honest = i == 0 || (solver ? scenario.solvers[i - 1].honest()
-                                              : scenario.verifiers[i - 1 - scenario.solvers.size()].honest());
+        const bool honest = is_honest(scenario, i) && !scenario.owned.contains(names[i]);
         cast_.push_back({names[i], party_address(names[i]), honest});
     }
     HostOptions host;
@@ -84,13 +93,14 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
         if (member.honest) host.victims.insert(member.address);
         watched[member.address] = {member.name, member.honest};
     }
-    executor_.set_victim(cast_[1 + scenario.solvers.size()].address);
-    world_ = std::make_unique<World>(random_, catalogue, params_, genesis(cast_), executor_, std::move(host),
-                                     scenario.network, options.sink, options.folder);
+    if (!scenario.verifiers.empty()) executor_.set_victim(cast_[1 + scenario.solvers.size()].address);
+    world_ = std::make_unique<World>(random_, catalogue, params_, scenario.costs, genesis(cast_), executor_,
+                                     std::move(host), scenario.network, options.sink, options.folder);
     checkers_ = std::make_unique<Checkers>(std::move(watched), params_);
     world_->trace.say(0, "seed " + std::to_string(seed), scenario.describe());
     add_parties();
     plan_outages();
+    listen_for_stalls();
 }
 
 ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
@@ -106,9 +116,12 @@ ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
 void Play::add_parties() {
     World& world = *world_;
     NodeId id = 1;
-    auto requester = std::make_unique<RequesterParty>(world, id, cast_[0].name, scenario_.orders);
-    requester_ = requester.get();
-    world.parties.push_back(std::move(requester));
+    const auto add_requester = [&](std::size_t number) {
+        const Cast& member = cast_[id - 1];
+        world.parties.push_back(
+            std::make_unique<RequesterParty>(world, id, member.name, member.honest, scenario_.orders, number));
+    };
+    add_requester(0);
     for (const SolverRole& role : scenario_.solvers) {
         ++id;
         world.parties.push_back(std::make_unique<SolverParty>(world, id, cast_[id - 1].name, role));
@@ -116,6 +129,10 @@ void Play::add_parties() {
     for (const VerifierRole& role : scenario_.verifiers) {
         ++id;
         world.parties.push_back(std::make_unique<VerifierParty>(world, id, cast_[id - 1].name, role));
+    }
+    for (std::size_t number = 1; number < scenario_.requesters; ++number) {
+        ++id;
+        add_requester(number);
     }
     for (const auto& party : world.parties) party->power_on();
 }
@@ -130,8 +147,32 @@ void Play::plan_outages() {
     }
 }
 
+/// The height after "deadline=" in a line of the trace.
+std::uint64_t deadline_in(const std::string& line) {
+    constexpr std::string_view kWord = "deadline=";
+    const std::size_t at = line.find(kWord);
+    ensure(at != std::string::npos, "the line says a deadline");
+    return std::stoull(line.substr(at + kWord.size()));
+}
+
+void Play::listen_for_stalls() {
+    if (scenario_.stalls.empty()) return;
+    world_->trace.on_line([this](const std::string& line) {
+        for (std::size_t i = 0; i < scenario_.stalls.size(); ++i) {
+            const Stall& stall = scenario_.stalls[i];
+            if (line.find(stall.words) == std::string::npos) continue;
+            if (stall.before && deadline_in(line) == 0) continue;  // It has not begun.
+            if (!stalled_.insert(i).second) continue;
+            const Millis from = world_->clock.now() + stall.after * kBlockMillis;
+            const Millis until = stall.before ? (deadline_in(line) - *stall.before) * kBlockMillis
+                                              : from + stall.blocks * kBlockMillis;
+            world_->network.cut(world_->parties[stall.party]->id(), from, until);
+        }
+    });
+}
+
 bool Play::all_ended(const ledger::StateView& view) const {
-    return requester_->posted_all(view) && views::active_tasks(view).empty();
+    return views::task_count(view) >= scenario_.orders.size() && views::active_tasks(view).empty();
 }
 
 void Play::set_truths(const ledger::StateView& view) {
@@ -188,6 +229,15 @@ void Play::produce() {
     if (!over_) world.clock.after(kBlockMillis, [this] { produce(); });
 }
 
+std::uint64_t true_paid(const ledger::StateView& view, const market::Run& run, const std::vector<Hash32>& truth) {
+    std::uint64_t count = 0;
+    for (std::uint64_t index = run.first_state; index < run.paid; ++index) {
+        const auto end = views::checkpoint(view, run.task, run.index, index + 1);
+        count += end && index + 1 < truth.size() && end->root == truth[index + 1] ? 1 : 0;
+    }
+    return count;
+}
+
 Outcome Play::outcome() const {
     Outcome out;
     out.seed = seed_;
@@ -212,9 +262,13 @@ Outcome Play::outcome() const {
         if (!task) continue;
         Outcome::TaskEnd end;
         end.state = task->state;
-        end.true_root = truths_.at(id).back();
+        end.truth = truths_.at(id);
+        end.true_root = end.truth.back();
+        end.spec = views::spec(*view, id).value();
+        end.requester = task->requester;
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             end.runs.push_back(views::run(*view, id, index).value());
+            end.true_paid.push_back(true_paid(*view, end.runs.back(), end.truth));
             const auto last = views::checkpoint(*view, id, index, truths_.at(id).size() - 1);
             if (last && last->opened) end.final_root = last->root;
             if (last && end.runs.back().state == market::RunState::settled) end.paid_root = last->root;
@@ -234,6 +288,7 @@ Outcome Play::run() {
     world_->clock.at(kBlockMillis, [this] { produce(); });
     while (!over_ && world_->clock.step()) {
     }
+    for (const auto& party : world_->parties) party->power_off();
     return outcome();
 }
 

@@ -25,6 +25,10 @@ struct Outcome {
         std::vector<market::Run> runs;
         Hash32 final_root, true_root;  ///< Of the last run's last state, zero if never opened.
         Hash32 paid_root;              ///< Last state of a run that was settled.
+        market::TaskSpec spec;
+        ledger::Address requester;
+        std::vector<Hash32> truth;             ///< Roots of all states.
+        std::vector<std::uint64_t> true_paid;  ///< By run: segments below `paid` that end in the true state.
     };
     std::vector<TaskEnd> tasks;
     std::vector<market::Dispute> disputes;

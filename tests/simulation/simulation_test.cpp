@@ -40,10 +40,10 @@ TEST(Simulation, one_seed_is_one_run) {
 TEST(Simulation, the_number_of_threads_changes_nothing) {
     std::vector<Hash32> one, three;
     const auto keep = [](std::vector<Hash32>& into) {
-        return [&into](const Outcome& outcome) { into.push_back(outcome.trace_hash); };
+        return [&into](const Played& played) { into.push_back(played.outcome.trace_hash); };
     };
-    const Summary a = run_seeds(numbers(1, 8), catalogue(), Sabotage::none, 1, keep(one));
-    const Summary b = run_seeds(numbers(1, 8), catalogue(), Sabotage::none, 3, keep(three));
+    const Summary a = run_seeds(numbers(1, 8), Draw::single, catalogue(), Sabotage::none, 1, keep(one));
+    const Summary b = run_seeds(numbers(1, 8), Draw::single, catalogue(), Sabotage::none, 3, keep(three));
     EXPECT_EQ(one, three);
     EXPECT_EQ(to_json(a), to_json(b));
 }
@@ -107,18 +107,60 @@ TEST(Summary, is_one_json_object) {
 }
 
 /// Every seed that ever failed, one a line; '#' begins a remark.
-TEST(Simulation, seeds_that_failed_once_fail_no_more) {
-    std::ifstream in(RETRACE_FAILED_SEEDS);
-    ASSERT_TRUE(in);
+std::vector<std::uint64_t> seeds_of(const char* file) {
+    std::ifstream in(file);
+    EXPECT_TRUE(in) << file;
     std::vector<std::uint64_t> seeds;
     for (std::string line; std::getline(in, line);) {
         if (line.empty() || line[0] == '#') continue;
         seeds.push_back(std::stoull(line));
     }
-    const Summary summary = run_seeds(seeds, catalogue(), Sabotage::none, 0, [](const Outcome& outcome) {
-        EXPECT_THAT(outcome.verdicts.violations, ::testing::IsEmpty()) << "seed " << outcome.seed;
+    return seeds;
+}
+
+void expect_good(const std::vector<std::uint64_t>& seeds, Draw draw) {
+    const Summary summary = run_seeds(seeds, draw, catalogue(), Sabotage::none, 0, [](const Played& played) {
+        EXPECT_THAT(played.outcome.verdicts.violations, ::testing::IsEmpty()) << "seed " << played.outcome.seed;
+        if (played.judgement) {
+            EXPECT_THAT(played.judgement->sentences, ::testing::IsEmpty()) << "seed " << played.outcome.seed;
+        }
     });
     EXPECT_EQ(summary.runs, seeds.size());
+}
+
+TEST(Simulation, seeds_that_failed_once_fail_no_more) { expect_good(seeds_of(RETRACE_FAILED_SEEDS), Draw::single); }
+
+TEST(Composed, seeds_that_failed_once_fail_no_more) {
+    expect_good(seeds_of(RETRACE_FAILED_COMPOSED_SEEDS), Draw::composed);
+}
+
+TEST(Composed, one_seed_is_one_run_and_one_judgement) {
+    for (const std::uint64_t seed : {1, 2, 3}) {
+        const Played a = play_seed(seed, Draw::composed, catalogue(), {});
+        const Played b = play_seed(seed, Draw::composed, catalogue(), {});
+        EXPECT_EQ(a.outcome.trace_hash, b.outcome.trace_hash) << seed;
+        EXPECT_EQ(a.judgement->sentences, b.judgement->sentences) << seed;
+    }
+}
+
+/// An owner that is told to be paid for nothing is ahead, and whoever pays it has a loss.
+TEST(Composed, a_gain_and_a_loss_are_seen) {
+    Scenario scenario = calm_scenario();
+    scenario.owned = {"solver0"};
+    Outcome outcome = play(1, scenario, catalogue(), {});
+    EXPECT_TRUE(judge(scenario, outcome).good()) << "its work is worth what it was paid";
+    const ledger::U256 coin(1000 * market::kMilli);
+    outcome.balances.at("solver0").coins += coin;
+    outcome.balances.at("verifier1").coins -= coin;
+    const Judgement judgement = judge(scenario, outcome);
+    EXPECT_EQ(judgement.owners_ahead, 1u);
+    EXPECT_EQ(judgement.honest_losses, 1u);
+}
+
+TEST(Composed, the_summary_says_what_owners_gained) {
+    Summary summary;
+    summary.judgement = Judgement{2, 1, {}};
+    EXPECT_THAT(to_json(summary), ::testing::HasSubstr("\"honest_losses\":2,\"owners_ahead\":1,"));
 }
 
 }  // namespace

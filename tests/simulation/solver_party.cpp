@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/solver_party.hpp"
 
+#include <algorithm>
+
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
@@ -26,11 +28,14 @@ std::string SolverRole::describe() const {
     if (lie) add(verifier::slug(*lie));
     if (boasts) add("boasts");
     if (mute) add("mute");
+    if (blind) add("blind");
+    if (owned) add("owned");
+    if (holds_until != 0) add("holds_back");
     return out.empty() ? "honest" : out;
 }
 
 SolverParty::SolverParty(World& world, NodeId id, std::string name, SolverRole role)
-    : Party(world, id, std::move(name), role.honest()), role_(std::move(role)) {
+    : Party(world, id, std::move(name), role.honest(), role.speed_bp), role_(std::move(role)) {
     if (role_.fraud == solver::Fraud::silent) silence_.emplace();
     if (role_.trick) tricks_.emplace(*role_.trick, secret());
 }
@@ -46,11 +51,15 @@ void SolverParty::boot() {
     auto runners = solver::honest_runners();
     if (role_.fraud)
         runners = [role = role_](const solver::TaskTerms& terms, const kernels::Program& program,
-                                 kernels::Inputs inputs, kernels::ThreadPool& pool) {
+                                 kernels::Inputs inputs,
+                                 kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
+            if (role.task && *role.task != terms.id)
+                return std::make_unique<solver::ProgramRunner>(program, std::move(inputs), pool);
             return solver::make_fraud(*role.fraud, terms.schedule, program, std::move(inputs), pool,
                                       role.segment);
         };
-    memory->workshop = std::make_unique<solver::Workshop>(*memory->source, world().pool, std::move(runners));
+    memory->workshop = std::make_unique<solver::Workshop>(*memory->source, world().pool,
+                                                          timed_runners(std::move(runners)));
     solver::SolverConfig config;
     config.secret = secret();
     config.resend_blocks = kResendBlocks;
@@ -67,7 +76,8 @@ void SolverParty::boot() {
         *memory->workshop, [agent = memory->agent.get()](const verifier::DisputeView& view) {
             return agent->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
         });
-    memory->disputes = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->desk);
+    memory->disputes =
+        std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->desk, &memory->agent->slot());
     memory_ = std::move(memory);
 }
 
@@ -99,10 +109,25 @@ void SolverParty::enroll(const ledger::StateView& view, std::uint64_t height) {
         call("registers as solver", contracts::RegisterSolver{"sim://" + name(), 0});
 }
 
+/// Auctions that it may yet win.
+std::size_t SolverParty::open_bids(const ledger::StateView& view) const {
+    return std::count_if(bids_.begin(), bids_.end(), [&](const auto& item) {
+        const auto task = views::task(view, item.first.first);
+        return task && task->round == item.first.second && task->wanted != 0 &&
+               views::bid(view, item.first.first, address());
+    });
+}
+
 node::Quote SolverParty::quote(const ledger::StateView& view, const market::TaskSpec& spec) const {
     const auto price = ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
     const auto params = views::params(view);
     const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
+    // More runs than it can train a segment of each, twice over, before the first is due it does not take.
+    const std::uint64_t runs = views::open_runs(view, address()).size() + open_bids(view) + 1;
+    const Millis segment = world().costs.segment * kJustAllowed / role_.speed_bp;
+    const std::uint64_t due = std::max(world().params.checkpoint_blocks, spec.checkpoint_blocks) * kBlockMillis;
+    if (role_.honest() && !role_.bids_always && 2 * runs * segment > due)
+        return {std::nullopt, "as much as the machine can do"};
     if (!floor || views::free_stake(view, *params, address()) < *floor) return {std::nullopt, "stake too low"};
     return {price, {}};
 }
@@ -116,6 +141,8 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
     if (silence_) silence_->filter(seen, out.moves);
     if (tricks_) tricks_->filter(seen, out.moves);
+    if (role_.blind) commit_blindly(seen, out.moves);
+    if (height < role_.holds_until) hold_back(seen, out.moves);
     make_moves(view, seen, std::move(out.moves));
     if (out.work) {
         work<solver::SolverResult>(std::move(*out.work), [this](const solver::SolverResult& result) {
@@ -124,11 +151,36 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
         });
     }
     if (out.benchmark) {
-        work<solver::SolverResult>(
+        work_beside<solver::SolverResult>(
             std::move(*out.benchmark),
-            [this](const solver::SolverResult& result) { memory_->agent->on_done(result); }, true);
+            [this](const solver::SolverResult& result) { memory_->agent->on_done(result); });
     }
     play(view, height);
+}
+
+/// Its other replicas may open nothing meanwhile, and all at once after that.
+void SolverParty::hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const {
+    std::erase_if(moves, [&](const solver::SolverMove& move) {
+        const auto* commit = std::get_if<solver::CommitCheckpoint>(&move);
+        return commit != nullptr && std::any_of(seen.runs.begin(), seen.runs.end(), [&](const solver::RunView& run) {
+                   return run.terms.id == commit->task && commit->index > run.first_state;
+               });
+    });
+}
+
+/// All but the last state: what is committed last of a task is audited whatever happens.
+void SolverParty::commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) {
+    std::erase_if(moves, [](const solver::SolverMove& move) {
+        return !std::holds_alternative<solver::CommitBid>(move) && !std::holds_alternative<solver::RevealBid>(move) &&
+               !std::holds_alternative<solver::AcceptData>(move);
+    });
+    for (const solver::RunView& run : seen.runs) {
+        if (!run.may_commit || run.next_state != run.first_state || !blinded_.insert({run.terms.id, run.run}).second)
+            continue;
+        for (std::uint64_t index = run.first_state; index < run.terms.schedule.segments(); ++index)
+            call("commits blindly to state " + std::to_string(index),
+                 contracts::CommitCheckpoint{run.terms.id, run.run, index, secret()}, {}, true);
+    }
 }
 
 void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
@@ -150,6 +202,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
             for (const std::string& problem : memory_->disputes->take_problems()) say(problem);
         };
         work<verifier::Answer>(std::move(*out.work), done, true);
+        memory_->agent->give_way();  // To it, should training be under way.
     }
 }
 

@@ -16,15 +16,21 @@ namespace retrace::sim {
 struct SolverRole {
     std::optional<solver::Fraud> fraud;
     std::optional<std::uint64_t> segment;  ///< Where the fraud is; the last if none is named.
+    std::optional<std::uint64_t> task;     ///< In which task alone; in all if none is named.
     std::optional<solver::Trick> trick;
     std::optional<verifier::GameLie> lie;
     ledger::U256 stake;
     std::uint64_t price_bp = 8000;  ///< Of a task's ceiling.
     bool pays_for_retention = false;
+    bool bids_always = false;  ///< Also for more than its machine can do.
     bool boasts = false;  ///< Claims rounds of its benchmarks that it did not compute.
     bool mute = false;    ///< Answers no challenge.
+    bool owned = false;   ///< Does as asked, for an owner of other parties that do not.
+    std::uint64_t holds_until = 0;  ///< Height before which it commits to no trained state; 0: it does at once.
+    bool blind = false;   ///< Commits to made-up states at once, opens none and says nothing more.
+    std::uint64_t speed_bp = kFast;  ///< Of the slowest machine that is allowed.
 
-    bool honest() const { return !fraud && !trick && !lie && !boasts && !mute; }
+    bool honest() const { return !fraud && !trick && !lie && !boasts && !mute && !blind && !owned && holds_until == 0; }
     std::string describe() const;
 };
 
@@ -43,7 +49,10 @@ private:
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height);
     node::Quote quote(const ledger::StateView& view, const market::TaskSpec& spec) const;
+    std::size_t open_bids(const ledger::StateView& view) const;
     void play(const ledger::StateView& view, std::uint64_t height);
+    void hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const;
+    void commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves);
     void make_moves(const ledger::StateView& view, const solver::SolverView& seen,
                     std::vector<solver::SolverMove> moves);
     void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
@@ -68,6 +77,7 @@ private:
     std::unique_ptr<Memory> memory_;
     std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< A small file: survives.
     std::uint64_t enrolled_height_ = 0;
+    std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Runs.
     std::optional<solver::Silence> silence_;
     std::optional<solver::TrickyMoves> tricks_;
 };

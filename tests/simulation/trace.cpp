@@ -46,6 +46,7 @@ void Trace::say(Millis now, std::string_view who, std::string_view what) {
     hash_ = merkle::sha256({view(hash_), view(std::string_view(line))});
     ++lines_;
     if (sink_) sink_(line);
+    if (heard_) heard_(line);
 }
 
 void Trace::log(Millis now, std::uint64_t height, const ledger::Log& log) {

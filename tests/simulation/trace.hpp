@@ -25,12 +25,14 @@ public:
     void say(Millis now, std::string_view who, std::string_view what);
     /// An event of a contract, with names for addresses.
     void log(Millis now, std::uint64_t height, const ledger::Log& log);
+    /// Hears each line.
+    void on_line(Sink heard) { heard_ = std::move(heard); }
     /// Of all lines so far: each line is hashed with the value before it.
     const Hash32& hash() const noexcept { return hash_; }
     std::uint64_t lines() const noexcept { return lines_; }
 
 private:
-    Sink sink_;
+    Sink sink_, heard_;
     Hash32 hash_;
     std::uint64_t lines_ = 0;
     std::map<ledger::Address, std::string> names_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/verifier_party.hpp"
 
+#include "market/escrow.hpp"
 #include "merkle/base/ensure.hpp"
 #include "tests/simulation/solver_party.hpp"
 
@@ -10,7 +11,7 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kResendBlocks = 5;
-constexpr std::uint64_t kBeaconLength = 512;  // Epochs of a simulated run stay below it.
+constexpr std::uint64_t kBeaconLength = 4096;  // Epochs of a simulated run stay below it.
 
 }  // namespace
 
@@ -20,7 +21,7 @@ std::string VerifierRole::describe() const {
 }
 
 VerifierParty::VerifierParty(World& world, NodeId id, std::string name, VerifierRole role)
-    : Party(world, id, std::move(name), role.honest()), role_(std::move(role)) {}
+    : Party(world, id, std::move(name), role.honest(), role.speed_bp), role_(std::move(role)) {}
 
 std::unique_ptr<verifier::Verifier> VerifierParty::adversary(const verifier::VerifierConfig& config,
                                                              std::unique_ptr<verifier::Verifier> honest) {
@@ -47,7 +48,8 @@ void VerifierParty::boot() {
     memory->source = std::make_unique<NetworkSource>(world(), id());
     const bool accuser = role_.fraud == verifier::VerifierFraud::false_accuser;
     memory->workshop = std::make_unique<solver::Workshop>(
-        *memory->source, world().pool, accuser ? verifier::accusing_runners() : solver::honest_runners());
+        *memory->source, world().pool,
+        timed_runners(accuser ? verifier::accusing_runners() : solver::honest_runners()));
     verifier::VerifierConfig config;
     config.secret = secret();
     config.address = address().bytes;
@@ -80,10 +82,15 @@ void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     const auto info = views::verifier(view, address());
     if (!info || !info->member) enroll(view, height, info);
     const bool watches = role_.watch_bp != 0 || role_.fraud == verifier::VerifierFraud::griefer;
+    node::WatchChoice choice;
+    if (!role_.fraud)
+        choice = [agent = memory_->agent](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+            return agent->watches(task, run, segment);
+        };
     const verifier::VerifierView seen =
-        node::verifier_view(view, height, address(), memory_->seats, world().immutable, watches);
+        node::verifier_view(view, height, address(), memory_->seats, world().immutable, watches, {}, choice);
     verifier::Verifier::Output out = memory_->verifier->on_view(seen);
-    for (const verifier::VerifierMove& move : out.moves) make_move(move);
+    for (const verifier::VerifierMove& move : out.moves) make_move(view, move);
     if (out.work) {
         work<verifier::VerifierResult>(std::move(*out.work), [this](const verifier::VerifierResult& result) {
             memory_->verifier->on_done(result);
@@ -92,7 +99,10 @@ void VerifierParty::act(const ledger::StateView& view, std::uint64_t height) {
     }
 }
 
-void VerifierParty::make_move(const verifier::VerifierMove& move) {
+void VerifierParty::make_move(const ledger::StateView& view, const verifier::VerifierMove& move) {
+    const auto bond_of = [&](std::uint64_t task) {
+        return market::challenge_bond(world().params, world().immutable.spec(view, task).value());
+    };
     if (const auto* m = std::get_if<verifier::CommitVerdict>(&move)) {
         call("commits a verdict", contracts::CommitVerdict{m->audit, m->commitment});
     } else if (const auto* m = std::get_if<verifier::RevealVerdict>(&move)) {
@@ -109,11 +119,10 @@ void VerifierParty::make_move(const verifier::VerifierMove& move) {
         call("reveals its beacon link", contracts::RevealBeacon{m->preimage});
     } else if (const auto* m = std::get_if<verifier::ChallengeInitial>(&move)) {
         call("challenges the initial state", contracts::ChallengeInitial{m->task, m->run, m->root},
-             world().params.challenge_bond);
+             bond_of(m->task));
     } else if (const auto* m = std::get_if<verifier::ChallengeSegment>(&move)) {
         call("challenges segment " + std::to_string(m->segment),
-             contracts::ChallengeSegment{m->task, m->run, m->segment, m->root},
-             world().params.challenge_bond);
+             contracts::ChallengeSegment{m->task, m->run, m->segment, m->root}, bond_of(m->task));
     } else if (const auto* m = std::get_if<verifier::AnswerReport>(&move)) {
         call("answers report " + std::to_string(m->report),
              contracts::AnswerUnavailable{m->report, m->answer});

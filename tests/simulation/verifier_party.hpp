@@ -13,6 +13,7 @@ struct VerifierRole {
     bool colludes = false;  ///< With every solver that tells it something.
     ledger::U256 stake;
     std::uint64_t watch_bp = 0;  ///< Of the opened segments, replayed unasked.
+    std::uint64_t speed_bp = kFast;
 
     bool honest() const { return !fraud && !colludes; }
     std::string describe() const;
@@ -31,7 +32,7 @@ private:
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height,
                 const std::optional<market::VerifierInfo>& info);
-    void make_move(const verifier::VerifierMove& move);
+    void make_move(const ledger::StateView& view, const verifier::VerifierMove& move);
     std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
                                                   std::unique_ptr<verifier::Verifier> honest);
 

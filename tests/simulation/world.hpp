@@ -15,6 +15,7 @@
 #include "tests/simulation/catalogue.hpp"
 #include "tests/simulation/clock.hpp"
 #include "tests/simulation/host.hpp"
+#include "tests/simulation/machine.hpp"
 #include "tests/simulation/network.hpp"
 #include "tests/simulation/trace.hpp"
 
@@ -33,11 +34,12 @@ struct Uploads {
 };
 
 struct World {
-    World(Random& random, const Catalogue& catalogue, const market::Params& params,
+    World(Random& random, const Catalogue& catalogue, const market::Params& params, const Costs& costs,
           const ledger::Genesis& genesis, const ledger::TxExecutor& executor, HostOptions host_options,
           NetworkLimits limits, Trace::Sink sink, std::filesystem::path folder)
         : catalogue(catalogue),
           params(params),
+          costs(costs),
           executor(executor),
           network(random.fork("network"), limits),
           host(genesis, executor, std::move(host_options), random.fork("host")),
@@ -47,6 +49,7 @@ struct World {
 
     const Catalogue& catalogue;
     const market::Params& params;
+    const Costs costs;
     const ledger::TxExecutor& executor;
     Clock clock;
     Network network;

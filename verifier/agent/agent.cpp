@@ -3,16 +3,12 @@
 
 #include <algorithm>
 
-#include "solver/run/patience.hpp"
 #include "verifier/agent/keys.hpp"
 
 namespace retrace::verifier {
 namespace {
 
 using solver::CheckpointKey;
-
-/// What has no deadline waits for what has one.
-std::uint64_t deadline_of(const AuditView& seat) { return seat.deadline != 0 ? seat.deadline : UINT64_MAX - 1; }
 
 /// States that an audit, a dispute or a promise may still ask for.
 std::set<CheckpointKey> needed_states(const VerifierView& view) {
@@ -48,11 +44,12 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
                 auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
                 if (state) return std::move(state).value();
                 // Read when the order is done, before the next one begins.
-                dispute_missing_[view.id] = state.error();
+                if (!gives_way()) dispute_missing_[view.id] = state.error();
                 return error(state.error().message);
             },
             config_.dispute_memory),
-      disputes_(config_.resend_blocks, desk_) {}
+      slot_(config_.step_patience),
+      disputes_(config_.resend_blocks, desk_, &slot_) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     height_ = view.height;
@@ -70,35 +67,53 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     answer_reports(view, out);
     report_for_disputes(view, out);
     // Before any work, also that of disputes: who always has some would keep all that it ever had.
-    if (!busy_) clean_up(view);
-    DisputeAgent::Output played = disputes_.on_view(view.height, view.disputes, !busy_);
+    if (slot_.is_free()) clean_up(view);
+    const std::optional<Duty> duty = first_duty(view);
+    DisputeAgent::Output played =
+        disputes_.on_view(view.height, view.disputes, duty ? duty->place : solver::kUnasked);
     for (PlayMove& move : played.moves) out.moves.push_back(std::move(move));
     if (played.work) {
         auto run = std::move(played.work->run);
         out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
-                                height_ + config_.side_fetch_blocks};
-    } else if (!busy_) {
-        put_off_ = false;
-        out.work = next_work(view);
-    } else if (running_deadline_ != 0 && is_more_urgent(view, played.waiting)) {
-        put_off_ = true;
+                                height_ + config_.side_fetch_blocks, slot_.gives_way()};
+    } else if (slot_.is_free()) {
+        if (duty) out.work = order_for(view, *duty);
+        else out.work = watch_work(view);
+        if (out.work) {
+            slot_.take(duty ? duty->place : solver::kUnasked);
+            out.work->gives_way = slot_.gives_way();
+        }
+    } else if (duty) {
+        slot_.wait(duty->place);
     }
-    busy_ = busy_ || out.work.has_value();
     return out;
 }
 
-bool VerifierAgent::is_more_urgent(const VerifierView& view, bool dispute_waits) const {
-    const bool asked = std::any_of(view.reports.begin(), view.reports.end(),
-                                   [&](const KeptReportView& report) { return waits_for_answer(report); });
-    return dispute_waits || asked ||
-           std::any_of(view.audits.begin(), view.audits.end(), [&](const AuditView& seat) {
-               return seat.id != replaying_ && waits_for_replay(seat) && deadline_of(seat) < running_deadline_;
-           });
+std::optional<VerifierAgent::Duty> VerifierAgent::first_duty(const VerifierView& view) const {
+    std::optional<Duty> first;
+    const auto add = [&](const auto& item) {
+        const std::uint64_t place = solver::place_of(item.due, item.deadline);
+        if (!first || place < first->place) first = Duty{place, &item};
+    };
+    // Of two at one place what takes less time.
+    for (const KeptReportView& report : view.reports)
+        if (waits_for_answer(report)) add(report);
+    for (const AuditView& seat : view.audits)
+        if (seat.id != replaying_ && waits_for_material(seat)) add(seat);
+    for (const InitialView& initial : view.initials)
+        if (initial.asked && waits_for_check(initial)) add(initial);
+    return first;
+}
+
+VerifierWork VerifierAgent::order_for(const VerifierView& view, const Duty& duty) {
+    if (const auto* report = std::get_if<const KeptReportView*>(&duty.what)) return answer_work(view, **report);
+    if (const auto* initial = std::get_if<const InitialView*>(&duty.what)) return initial_work(**initial);
+    return audit_work(view, *std::get<const AuditView*>(duty.what));
 }
 
 void VerifierAgent::on_done(const VerifierResult& result) {
-    busy_ = false;
-    replaying_ = running_deadline_ = 0;
+    replaying_ = 0;
+    slot_.release();
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
     on_side_work(result);
@@ -107,7 +122,6 @@ void VerifierAgent::on_done(const VerifierResult& result) {
 void VerifierAgent::on_replayed(const Replayed& replayed) {
     if (replayed.put_off) return;
     missing_.erase(replayed.audit);
-    if (replayed.root && replayed.again) rechecked_[replayed.audit] = replayed.problem.empty();
     const std::string name = "audit " + std::to_string(replayed.audit) + ": ";
     if (!replayed.problem.empty()) problems_.push_back(name + replayed.problem);
     if (replayed.root) return;
@@ -158,12 +172,7 @@ void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& o
 void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out) {
     const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
     if (solver::verdict_commitment(root, salt, config_.address, view.id) != view.commitment) return;
-    if (root != view.end_root) {
-        // Somebody is wrong, and it may be this machine's memory: first another replay, and no accusation
-        // without it.
-        const auto rechecked = rechecked_.find(view.id);
-        if (rechecked == rechecked_.end() || !rechecked->second) return;
-    }
+    // Also one that accuses: no replay fits into the time for this. The second one is made in the dispute (8.2).
     if (due("reveal " + std::to_string(view.id), height))
         out.moves.emplace_back(RevealVerdict{view.id, root, salt});
 }
@@ -182,26 +191,10 @@ void VerifierAgent::keep(const VerifierView& view, Output& out) {
         attest(kept_key(offer.terms.id, offer.run, offer.index), offer.run);
 }
 
-std::optional<VerifierWork> VerifierAgent::next_work(const VerifierView& view) {
-    // What has a deadline goes first.
-    if (auto work = keeper_work(view)) return work;
-    if (auto work = audit_work(view)) return work;
-    return watch_work(view);
-}
-
 bool VerifierAgent::waits_for_material(const AuditView& seat) const {
     const auto retry = retry_height_.find(seat.id);
     if (retry != retry_height_.end() && height_ < retry->second) return false;
     return !own_root(seat) && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal);
-}
-
-bool VerifierAgent::waits_for_recheck(const AuditView& seat) const {
-    const std::optional<Hash32> root = own_root(seat);
-    return root && seat.may_reveal && *root != seat.end_root && rechecked_.count(seat.id) == 0;
-}
-
-bool VerifierAgent::waits_for_replay(const AuditView& seat) const {
-    return waits_for_recheck(seat) || waits_for_material(seat);
 }
 
 /// Seats that wait share the time: whose peers bring nothing takes it from no other seat.
@@ -213,21 +206,13 @@ std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView&
     return height_ + std::max<std::uint64_t>(share, 1);
 }
 
-std::optional<VerifierWork> VerifierAgent::audit_work(const VerifierView& view) {
-    const AuditView* first = nullptr;
-    for (const AuditView& seat : view.audits)
-        if (waits_for_replay(seat) && (first == nullptr || deadline_of(seat) < deadline_of(*first))) first = &seat;
-    if (first == nullptr) return std::nullopt;
-    const AuditView& seat = *first;
-    const bool again = waits_for_recheck(seat);
+VerifierWork VerifierAgent::audit_work(const VerifierView& view, const AuditView& seat) {
     const std::string name = "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
     replaying_ = seat.id;
-    running_deadline_ = deadline_of(seat);
     Replayed blank;
     blank.audit = seat.id;
     return solver::make_order<VerifierResult>(
-        (again ? "replay again " : "replay ") + name, blank,
-        [this, seat, again] { return VerifierResult(replay(seat, again)); }, fetch_by(view, seat));
+        "replay " + name, blank, [this, seat] { return VerifierResult(replay(seat)); }, fetch_by(view, seat));
 }
 
 void VerifierAgent::clean_up(const VerifierView& view) {
@@ -236,7 +221,6 @@ void VerifierAgent::clean_up(const VerifierView& view) {
         return std::any_of(view.audits.begin(), view.audits.end(),
                            [&](const AuditView& seat) { return seat.id == audit; });
     };
-    std::erase_if(rechecked_, [&](const auto& item) { return !is_seat(item.first); });
     std::erase_if(retry_height_, [&](const auto& item) { return !is_seat(item.first); });
     std::erase_if(missing_, [&](const auto& item) { return !is_seat(item.first); });
     // What was put off is a whole state, and is dropped with what it was for.
@@ -253,6 +237,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
         // Failing leaves a file behind, which the next view tries again.
         if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
     }
+    if (view.reports.empty()) workshop_.answers().clear();
     std::set<RunKey> runs;
     for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});
     for (const RunKey& run : store_.runs())
@@ -282,43 +267,48 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
 /// What was put off of this segment, or its start.
 Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::TaskMaterial& material,
                                                                        const CheckpointKey& segment,
-                                                                       const Hash32& root, bool again) {
+                                                                       const Hash32& root) {
     const auto left = begun_.extract(segment.task);
-    if (left && left.mapped().segment == segment && left.mapped().again == again) return std::move(left.mapped());
+    if (left && left.mapped().segment == segment) return std::move(left.mapped());
     RETRACE_TRY(state, start_state(material, segment.run, segment.index, root));
-    return Begun{segment, again, std::nullopt, std::move(state)};
+    return Begun{segment, std::move(state)};
 }
 
-/// False: something more urgent waits, and it is kept for later, unless its step was left half done. Of each
-/// task one is: memory is counted for no more.
+/// False: something more urgent waits, and it is kept for later, unless its step was left half done and no state of
+/// before is here. Of each task one is: memory is counted for no more.
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
-    solver::Patience patience(config_.step_patience);
-    while (begun.state.step < last_step && !put_off_) {
-        patience.begin();
-        if (!material.runner->attempt(begun.state, [&] { return !put_off_ || !patience.is_over(); })) return false;
+    solver::Preemption& preemption = slot_.preemption();
+    {
+        const auto training = material.runner->train(*material.program, begun.state, workshop_.pool());
+        bool whole = true;
+        training->run_ahead(last_step);
+        while (whole && training->step() < last_step && !preemption.requested()) {
+            preemption.begin_step();
+            whole = training->attempt([&] { return preemption.may_finish_step(); }).has_value();
+        }
+        if (whole) training->state();
     }
+    if (begun.state.tensors.empty()) return false;
     if (begun.state.step == last_step) return true;
     begun_.insert_or_assign(begun.segment.task, std::move(begun));
     return false;
 }
 
-Replayed VerifierAgent::replay(const AuditView& view, bool again) {
+Replayed VerifierAgent::replay(const AuditView& view) {
     Replayed done;
     done.audit = view.id;
-    done.again = again;
+    // Peers that were not waited for any longer are not to be reported.
+    const auto fail = [&](const solver::Unavailable& missing) {
+        done.put_off = gives_way();
+        done.problem = missing.message;
+        done.missing = missing;
+        return done;
+    };
     const auto material = workshop_.material(view.terms);
-    if (!material) {
-        done.problem = material.error().message;
-        done.missing = material.error();
-        return done;
-    }
+    if (!material) return fail(material.error());
     solver::TaskMaterial& task = **material;
-    auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root, again);
-    if (!begun) {
-        done.problem = begun.error().message;
-        done.missing = begun.error();
-        return done;
-    }
+    auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root);
+    if (!begun) return fail(begun.error());
     if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
         done.put_off = true;
         return done;
@@ -326,13 +316,6 @@ Replayed VerifierAgent::replay(const AuditView& view, bool again) {
     const kernels::StateCommitment end =
         kernels::commit_state(task.program->root(), begun->state, workshop_.pool());
     const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
-    if (again) {
-        const auto first = store_.commitment(key);
-        done.root = end.root;
-        if (!first || first->root != end.root)
-            done.problem = "two replays differ: this machine cannot be trusted";
-        return done;
-    }
     auto saved = store_.save(key, end, begun->state);
     if (saved) saved = store_.retain(key, true);
     if (saved)

@@ -26,17 +26,17 @@ struct Replayed {
     std::optional<Hash32> root;
     std::string problem;                         ///< When there is no root;
     std::optional<solver::Unavailable> missing;  ///< then perhaps what is not served.
-    bool again = false;                          ///< It was a second replay, after a mismatch.
     bool put_off = false;                        ///< Something more urgent waited: no root and no problem yet.
 };
 /// What the seeded initialiser makes was compared with a run's state 0.
 struct InitialChecked {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::optional<Hash32> other;  ///< Own root, if it is another: computed twice.
+    std::optional<Hash32> other;  ///< Own root, if it is another.
     std::string problem;
+    bool put_off = false;         ///< Something more urgent waited: it is tried again later.
 };
-/// A segment that nobody drew this party for was replayed, twice if its end is wrong.
+/// A segment that nobody drew this party for was replayed.
 struct Watched {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
@@ -51,12 +51,15 @@ struct Held {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
     std::string problem;
+    bool put_off = false;  ///< As of InitialChecked.
 };
 /// The tile of a kept state that was asked for on the ledger.
 struct KeptAnswer {
     std::uint64_t report = 0;
     Bytes answer;  ///< Empty: could not be made.
     std::string problem;
+    bool put_off = false;                 ///< As of InitialChecked.
+    std::vector<KeptAnswer> others = {};  ///< About the same state, made in the same order.
 };
 using VerifierResult = std::variant<Replayed, Answer, InitialChecked, Watched, Held, KeptAnswer>;
 using VerifierWork = solver::WorkOrder<VerifierResult>;
@@ -104,7 +107,7 @@ public:
     void on_done(const VerifierResult& result) override;
     std::vector<std::string> take_problems() override;
 
-    /// Whether it replays a segment of its own accord, should it see it.
+    /// Whether it replays a segment of its own accord, should it see it; not one that it replayed and found right.
     bool watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
 
     /// Head of chain number `chain` (0 first; the next when one is used up).
@@ -131,20 +134,27 @@ private:
     };
     std::optional<Place> place_of(const Hash32& head);
     std::vector<Hash32> beacon_chain(std::uint64_t chain) const;
-    std::optional<VerifierWork> next_work(const VerifierView& view);
-    bool waits_for_replay(const AuditView& view) const;
-    bool waits_for_recheck(const AuditView& view) const;
     bool waits_for_answer(const KeptReportView& report) const;
-    bool is_more_urgent(const VerifierView& view, bool dispute_waits) const;
-    std::optional<VerifierWork> audit_work(const VerifierView& view);
+    bool waits_for_check(const InitialView& initial) const;
+    /// Something that the ledger asks for and that waits for the worker, moves in disputes apart.
+    struct Duty {
+        std::uint64_t place = 0;
+        std::variant<const KeptReportView*, const AuditView*, const InitialView*> what;
+    };
+    std::optional<Duty> first_duty(const VerifierView& view) const;
+    VerifierWork order_for(const VerifierView& view, const Duty& duty);
+    VerifierWork audit_work(const VerifierView& view, const AuditView& seat);
+    VerifierWork answer_work(const VerifierView& view, const KeptReportView& report);
+    VerifierWork initial_work(const InitialView& initial);
     bool waits_for_material(const AuditView& view) const;
     std::uint64_t fetch_by(const VerifierView& view, const AuditView& seat) const;
     void report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out);
     std::optional<VerifierWork> watch_work(const VerifierView& view);
-    std::optional<VerifierWork> keeper_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
     void on_replayed(const Replayed& replayed);
     void on_side_work(const VerifierResult& result);
+    void on_kept_answer(const KeptAnswer& made);
+    void put_aside(const std::string& name, const std::string& problem);
     /// What its secret makes of a segment: nobody else knows which are replayed, and which first.
     std::uint64_t draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const;
     std::optional<Hash32> own_root(const AuditView& view) const;
@@ -153,23 +163,20 @@ private:
     /// A replay on its way.
     struct Begun {
         solver::CheckpointKey segment;
-        bool again = false;           ///< The second of two.
-        std::optional<Hash32> first;  ///< What the first came to, of a watched segment.
         kernels::State state;
     };
     /// With fewer links left the next chain is registered: time enough for that, one reveal an epoch.
     static constexpr std::uint64_t kLinksLow = 64;
-    /// What nobody asked for waits for all that somebody did.
-    static constexpr std::uint64_t kUnasked = UINT64_MAX;
 
     // Worker thread.
     Result<Begun, solver::Unavailable> begin(solver::TaskMaterial& material, const solver::CheckpointKey& segment,
-                                             const Hash32& root, bool again);
+                                             const Hash32& root);
     bool run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step);
-    Replayed replay(const AuditView& view, bool again);
+    Replayed replay(const AuditView& view);
     InitialChecked check_initial(const InitialView& view);
     Watched watch(const WatchView& view);
     Held hold(const OfferView& view);
+    bool gives_way() { return slot_.preemption().requested(); }
     KeptAnswer answer_kept(const KeptReportView& view);
     Result<kernels::State, solver::Unavailable> start_state(solver::TaskMaterial& material, std::uint32_t run,
                                                             std::uint64_t index, const Hash32& root);
@@ -179,20 +186,17 @@ private:
     solver::CheckpointStore& store_;
     solver::Outbox outbox_;
     Desk desk_;
+    solver::WorkerSlot slot_;
     DisputeAgent disputes_;
-    bool busy_ = false;
     std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.
-    std::uint64_t running_deadline_ = 0;  // Of the order that is out; 0: it is not put off.
-    std::atomic<bool> put_off_ =
-        false;  // Tells that order to stop between two steps, or two ops of a long one.
     std::map<std::uint64_t, Begun> begun_;  // Task → what was put off. The worker's while an order is out.
     std::uint64_t height_ = 0;
-    std::map<std::uint64_t, bool> rechecked_;               // Audit → whether the second replay agreed.
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.
     std::map<std::uint64_t, solver::Unavailable> missing_;  // Audit → what was not served.
     using RunKey = std::pair<std::uint64_t, std::uint32_t>;
     std::map<RunKey, std::optional<Hash32>> initials_;      // Run → own root of state 0 where it differs.
     std::map<solver::CheckpointKey, std::optional<Hash32>> watched_;  // Segment → own root where it differs.
+    std::map<solver::CheckpointKey, std::uint64_t> right_;  // Watched segment that was right → height of the replay.
     std::map<std::uint64_t, Bytes> kept_answers_;           // By report.
     std::map<std::uint64_t, solver::Unavailable> dispute_missing_;    // Dispute → what was not served.
     std::map<std::string, std::uint64_t> pause_;            // Side work that failed → when it is tried again.

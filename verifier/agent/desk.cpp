@@ -5,10 +5,33 @@
 #include <new>
 #include <set>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 #include "verifier/player/player.hpp"
 
 namespace retrace::verifier {
+namespace {
+
+/// What the account of a challenger that has not moved yet makes of the claim: the root that it is about. The account
+/// does not execute its segment twice for that.
+Hash32 second_replay(const Game& game, Replayer& truth) {
+    if (truth.initialiser() || game.claim.first_step + 1 == game.claim.last_step)
+        return truth.output_of(game.claim.first_step).root;
+    return truth.end_root_beside(search_positions(game.search));
+}
+
+/// Memory may have failed, in the first replay or in this one: then there is nothing to accuse anybody of. 8.2
+std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
+    if (view.side != Side::challenger || view.game.rounds != 0) return std::nullopt;
+    const Hash32 own = second_replay(view.game, truth);
+    const std::string what = "no move is made and the bond is lost: the second replay ";
+    if (own == view.game.claim.end_root)
+        return what + "agrees with the solver, so the memory of this machine failed in the first";
+    if (!view.claimed_root.is_zero() && own != view.claimed_root)
+        return what + "differs from the first, so this machine cannot be trusted; test its memory";
+    return std::nullopt;
+}
+
+}  // namespace
 
 Desk::Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory)
     : workshop_(workshop), start_(std::move(start)), memory_(memory) {
@@ -17,7 +40,7 @@ Desk::Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory)
         if (working_) return keep_within(spare);
         const std::lock_guard lock(use_);
         keep_within(spare);
-    });
+    }, [this] { return kept_bytes(); });
 }
 
 Desk::~Desk() { workshop_.on_less_to_spare({}); }
@@ -27,20 +50,21 @@ Desk::Segment Desk::segment_of(const DisputeView& view) {
     return {view.terms.id, view.run, initialiser ? 0 : view.segment, initialiser};
 }
 
-Result<Bytes> Desk::answer(const DisputeView& view) {
+Result<Bytes, MoveProblem> Desk::answer(const DisputeView& view, solver::Preemption* preemption) {
     const std::lock_guard lock(use_);
     drop_closed();
     for (bool again = false;; again = true) {
         working_ = Working{view.id, segment_of(view)};
         try {
-            auto move = attempt(view);
+            auto move = attempt(view, preemption);
             working_.reset();
-            keep_within(workshop_.spare());
+            keep_within(spare());
             return move;
         } catch (const std::bad_alloc&) {
             // The machine has less than was allowed. Without what is kept for others there may be enough.
             working_.reset();
             accounts_.clear();
+            workshop_.answers().clear();
             if (again) throw;
         } catch (...) {
             working_.reset();
@@ -49,13 +73,27 @@ Result<Bytes> Desk::answer(const DisputeView& view) {
     }
 }
 
-Result<Bytes> Desk::attempt(const DisputeView& view) {
-    RETRACE_TRY(own, truth(view));
-    keep_within(workshop_.spare());
+Result<Bytes, MoveProblem> Desk::attempt(const DisputeView& view, solver::Preemption* preemption) {
+    const auto account = truth(view);
+    if (!account) {
+        const bool put_off = preemption != nullptr && preemption->requested();  // Also a fetch is then given up.
+        return Unexpected{
+            MoveProblem{account.error().message, put_off ? MoveProblem::Kind::put_off : MoveProblem::Kind::failed}};
+    }
+    Replayer* const own = *account;
+    keep_within(spare());
+    own->set_preemption(preemption);
     try {
-        const ReadOnly question;
+        const NonFatalScope question;
+        if (auto why = doubt(view, *own)) {
+            // Accounts of the segment share what they found.
+            std::erase_if(accounts_, [&](const auto& item) { return item.second.segment == segment_of(view); });
+            return Unexpected{MoveProblem{std::move(*why), MoveProblem::Kind::no_case}};
+        }
         RETRACE_TRY(move, next_move(view.game, view.side, *own));
         return encode(move);
+    } catch (const ReplayStopped& stopped) {
+        return Unexpected{MoveProblem{stopped.what(), MoveProblem::Kind::put_off}};
     } catch (const BrokenInvariant& impossible) {
         // The view is a node's word, and an account that it led astray is of no use.
         accounts_.erase(view.id);
@@ -84,7 +122,7 @@ Result<Replayer*> Desk::truth(const DisputeView& view) {
         setup.datasets.clear();
         return keep(Replayer(std::move(setup)));
     }
-    keep_within(workshop_.spare());  // The start takes memory before there is an account of it.
+    keep_within(spare());  // The start takes memory before there is an account of it.
     RETRACE_TRY(start, start_(view));
     if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
         return error("the state at the segment's start is another's");
@@ -168,8 +206,18 @@ bool Desk::give_up_task_but(std::uint64_t task) {
     return true;
 }
 
+/// What answers to reports are kept for is loaded again sooner than an account is made again.
+std::uint64_t Desk::spare() {
+    if (all_bytes() > workshop_.spare()) workshop_.answers().clear();
+    return workshop_.spare();
+}
+
 std::uint64_t Desk::kept_bytes() const {
     const std::lock_guard lock(use_);
+    return all_bytes();
+}
+
+std::uint64_t Desk::all_bytes() const {
     std::uint64_t bytes = 0;
     std::set<Segment> started;
     for (const auto& [dispute, account] : accounts_) {

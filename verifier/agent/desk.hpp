@@ -15,6 +15,20 @@
 
 namespace retrace::verifier {
 
+/// Why there is no move.
+struct MoveProblem {
+    enum class Kind : std::uint8_t {
+        failed = 1,   ///< It may be made later: something was not served, or did not fit into memory.
+        put_off = 2,  ///< It was told to stop: what was reached is kept, and the next call goes on from there.
+        no_case = 3,  ///< The second replay does not bear the accusation out: this side makes no move (SPEC 8.2).
+    };
+    std::string message;
+    Kind kind = Kind::failed;
+
+    MoveProblem(std::string text, Kind which) : message(std::move(text)), kind(which) {}
+    MoveProblem(Error error) : message(std::move(error.message)) {}
+};
+
 /// One account for each dispute, so that the moves of one cost no other anything; those about one segment share its
 /// start and what any of them found. Belongs to the worker, one call at a time, but for `sweep`.
 ///
@@ -33,8 +47,9 @@ public:
     Desk& operator=(const Desk&) = delete;
 
     /// The move that is due, encoded. A task that does not fit beside others takes their place: they are fetched again
-    /// when they are needed.
-    Result<Bytes> answer(const DisputeView& view);
+    /// when they are needed. Before a challenger's first move its account is the second replay of what it accuses.
+    /// `preemption`: what tells it to stop; null: nothing does.
+    Result<Bytes, MoveProblem> answer(const DisputeView& view, solver::Preemption* preemption = nullptr);
     /// The disputes that are open at `height`: accounts of others are dropped. From any thread.
     void sweep(const std::vector<DisputeView>& open, std::uint64_t height);
     /// Memory of all accounts together.
@@ -57,11 +72,13 @@ private:
     using Clocks = std::map<std::uint64_t, std::uint64_t>;
 
     static Segment segment_of(const DisputeView& view);
-    Result<Bytes> attempt(const DisputeView& view);
+    Result<Bytes, MoveProblem> attempt(const DisputeView& view, solver::Preemption* preemption);
     Result<Replayer*> truth(const DisputeView& view);
     Clocks clocks() const;
     void drop_closed();
     void keep_within(std::uint64_t spare);
+    std::uint64_t spare();
+    std::uint64_t all_bytes() const;
     bool give_up_task_but(std::uint64_t task);
 
     solver::Workshop& workshop_;

@@ -11,6 +11,8 @@ std::uint64_t turn_of(const Game& game) {
     return game.evidence_bytes;
 }
 
+std::uint64_t place_of(const DisputeView& view) { return solver::place_of(view.due, view.deadline); }
+
 bool is_due(const DisputeView& view) {
     return view.game.phase != Phase::decided && view.game.mover == view.side;
 }
@@ -18,32 +20,40 @@ bool is_due(const DisputeView& view) {
 }  // namespace
 
 DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
-                                           bool may_work) {
+                                           std::uint64_t before) {
     height_ = height;
     outbox_.sweep(height);
     desk_.sweep(disputes, height);
     Output out;
-    const DisputeView* first = nullptr;  // Of those that wait for an answer, the one that is due first.
+    const DisputeView* first = nullptr;  // Of those that wait for an answer, the one with the earliest place.
     for (const DisputeView& view : disputes) {
-        if (!is_due(view)) continue;
+        if (!is_due(view) || view.id == working_) continue;
         const std::uint64_t turn = turn_of(view.game);
         const auto answer = answers_.find(view.id);
         const auto retry = retry_height_.find(view.id);
         const bool failed = answer != answers_.end() && answer->second.move.empty();
+        if (failed && answer->second.no_case) continue;
         const bool again = failed && retry != retry_height_.end() && height >= retry->second;
         if (answer != answers_.end() && answer->second.turn == turn && !again) {
             const std::string key = std::to_string(view.id) + " " + std::to_string(turn);
             if (!failed && outbox_.due(key, height)) {
                 out.moves.push_back({view.id, answer->second.move});
             }
-        } else if (first == nullptr || view.deadline < first->deadline) {
+        } else if (first == nullptr || place_of(view) < place_of(*first)) {
             first = &view;
         }
     }
-    out.waiting = first != nullptr && !busy_;
-    if (out.waiting && may_work) {
-        busy_ = true;
-        out.work = answer_order(*first);
+    slot_.set_waiting_dispute(first != nullptr ? std::optional(place_of(*first)) : std::nullopt);
+    if (first != nullptr) {
+        const std::uint64_t place = place_of(*first);
+        slot_.wait(place);
+        if (slot_.is_free() && place <= before) {
+            slot_.take(place);
+            slot_.set_waiting_dispute(std::nullopt);
+            working_ = first->id;
+            out.work = answer_order(*first);
+            out.work->gives_way = slot_.gives_way();
+        }
     }
     std::erase_if(answers_, [&](const auto& item) {
         return std::none_of(disputes.begin(), disputes.end(),
@@ -57,14 +67,18 @@ solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
     const std::uint64_t turn = turn_of(view.game);
     return solver::make_order<Answer>("move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
                                       [this, view, turn] {
-        const Result<Bytes> move = desk_.answer(view);
+        const Result<Bytes, MoveProblem> move = desk_.answer(view, &slot_.preemption());
         if (move) return Answer{view.id, turn, *move, ""};
-        return Answer{view.id, turn, {}, move.error().message};
+        using Kind = MoveProblem::Kind;
+        if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};
+        return Answer{view.id, turn, {}, move.error().message, move.error().kind == Kind::no_case};
     });
 }
 
 void DisputeAgent::on_done(const Answer& answer) {
-    busy_ = false;
+    working_.reset();
+    slot_.release();
+    if (answer.put_off) return;
     if (!answer.problem.empty()) {
         problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
     }

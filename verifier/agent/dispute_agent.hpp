@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "solver/agent/work.hpp"
+#include "solver/agent/worker_slot.hpp"
 #include "verifier/agent/desk.hpp"
 #include "verifier/chain_view.hpp"
 
@@ -19,21 +20,27 @@ struct Answer {
     std::uint64_t turn = 0;  ///< Which position of the game was answered.
     Bytes move;              ///< Empty: none could be made.
     std::string problem;
+    bool no_case = false;    ///< None will be made.
+    bool put_off = false;    ///< Work with an earlier place waited: no move and no problem yet.
 };
 
 class DisputeAgent {
 public:
-    /// `desk` outlives the agent. Moves are made by its work orders only.
-    DisputeAgent(std::uint64_t resend_blocks, Desk& desk)
-        : desk_(desk), resend_blocks_(resend_blocks), outbox_(resend_blocks) {}
+    /// `desk` and `slot` outlive the agent. Moves are made by its work orders only. `slot`: the worker that it shares
+    /// with another agent; null: it has one for itself.
+    DisputeAgent(std::uint64_t resend_blocks, Desk& desk, solver::WorkerSlot* slot = nullptr)
+        : desk_(desk), slot_(slot != nullptr ? *slot : own_slot_), resend_blocks_(resend_blocks),
+          outbox_(resend_blocks) {}
+    DisputeAgent(const DisputeAgent&) = delete;
+    DisputeAgent& operator=(const DisputeAgent&) = delete;
 
     struct Output {
         std::vector<PlayMove> moves;
         std::optional<solver::WorkOrder<Answer>> work;
-        bool waiting = false;  ///< An answer is due, and no order for one is out.
     };
-    /// Gives a work order only if `may_work`, and none while one is out.
-    Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes, bool may_work = true);
+    /// Gives a work order only while the worker is free, and only for a move that does not come after `before`.
+    Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
+                   std::uint64_t before = solver::kUnasked);
     void on_done(const Answer& answer);
     std::vector<std::string> take_problems() { return std::exchange(problems_, {}); }
 
@@ -41,9 +48,11 @@ private:
     solver::WorkOrder<Answer> answer_order(const DisputeView& view);
 
     Desk& desk_;
+    solver::WorkerSlot own_slot_{std::chrono::seconds(10)};
+    solver::WorkerSlot& slot_;
     std::uint64_t resend_blocks_;
     solver::Outbox outbox_;
-    bool busy_ = false;
+    std::optional<std::uint64_t> working_;  // Dispute of the order that is out.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, std::uint64_t> retry_height_;  // Dispute → when a failed answer is tried again.
     std::map<std::uint64_t, Answer> answers_;  // By dispute: the newest.

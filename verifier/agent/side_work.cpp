@@ -19,6 +19,8 @@ std::string place(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
 
 std::string answer_name(std::uint64_t report) { return "answer report " + std::to_string(report); }
 
+std::string initial_name(std::uint64_t task) { return "initial state of task " + std::to_string(task); }
+
 }  // namespace
 
 std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
@@ -35,6 +37,7 @@ std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std:
 }
 
 bool VerifierAgent::watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
+    if (right_.count({task, run, segment}) != 0) return false;  // It takes the place of one that was not looked at.
     constexpr std::uint64_t kWhole = 10'000;
     return draw_of(task, run, segment) % kWhole < config_.watch_bp;
 }
@@ -58,6 +61,9 @@ void VerifierAgent::challenge(const VerifierView& view, Output& out) {
             return CheckpointKey{seen.terms.id, seen.run, seen.segment} == item.first;
         });
     });
+    // No window stays open for so long.
+    constexpr std::uint64_t kRightBlocks = 100'000;
+    std::erase_if(right_, [&](const auto& item) { return item.second + kRightBlocks < view.height; });
     std::erase_if(initials_, [&](const auto& item) {
         return std::none_of(view.initials.begin(), view.initials.end(), [&](const InitialView& initial) {
             return RunKey{initial.terms.id, initial.run} == item.first;
@@ -80,7 +86,7 @@ void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
 }
 
 void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
-    if (busy_) return;  // The running order may be about to write what is read here.
+    if (!slot_.is_free()) return;  // The running order may be about to write what is read here.
     for (const DisputeView& play : view.disputes) {
         const auto missing = dispute_missing_.find(play.id);
         if (missing == dispute_missing_.end() || !missing->second.kind || !play.may_report) continue;
@@ -100,39 +106,52 @@ bool VerifierAgent::waits_for_answer(const KeptReportView& report) const {
     return kept_answers_.count(report.id) == 0 && pause_.count(answer_name(report.id)) == 0;
 }
 
-std::optional<VerifierWork> VerifierAgent::keeper_work(const VerifierView& view) {
-    const std::uint64_t until = view.height + config_.side_fetch_blocks;
-    for (const KeptReportView& report : view.reports) {
-        if (!waits_for_answer(report)) continue;
-        return solver::make_order<VerifierResult>(
-            answer_name(report.id), KeptAnswer{report.id, {}, ""},
-            [this, report] { return VerifierResult(answer_kept(report)); }, until);
-    }
-    return std::nullopt;
+bool VerifierAgent::waits_for_check(const InitialView& initial) const {
+    return initials_.count({initial.terms.id, initial.run}) == 0 && pause_.count(initial_name(initial.terms.id)) == 0;
 }
 
+/// All that wait and are about one state are answered in one order: it is loaded once, whatever memory is to spare.
+VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptReportView& report) {
+    std::vector<KeptReportView> others;
+    for (const KeptReportView& other : view.reports)
+        if (other.id != report.id && other.terms.id == report.terms.id && other.run == report.run &&
+            other.index == report.index && waits_for_answer(other))
+            others.push_back(other);
+    const auto work = [this, report, others] {
+        KeptAnswer made = answer_kept(report);
+        for (const KeptReportView& other : others) made.others.push_back(answer_kept(other));
+        workshop_.bound_answers();
+        return VerifierResult(std::move(made));
+    };
+    const std::string more = others.empty() ? "" : " and " + std::to_string(others.size()) + " more";
+    return solver::make_order<VerifierResult>(answer_name(report.id) + more, KeptAnswer{report.id, {}, ""}, work,
+                                              height_ + config_.side_fetch_blocks);
+}
+
+VerifierWork VerifierAgent::initial_work(const InitialView& initial) {
+    return solver::make_order<VerifierResult>(
+        "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
+        [this, initial] { return VerifierResult(check_initial(initial)); }, height_ + config_.side_fetch_blocks);
+}
+
+/// What nobody asked for.
 std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) {
     const std::uint64_t until = view.height + config_.side_fetch_blocks;
-    for (const InitialView& initial : view.initials) {
-        const std::string name = "initial state of task " + std::to_string(initial.terms.id);
-        if (initials_.count({initial.terms.id, initial.run}) != 0 || pause_.count(name) != 0) continue;
-        return solver::make_order<VerifierResult>(
-            "check " + name, InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
-            [this, initial] { return VerifierResult(check_initial(initial)); }, until);
-    }
+    for (const InitialView& initial : view.initials)
+        if (waits_for_check(initial)) return initial_work(initial);
     // In an order that nobody knows: whoever fills the list with cheap segments does not hide a dear one behind them.
     const WatchView* first = nullptr;
     std::uint64_t least = 0;
     for (const WatchView& seen : view.watch) {
         const CheckpointKey key{seen.terms.id, seen.run, seen.segment};
-        if (watched_.count(key) != 0 || pause_.count("watch " + place(key.task, key.run, key.index)) != 0 ||
+        if (watched_.count(key) != 0 || right_.count(key) != 0 ||
+            pause_.count("watch " + place(key.task, key.run, key.index)) != 0 ||
             !watches(key.task, key.run, key.index))
             continue;
         const std::uint64_t draw = draw_of(key.task, key.run, key.index);
         if (first == nullptr || draw < least) first = &seen, least = draw;
     }
     if (first != nullptr) {
-        running_deadline_ = kUnasked;
         return solver::make_order<VerifierResult>(
             "watch " + place(first->terms.id, first->run, first->segment),
             Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},
@@ -150,26 +169,41 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
     return std::nullopt;
 }
 
+/// Side work that failed is tried again after a while.
+void VerifierAgent::put_aside(const std::string& name, const std::string& problem) {
+    problems_.push_back(name + ": " + problem);
+    pause_[name] = height_ + config_.resend_blocks;
+}
+
 void VerifierAgent::on_side_work(const VerifierResult& result) {
-    const auto failed = [&](const std::string& name, const std::string& problem) {
-        problems_.push_back(name + ": " + problem);
-        pause_[name] = height_ + config_.resend_blocks;
-    };
+    const auto failed = [&](const std::string& name, const std::string& problem) { put_aside(name, problem); };
     if (const auto* checked = std::get_if<InitialChecked>(&result)) {
-        const std::string name = "initial state of task " + std::to_string(checked->task);
+        if (checked->put_off) return;
+        const std::string name = initial_name(checked->task);
         if (!checked->problem.empty()) return failed(name, checked->problem);
         initials_[{checked->task, checked->run}] = checked->other;
     } else if (const auto* seen = std::get_if<Watched>(&result)) {
         if (seen->put_off) return;
         const std::string name = "watch " + place(seen->task, seen->run, seen->segment);
         if (!seen->problem.empty()) return failed(name, seen->problem);
-        watched_[{seen->task, seen->run, seen->segment}] = seen->other;
+        const CheckpointKey key{seen->task, seen->run, seen->segment};
+        if (seen->other)
+            watched_[key] = seen->other;
+        else
+            right_[key] = height_;
     } else if (const auto* held = std::get_if<Held>(&result)) {
-        if (!held->problem.empty()) failed("keep " + place(held->task, held->run, held->index), held->problem);
+        if (!held->problem.empty() && !held->put_off)
+            failed("keep " + place(held->task, held->run, held->index), held->problem);
     } else if (const auto* made = std::get_if<KeptAnswer>(&result)) {
-        if (!made->problem.empty()) return failed(answer_name(made->report), made->problem);
-        kept_answers_[made->report] = made->answer;
+        on_kept_answer(*made);
+        for (const KeptAnswer& other : made->others) on_kept_answer(other);
     }
+}
+
+void VerifierAgent::on_kept_answer(const KeptAnswer& made) {
+    if (made.put_off) return;
+    if (!made.problem.empty()) return put_aside(answer_name(made.report), made.problem);
+    kept_answers_[made.report] = made.answer;
 }
 
 // --- Worker thread.
@@ -179,23 +213,17 @@ InitialChecked VerifierAgent::check_initial(const InitialView& view) {
     const auto material = workshop_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
+        done.put_off = gives_way();
         return done;
     }
-    // Twice before it accuses anybody: memory may fail.
-    for (int replays = 0; replays < 2; ++replays) {
-        const auto state = workshop_.initial_state(**material);
-        if (!state) {
-            done.problem = state.error().message;
-            return done;
-        }
-        const Hash32 own = kernels::commit_state((*material)->program->root(), *state, workshop_.pool()).root;
-        if (own == view.root) {
-            done.other.reset();
-            return done;
-        }
-        if (done.other && *done.other != own) done.problem = "two computations differ: this machine cannot be trusted";
-        done.other = own;
+    const auto state = workshop_.initial_state(**material);
+    if (!state) {
+        done.problem = state.error().message;
+        done.put_off = gives_way();
+        return done;
     }
+    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, workshop_.pool()).root;
+    if (own != view.root) done.other = own;
     return done;
 }
 
@@ -204,34 +232,24 @@ Watched VerifierAgent::watch(const WatchView& view) {
     const auto material = workshop_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
+        done.put_off = gives_way();
         return done;
     }
     solver::TaskMaterial& task = **material;
     const CheckpointKey segment{view.terms.id, view.run, view.segment};
-    // Which of the two it was when it was put off.
-    const auto left = begun_.find(segment.task);
-    bool again = left != begun_.end() && left->second.segment == segment && left->second.first.has_value();
-    if (again) done.other = left->second.first;
-    for (;; again = true) {
-        auto begun = begin(task, segment, view.start_root, again);
-        if (!begun) {
-            done.problem = begun.error().message;
-            return done;
-        }
-        begun->first = done.other;
-        if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
-            done.put_off = true;
-            return done;
-        }
-        const Hash32 own = kernels::commit_state(task.program->root(), begun->state, workshop_.pool()).root;
-        if (own == view.end_root) {
-            done.other.reset();
-            return done;
-        }
-        if (done.other && *done.other != own) done.problem = "two replays differ: this machine cannot be trusted";
-        done.other = own;
-        if (again) return done;
+    auto begun = begin(task, segment, view.start_root);
+    if (!begun) {
+        done.problem = begun.error().message;
+        done.put_off = gives_way();
+        return done;
     }
+    if (!run_to(task, *begun, view.terms.schedule.step_of(view.segment + 1))) {
+        done.put_off = true;
+        return done;
+    }
+    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, workshop_.pool()).root;
+    if (own != view.end_root) done.other = own;
+    return done;
 }
 
 Held VerifierAgent::hold(const OfferView& view) {
@@ -239,11 +257,13 @@ Held VerifierAgent::hold(const OfferView& view) {
     const auto material = workshop_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
+        done.put_off = gives_way();
         return done;
     }
     const auto state = workshop_.fetch(**material, view.root, view.index);
     if (!state) {
         done.problem = state.error().message;
+        done.put_off = gives_way();
         return done;
     }
     const CheckpointKey key = kept_key(view.terms.id, view.run, view.index);
@@ -260,16 +280,16 @@ KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     const auto program = workshop_.header(view.terms);
     if (!program) {
         made.problem = program.error().message;
+        made.put_off = gives_way();
         return made;
     }
     made.problem = "the state is not here any more";
     const CheckpointKey own{view.terms.id, view.run, view.index};
     for (const CheckpointKey& key : {own, kept_key(own.task, own.run, own.index)}) {
-        const auto state = store_.load(key, workshop_.pool());
-        const auto commitment = store_.commitment(key);
-        if (!state || !commitment) continue;
-        made.answer = encode(solver::answer_state_tile(*program, *commitment, *state, view.tensor,
-                                                       view.tile, workshop_.pool()));
+        const auto tile =
+            workshop_.answers().state_tile(store_, key, *program, view.tensor, view.tile, workshop_.pool());
+        if (!tile) continue;
+        made.answer = encode(*tile);
         made.problem.clear();
         break;
     }

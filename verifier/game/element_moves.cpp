@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: MIT
 // SPEC 5.1, 5.2. The disputed tile is opened, and one element of it is named.
+#include "kernels/exec/tile_form.hpp"
 #include "merkle/base/ensure.hpp"
 #include "verifier/game/moves.hpp"
 
 namespace retrace::verifier {
 namespace {
 
-/// Full length, zeros where the tensor has no elements, bools 0 or 1. Otherwise two spellings of one tensor
-/// would have two roots, and a difference that no element shows.
 bool well_formed(const Game& game, View tile) {
-    const kernels::DType dtype = game.op.output.dtype;
-    if (tile.size() != std::size_t{kernels::size_of(dtype)} * kTilePlaces) return false;
-    for (std::uint32_t place = 0; place < kTilePlaces; ++place) {
-        const std::uint32_t bits = bits_at(tile, dtype, place);
-        if (bits != 0 && !element_at(game, place)) return false;
-        if (dtype == kernels::DType::boolean && bits > 1) return false;
-    }
-    return true;
+    return kernels::is_tile(tile, game.op.output.dtype, kernels::geometry(game.op.output.dims), game.found.tile);
 }
 
 }  // namespace

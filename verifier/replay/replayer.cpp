@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "kernels/exec/partial_tile.hpp"
 #include "merkle/base/ensure.hpp"
@@ -76,6 +77,7 @@ std::uint64_t Replayer::own_bytes() const {
     std::uint64_t bytes = 0;
     if (const State* kept = cursor()) bytes += bytes_of(*kept);
     if (end_) bytes += bytes_of(*end_);
+    if (stopped_) bytes += bytes_of(*stopped_);
     if (step_ == nullptr) return bytes;
     for (const auto* commitment : {&step_->input, &step_->output})
         if (*commitment) bytes += (*commitment)->tensor_roots.size() * sizeof(Hash32);
@@ -92,7 +94,7 @@ const State& Replayer::end_state() {
     if (end_) return *end_;
     if (initialiser()) {
         State state = segment_->start;
-        setup().runner->step(state);
+        step_once(state);
         state.step = 0;  // The initialiser's one step leads to the state before step 0.
         end_ = std::move(state);
     } else {
@@ -114,7 +116,18 @@ Hash32 Replayer::end_root() {
 
 Hash32 Replayer::root_at(std::uint64_t step) { return roots_at(segment_->start.step, {&step, 1}).front(); }
 
+Hash32 Replayer::end_root_beside(std::span<const std::uint64_t> steps) {
+    std::vector<std::uint64_t> all(steps.begin(), steps.end());
+    all.push_back(last_step());
+    return find_roots(segment_->start.step, all, steps.size() / 2).back();
+}
+
 std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::uint64_t> steps) {
+    return find_roots(low, steps, steps.size() / 2);
+}
+
+std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std::uint64_t> steps,
+                                         std::size_t half_way) {
     std::map<std::uint64_t, Hash32>& found = segment_->roots;
     const State& start = segment_->start;
     ensure(!initialiser() && low >= start.step, "a step of the segment");
@@ -122,22 +135,62 @@ std::vector<Hash32> Replayer::roots_at(std::uint64_t low, std::span<const std::u
     const auto known = [&](std::uint64_t step) { return found.count(step) != 0; };
     if (!std::all_of(steps.begin(), steps.end(), known)) {
         end_.reset();
-        if (low == start.step) drop_cursor();
-        State state = low == start.step ? start : state_at(low);
-        const auto training = setup().runner->train(*setup().program, state, *setup().pool);
+        State state = search_start(low, *std::find_if_not(steps.begin(), steps.end(), known));
+        auto training = setup().runner->train(*setup().program, state, *setup().pool);
         for (const std::uint64_t step : steps) {
             if (known(step)) continue;
             ensure(training->step() <= step, "ascending steps");
-            while (training->step() < step) training->advance();
+            if (!advance_to(*training, step)) {
+                training.reset();
+                if (!state.tensors.empty()) stopped_ = std::move(state);  // Else a step was left half done.
+                throw ReplayStopped();
+            }
             found[step] = training->commit().root;
             // Nothing is kept yet beside the start: the half way spares the next call half of it.
-            if (cursor() == nullptr && step == steps[steps.size() / 2])
-                segment_->cursors.emplace(number_, training->state());
+            if (cursor() == nullptr && step == steps[half_way]) segment_->cursors.emplace(number_, training->state());
         }
     }
+    stopped_.reset();
     std::vector<Hash32> roots;
     for (const std::uint64_t step : steps) roots.push_back(found.at(step));
     return roots;
+}
+
+State Replayer::search_start(std::uint64_t low, std::uint64_t first) {
+    if (auto stopped = std::exchange(stopped_, std::nullopt); stopped && low <= stopped->step && stopped->step <= first)
+        return std::move(*stopped);
+    if (low != segment_->start.step) return state_at(low);
+    if (const State* own = cursor(); own != nullptr && own->step <= first) return *own;
+    drop_cursor();
+    return segment_->start;
+}
+
+void Replayer::stop_if_told() const {
+    if (preemption_ != nullptr && preemption_->requested()) throw ReplayStopped();
+}
+
+bool Replayer::advance_to(solver::Training& training, std::uint64_t step) {
+    training.run_ahead(step);
+    while (training.step() < step) {
+        if (preemption_ == nullptr) {
+            training.advance();
+            continue;
+        }
+        if (preemption_->requested()) {
+            training.state();
+            return false;
+        }
+        preemption_->begin_step();
+        if (!training.attempt([this] { return preemption_->may_finish_step(); })) return false;
+    }
+    return true;
+}
+
+void Replayer::step_once(State& state) {
+    if (preemption_ == nullptr) return (void)setup().runner->step(state);
+    stop_if_told();
+    preemption_->begin_step();
+    if (!setup().runner->attempt(state, [this] { return preemption_->may_finish_step(); })) throw ReplayStopped();
 }
 
 State* Replayer::cursor() const {
@@ -173,12 +226,14 @@ std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
     State& state = cursor_before(step);
     try {
         auto training = setup().runner->train(*setup().program, state, *setup().pool);
-        while (training->step() < step) training->advance();
-        return training;
+        if (advance_to(*training, step)) return training;
+        training.reset();
+        if (state.tensors.empty()) drop_cursor();  // A step was left half done.
     } catch (...) {
         drop_cursor();  // Half a step further than it says, perhaps: whoever asks again starts anew.
         throw;
     }
+    throw ReplayStopped();
 }
 
 Replayer::StepCache& Replayer::cache_of(std::uint64_t t) {
@@ -200,7 +255,7 @@ const StateCommitment& Replayer::output_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
     if (!cache.output) {
         State state = initialiser() ? end_state() : state_at(t);
-        if (!initialiser()) setup().runner->step(state);
+        if (!initialiser()) step_once(state);
         cache.output = kernels::commit_state(setup().program->root(), state, *setup().pool);
     }
     return *cache.output;
@@ -208,7 +263,11 @@ const StateCommitment& Replayer::output_of(std::uint64_t t) {
 
 const std::vector<Hash32>& Replayer::trace_of(std::uint64_t t) {
     StepCache& cache = cache_of(t);
-    if (cache.trace.empty()) cache.trace = setup().runner->trace(initialiser() ? segment_->start : state_at(t));
+    if (cache.trace.empty()) {
+        const State& input = initialiser() ? segment_->start : state_at(t);
+        stop_if_told();
+        cache.trace = setup().runner->trace(input);
+    }
     return cache.trace;
 }
 
@@ -231,7 +290,9 @@ void Replayer::prepare_op(std::uint64_t t, std::uint32_t op) {
     }
     if (wanted.empty()) return;
     const std::vector<std::uint32_t> ops(wanted.begin(), wanted.end());
-    std::vector<Tensor> tensors = setup().runner->outputs(initialiser() ? segment_->start : state_at(t), ops);
+    const State& input = initialiser() ? segment_->start : state_at(t);
+    stop_if_told();
+    std::vector<Tensor> tensors = setup().runner->outputs(input, ops);
     for (std::size_t i = 0; i < ops.size(); ++i) cache.outputs[ops[i]] = std::move(tensors[i]);
 }
 
@@ -280,7 +341,8 @@ const Bytes& Replayer::partial_of(std::uint64_t t, std::uint32_t op, std::uint64
     }
     const WholeInputs inputs = whole_inputs(*this, t, op);
     const std::vector<const std::uint8_t*> data = inputs.data();
-    kernels::advance_partial({facts, data, nullptr, setup().seed, t, *setup().pool}, tile, first, links, carried);
+    setup().runner->advance_partial({facts, data, nullptr, setup().seed, t, *setup().pool}, op, tile, first, links,
+                                    carried);
     Bytes bytes(4 * carried.size());
     for (std::size_t i = 0; i < carried.size(); ++i) store_u32(bytes.data() + 4 * i, carried[i]);
     return cache.partials[links] = std::move(bytes);

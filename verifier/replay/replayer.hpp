@@ -3,6 +3,7 @@
 // dispute may ask for it.
 #pragma once
 
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "kernels/commit/commitment.hpp"
 #include "kernels/ops/element.hpp"
 #include "kernels/program/codec.hpp"
+#include "solver/run/preemption.hpp"
 #include "solver/run/step_runner.hpp"
 
 namespace retrace::verifier {
@@ -23,6 +25,12 @@ struct ReplaySetup {
     kernels::ThreadPool* pool = nullptr;
     std::uint64_t seed = 0;
     std::vector<const kernels::Tensor*> datasets;
+};
+
+/// Ends a call that was told to stop. What it had reached is kept, and the same call goes on from there.
+class ReplayStopped final : public std::exception {
+public:
+    const char* what() const noexcept override { return "work with an earlier place waits"; }
 };
 
 /// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about one and a half
@@ -41,6 +49,9 @@ public:
     /// Another account of the same segment, for another dispute.
     Replayer beside() const;
 
+    /// Asked between steps from now on, and between the ops of a step: calls may end with ReplayStopped. Null: none do.
+    void set_preemption(solver::Preemption* preemption) noexcept { preemption_ = preemption; }
+
     bool initialiser() const noexcept;
     const ReplaySetup& setup() const noexcept;
     std::uint64_t last_step() const noexcept;
@@ -57,6 +68,8 @@ public:
     /// is kept. Only these states are committed to.
     std::vector<Hash32> roots_at(std::uint64_t low, std::span<const std::uint64_t> steps);
     Hash32 root_at(std::uint64_t step);
+    /// Root after the last step, in one execution with the roots at `steps` of the first search, which are then known.
+    Hash32 end_root_beside(std::span<const std::uint64_t> steps);
 
     // One step t of the segment (0 for an initialiser).
     const kernels::StateCommitment& input_of(std::uint64_t t);  ///< Not for an initialiser.
@@ -78,6 +91,8 @@ private:
     struct StepCache;  // What is known about one step.
 
     explicit Replayer(std::shared_ptr<Segment> segment);
+    /// As roots_at; the state at `steps[half_way]` is what may be kept.
+    std::vector<Hash32> find_roots(std::uint64_t low, std::span<const std::uint64_t> steps, std::size_t half_way);
     const kernels::State& state_at(std::uint64_t step);
     /// The cursor's training, advanced to `step`; the cursor itself follows once its state() is asked for.
     std::unique_ptr<solver::Training> train_to(std::uint64_t step);
@@ -86,12 +101,20 @@ private:
     /// The same at `step` or the nearest before it of all that are kept, the others' too.
     kernels::State& cursor_before(std::uint64_t step);
     void drop_cursor();
+    /// False: it was told to stop.
+    bool advance_to(solver::Training& training, std::uint64_t step);
+    void step_once(kernels::State& state);
+    void stop_if_told() const;
+    /// The state to search from, for roots from step `first` on: what was put off, or the one at `low`.
+    kernels::State search_start(std::uint64_t low, std::uint64_t first);
     StepCache& cache_of(std::uint64_t t);
 
     std::shared_ptr<Segment> segment_;
     std::uint64_t number_ = 0;  // Among the accounts of the segment.
     std::optional<kernels::State> end_;
+    std::optional<kernels::State> stopped_;  // Where a search was told to stop.
     std::unique_ptr<StepCache> step_;
+    solver::Preemption* preemption_ = nullptr;
 };
 
 /// The inputs of an op, whole, as the element rules read them.

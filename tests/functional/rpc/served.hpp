@@ -42,6 +42,10 @@ struct Served {
                                {{"X-Seen", request.headers.at("host")}},
                                request.method + " " + request.target + " " + request.body};
                        }});
+        server->route({"/under/", 10, [](const rpc::HttpRequest& request) {
+                           return rpc::HttpResponse{
+                               200, "text/plain", {}, request.method + " " + request.target + " " + request.body};
+                       }});
         const auto bound = server->bind();
         EXPECT_TRUE(bound.has_value());
         port = *bound;

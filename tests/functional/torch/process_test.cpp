@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "solver/torch/sandbox.hpp"
+#include "solver/sandbox/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
 #include "tests/functional/torch/no_filters.hpp"
 #include "tests/functional/torch/state_peer.hpp"

@@ -17,8 +17,8 @@
 #include <fstream>
 #include <thread>
 
+#include "solver/sandbox/sandbox.hpp"
 #include "solver/torch/confined.hpp"
-#include "solver/torch/sandbox.hpp"
 #include "tests/functional/torch/temporary_folder.hpp"
 
 namespace retrace::testing {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "solver/import/mapping.hpp"
-#include "solver/torch/sandbox.hpp"
+#include "solver/sandbox/sandbox.hpp"
 #include "solver/torch/torch_model.hpp"
 #include "tests/functional/torch/one_step.hpp"
 #include "tests/functional/torch/state_peer.hpp"

@@ -62,6 +62,9 @@ private:
     void add(const ledger::Address& sender, const Call& call, const ledger::U256& value = 0) {
         out_.push_back({sender, Call::kContract, contracts::calldata(call), value});
     }
+    ledger::U256 bond_of(std::uint64_t task) const {
+        return market::challenge_bond(params_, contracts::views::spec(view_, task).value());
+    }
     bool lie() { return choices_.below(8) == 0; }
 
     /// The hash chain of a party from its start to the head that is registered.
@@ -134,12 +137,12 @@ private:
         for (std::uint64_t i = run.first_state; i < run.next_state; ++i) {
             add(run.solver, OpenRoots{run.task, run.index, i, {Hash32{}}, {opening(run.task, run.index, i)}});
             if (choices_.below(8) == 0)
-                add(party(4), ChallengeSegment{run.task, run.index, i, root(i + 1, lie())}, params_.challenge_bond);
+                add(party(4), ChallengeSegment{run.task, run.index, i, root(i + 1, lie())}, bond_of(run.task));
             if (choices_.below(8) == 0)
                 add(party(3), ReportUnavailable{1, run.task, run.index, i, 0, 0}, params_.report_fee);
         }
         if (choices_.below(8) == 0)
-            add(party(4), ChallengeInitial{run.task, run.index, root(0, true)}, params_.challenge_bond);
+            add(party(4), ChallengeInitial{run.task, run.index, root(0, true)}, bond_of(run.task));
     }
 
     void of_audit(const market::Audit& audit) {

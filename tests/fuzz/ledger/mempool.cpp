@@ -42,7 +42,6 @@ public:
     CallResult view_call(const StateView&, const BlockContext&, const Call&) const override { return {}; }
     std::vector<Log> begin_block(State&, const BlockContext&) const override { return {}; }
     void genesis(State&, View) const override {}
-    void check_invariants(const StateView&, const State&) const override {}
 };
 
 /// As read_tx would return it, but nobody signed: the pool looks at no signature.

@@ -46,7 +46,6 @@ public:
     CallResult view_call(const StateView&, const BlockContext&, const Call&) const override { return {}; }
     std::vector<Log> begin_block(State&, const BlockContext&) const override { return {}; }
     void genesis(State&, View) const override {}
-    void check_invariants(const StateView&, const State&) const override {}
 };
 
 SecretKey payer() {

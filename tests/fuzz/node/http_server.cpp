@@ -131,8 +131,10 @@ std::vector<Bytes> seeds() {
         std::string(1, '\0') + "HEAD /text HTTP/1.0\r\n\r\n",
         std::string(1, '\0') + "OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: https://a.example\r\n\r\n",
         std::string(1, '\0') +
-            "PUT /text HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nT: x\r\n\r\n",
-        std::string(1, '\0') + "POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n",
+            "PUT /text HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0\r\nT: x\r\n\r\n",
+        std::string(1, '\0') + "POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 5000\r\n\r\n",
+        std::string(1, '\0') +
+            "POST / HTTP/1.1\r\nHost: x\r\nHost: y\r\nTransfer-Encoding: xchunked\r\nContent-Length: 2\r\n\r\n{}",
         std::string(1, '\0') + std::string(kUpgrade) + frame(0x81, kEcho),
         std::string(1, '\1') + frame(0x81, kEcho) + frame(0x88, std::string_view("\x03\xe8", 2)),
         std::string(1, '\1') + frame(0x01, kEcho.substr(0, 20)) + frame(0x89, "ping") +

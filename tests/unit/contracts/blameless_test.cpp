@@ -4,6 +4,7 @@
 #include "contracts/audits/reports.hpp"
 #include "contracts/audits/rounds.hpp"
 #include "contracts/disputes/cases.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -71,7 +72,8 @@ TEST_F(Blameless, AuditorsOfATaskThatNobodyCanReplayLoseNothing) {
     lazy = {"v1", "v2", "v3", "v4"};
     for (std::uint64_t i = 0; i <= 4; ++i) ASSERT_EQ(checkpoint("carol", i), Verdict::ok);
     play("carol");
-    EXPECT_EQ(run().state, RunState::delivering) << "undrawn at last, as when there is no verifier";
+    EXPECT_EQ(run().state, RunState::left) << "nobody audited it, and its requester does not say that it pays";
+    EXPECT_TRUE(views::stake(state, party("carol")).locked.is_zero());
     EXPECT_TRUE(all<Slashed>().empty());
     for (const std::string& name : lazy) {
         EXPECT_EQ(bonded(name), kCoin);
@@ -153,6 +155,16 @@ TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
     for (int i = 0; i < 150; ++i) serve("alice"), next_block();
     EXPECT_EQ(run().state, RunState::running);
     EXPECT_GT(first_audit(1).redraws, params.redraws);
+    // However long it lasts: after so many draws nobody more is drawn, and the audit only waits.
+    market::Audit often = first_audit(1);
+    often.redraws = kRedrawsMax;
+    store(state, keys::audit(often.id), often);
+    for (int i = 0; i < 60; ++i) serve("alice"), next_block();
+    const std::size_t seats = first_audit(1).seats.size();
+    for (int i = 0; i < 60; ++i) serve("alice"), next_block();
+    EXPECT_EQ(run().state, RunState::running);
+    EXPECT_EQ(first_audit(1).redraws, kRedrawsMax);
+    EXPECT_EQ(first_audit(1).seats.size(), seats);
     dispute(0);
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
     EXPECT_EQ(run().state, RunState::left);
@@ -209,7 +221,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
         }
     };
     const auto lose_disputes = [&] {
-        for (const auto id : views::open_disputes(state, party("alice"))) {
+        for (const auto id : views::run_disputes(state, 1, 0)) {
             auto dispute = *views::dispute(state, id);
             auto game = *views::game(state, id);
             dispute.mover = 2;
@@ -272,6 +284,8 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     ASSERT_EQ(send("dave", ChallengeSegment{1, 0, 0, word("x")}, params.challenge_bond), Verdict::ok);
     while (views::stake(state, party("v3")).available() >= params.audit_bond + params.beacon_penalty)
         assign("v3", post(own));
+    // Whoever replayed that has been quick: it has nothing left to do.
+    for (const char* name : {"v1", "v2"}) store(state, keys::backlog(party(name)), Backlog{});
     // Carol serves nobody and answers every report, so only the accomplice is left for her audit.
     const std::uint64_t bait = post(cheap_spec());
     assign("carol", bait);

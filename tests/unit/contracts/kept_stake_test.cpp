@@ -71,7 +71,8 @@ TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
     join();
     add_solver("alice");
     TaskSpec audited = small_spec();
-    audited.auditors = 2;  // As many as there are, so that who can be drawn is drawn.
+    audited.auditors = 2;  // As many as there are, so that who can be drawn is drawn,
+    audited.allow_unaudited = true;  // alone if need be.
     post(audited);
     auction({{"alice", 400}});
     ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);

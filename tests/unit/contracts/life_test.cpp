@@ -140,8 +140,10 @@ TEST_F(Life, WithoutVerifiersATaskStillEnds) {
     auction({{"alice", 400}});
     ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
     play("alice");
-    EXPECT_EQ(run().state, RunState::delivering);
-    EXPECT_EQ(run().earned, small_spec().price_ceiling * U256(4)) << "without a rival the ceiling is paid";
+    EXPECT_EQ(run().state, RunState::left);
+    EXPECT_TRUE(run().earned.is_zero());
+    EXPECT_EQ(task().state, TaskState::expired);
+    EXPECT_TRUE(views::stake(state, party("alice")).locked.is_zero());
 }
 
 TEST_F(Life, ATaskThatNobodyBidsForExpiresAndReturnsItsEscrow) {

@@ -13,6 +13,22 @@ protected:
     U256 price(std::uint8_t more) const {
         return market::escrow_of_more(small_spec(), params, views::joining_state(state, task()).index, more).total();
     }
+    /// Segments of a run whose ends nobody else had opened when it committed its own.
+    std::uint64_t originals(std::uint32_t index) const {
+        std::uint64_t count = 0;
+        for (std::uint64_t i = run(index).first_state + 1; i <= 4; ++i) {
+            const std::uint64_t committed = views::checkpoint(state, 1, index, i)->height;
+            bool copied = false;
+            for (std::uint32_t other = 0; other < task().runs; ++other) {
+                const auto seen = other == index ? std::nullopt : views::checkpoint(state, 1, other, i);
+                const bool in_time = seen && (seen->open_height < committed ||
+                                              (seen->open_height == committed && segment(i - 1, index).not_awaited));
+                copied = copied || (seen && seen->opened && in_time);
+            }
+            count += !copied;
+        }
+        return count;
+    }
     /// alice has a segment that nobody can dispute any more, and two more that are committed.
     void run_for_a_while() {
         auto slow = params;
@@ -44,7 +60,8 @@ TEST_F(Raise, ReplicasJoinARunningTaskWhereNothingCanBeDisputed) {
     EXPECT_EQ(task().state, TaskState::delivering);
     for (const std::uint32_t index : {1u, 2u}) {
         EXPECT_EQ(run(index).state, RunState::delivering);
-        EXPECT_EQ(run(index).earned, U256((4 - run(index).unpaid_below) * 700));
+        EXPECT_EQ(run(index).price, U256(700));
+        EXPECT_EQ(run(index).earned, U256(originals(index) * 700));
     }
     EXPECT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
     EXPECT_EQ(task().state, TaskState::settled);
@@ -72,8 +89,8 @@ TEST_F(Raise, WhatIsPublicAlreadyIsNotPaidToWhoJoins) {
     play_all();
     EXPECT_EQ(task().state, TaskState::delivering);
     EXPECT_EQ(run(1).paid, 4u);
-    EXPECT_GE(run(1).unpaid_below, run(1).first_state);
-    EXPECT_EQ(run(1).earned, U256(4 - run(1).unpaid_below) * run(1).price);
+    EXPECT_LT(originals(1), 4 - run(1).first_state) << "alice had opened some before bob committed his own";
+    EXPECT_EQ(run(1).earned, U256(originals(1)) * run(1).price);
 }
 
 TEST_F(Raise, WithoutBidsTheTaskGoesOnAndTheEscrowReturns) {

@@ -120,10 +120,11 @@ TEST_F(Retention, EachRunOfATaskHasItsOwnRoomForOffers) {
             store(state, keys::retention(id), offer);
             ids.push_back(id);
         }
-        store_list(state, keys::open_retentions(1), ids);
+        store_list(state, keys::run_retentions(1, run_index), ids);
     };
     fill(0, 1'000);
     EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::too_many_open);
+    remove(state, keys::run_retentions(1, 0));
     fill(1, 2'000);
     EXPECT_EQ(send("alice", RequestRetention{1, 0, 2}, params.audit_fee), Verdict::ok) << last.revert_reason;
 }

@@ -265,6 +265,17 @@ void VerdictTable::run_rows() {
         collecting();
         return open_roots(0);
     });
+    row(Verdict::nothing_waits, [this] { return start_run(), send("requester", DecideUnaudited{1, 0, true}); });
+    row(Verdict::dispute_open, [this] {
+        auto quick = params;
+        quick.unaudited_blocks = 1;
+        begin(quick);
+        disputed();
+        market::Run waits = run();
+        waits.unaudited_since = height - 1;
+        store(state, keys::run(1, 0), waits);
+        return send("requester", DecideUnaudited{1, 0, false});
+    });
     row(Verdict::already_requested, [this] {
         verified();
         return send("alice", RequestRetention{1, 0, 1}, params.audit_fee);
@@ -364,7 +375,8 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
                                       Verdict::rounds_out_of_range, Verdict::bad_capability_proof,
                                       Verdict::unknown_challenge, Verdict::not_challenged,
                                       Verdict::wrong_challenge_state, Verdict::wrong_capability_proof,
-                                      Verdict::solvers_full};
+                                      Verdict::solvers_full,
+                                      Verdict::task_frozen};  // BrokenRules; rules_broken is 4xx.
     // Second lines of defence. A decided dispute is off the list before a move could reach its game; an audit share
     // of at least one basis point and a colluding share below all leave some stake that suffices.
     const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};

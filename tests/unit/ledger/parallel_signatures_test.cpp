@@ -63,7 +63,6 @@ public:
         return inner_.begin_block(state, block);
     }
     void genesis(State& state, View config) const override { inner_.genesis(state, config); }
-    void check_invariants(const StateView&, const State&) const override {}
 
     mutable std::vector<Bytes> calls;
     mutable std::set<std::thread::id> threads;

@@ -51,6 +51,7 @@ public:
         if (op == 'l')
             out.logs.push_back({kContract, {to_hash32(rest.first(32))}, to_bytes(rest.subspan(32))});
         if (op == 'h') out.output = Bytes{static_cast<std::uint8_t>(block.height)};
+        if (op == 'b') state.set_slot(kContract, bytes("broken"), bytes("yes"));             // break an invariant
         if (op == 'g') out.ok = out.ok && call.gas >= 5000;  // wants more in reserve than it uses
         if (!out.ok) {
             state.revert(mark);
@@ -76,10 +77,17 @@ public:
         return {{kContract, {merkle::sha256(bytes("third"))}, count}};
     }
 
+    std::optional<std::string> broken_invariant(const StateView&, const State& after) const override {
+        if (after.slot(kContract, bytes("broken")).empty()) return std::nullopt;
+        return "nothing is broken";
+    }
+    CallResult refuse_broken(const Call&, const std::string& what) const override {
+        return {false, bytes("broken"), 1000, {}, what};
+    }
+
     void genesis(State& state, View config) const override {
         if (!config.empty()) state.set_slot(kContract, bytes("config"), to_bytes(config));
     }
-    void check_invariants(const StateView&, const State&) const override {}
 };
 
 inline Genesis make_genesis(std::uint64_t chain_id = 7298, int accounts = 4) {

@@ -97,7 +97,8 @@ TEST(Econ, AStakeThatIsTooLowIsFound) {
     setting.stake = limits(setting)->least_stake + kRounding;
     EXPECT_EQ(names(faults(setting)), "") << "the least stake is enough";
     setting.stake = mul_div(setting.stake, 99, 100);
-    EXPECT_EQ(names(faults(setting)), "skip_segment skip_all grind_beacon ");
+    EXPECT_EQ(names(faults(setting)), "skip_segment skip_all grind_beacon several_tasks ")
+        << "a decoy costs a bond more";
     setting.stake = {};
     EXPECT_NE(names(faults(setting)).find("skip_segment"), std::string::npos);
 }
@@ -143,6 +144,20 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - starved) * g - starved * stake, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::grind_beacon), (1 - ground) * g - ground * net, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::skip_segment), (1 - p * 0.99) * g - p * 0.99 * net, 1e-9);
+}
+
+TEST(Econ, DecoysAndSeveralTasksAreWorthNoMoreThanOneFraud) {
+    const Setting setting = setting_of();
+    const double one = gain(setting, Fraud::skip_segment);
+    EXPECT_NEAR(gain(setting, Fraud::several_tasks), 256 * one, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::dispute_decoy), one - 0.05, 1e-9) << "half of the bond is burned";
+    EXPECT_NEAR(gain(setting, Fraud::harass_solver), 2 * 0.004 - 0.05, 1e-9);
+    Setting dear = setting;
+    dear.spec.price_ceiling = 10'000 * kMilli;
+    dear.stake = stake_floor(dear.params, dear.spec).value();
+    EXPECT_NEAR(gain(dear, Fraud::harass_solver), 2 * 8.0 - 20.0, 1e-9) << "the bond follows the price";
+    dear.params.solver_cost_bp = 3'000;
+    EXPECT_EQ(names(faults(dear)), "harass_solver ") << "a part of the bond that does not cover the work";
 }
 
 TEST(Econ, TheStakeBearsTheCollusionItIsSaidToBear) {

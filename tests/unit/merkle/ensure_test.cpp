@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "merkle/base/read_only.hpp"
+#include "merkle/base/non_fatal.hpp"
 
 namespace retrace {
 namespace {
@@ -17,20 +17,20 @@ TEST(EnsureDeathTest, AbortsWhereABlockIsMade) {
     EXPECT_DEATH(ensure(false, "a rule"), "invariant broken: a rule .*ensure_test.cpp");
     EXPECT_DEATH(
         {
-            { const ReadOnly question; }
+            { const NonFatalScope question; }
             ensure(false, "a rule");
         },
         "invariant broken: a rule");
 }
 
 TEST(EnsureDeathTest, AQuestionOfOneThreadSavesNoOther) {
-    const ReadOnly question;
+    const NonFatalScope question;
     EXPECT_DEATH(std::thread([] { ensure(false, "a rule"); }).join(), "invariant broken: a rule");
 }
 
 TEST(Ensure, EndsAQuestionAndNotTheProcess) {
-    const ReadOnly question;
-    { const ReadOnly within; }
+    const NonFatalScope question;
+    { const NonFatalScope within; }
     try {
         ensure(false, "a rule");
         FAIL();

@@ -70,6 +70,7 @@ struct AgentMemory : ::testing::Test {
         spec.interval = 1;
         spec.finish_blocks = 100;
         spec.price_ceiling = U256(ceiling) * U256(kMilli);
+        spec.allow_unaudited = true;  // No verifiers are in the book.
         book.put(keys::spec(id), spec);
         market::Task task;
         task.id = id;
@@ -248,8 +249,8 @@ TEST_F(AgentMemory, OfManyAuctionsThoseThatBringMostAreBegun) {
 TEST_F(AgentMemory, WorkThatCostsMoreFeesThanItBringsIsNotBidFor) {
     const U256 fees = segment_fees(kBaseFee);
     const Bidding usual = bidding(), asked = bidding(U256(kMilli));
-    const auto poor = post(1, 8), fair = post(2, 10);
-    ASSERT_GT(fees, U256(8) * U256(kMilli));
+    const auto poor = post(1, 16), fair = post(2, 18);
+    ASSERT_GT(fees, U256(16) * U256(kMilli));
     const Quote none = usual.quote(book, params, kBaseFee, 1, poor);
     EXPECT_FALSE(none.price);
     EXPECT_NE(none.why_not.find("calls"), std::string::npos) << none.why_not;

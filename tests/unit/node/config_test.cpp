@@ -35,12 +35,17 @@ genesis = "g.json"
 host = "::1"
 port = 9000
 cors = ["https://a", "https://b"]
+allowed_hosts = ["node.example"]
 connections = 10
 connections_per_address = 3
 requests_per_second = 0
 tls = true
 tls_cert = "c.pem"
 tls_key = "k.pem"
+[artifacts]
+quota_mib = 1000
+requester_quota_mib = 100
+mib_per_coin = 10
 [engine]
 block_ms = 200
 empty_blocks = false
@@ -54,6 +59,10 @@ level = "debug"
     EXPECT_TRUE(config.dev);
     EXPECT_EQ(config.rpc.port, 9000);
     EXPECT_EQ(config.rpc.cors.size(), 2U);
+    EXPECT_EQ(config.rpc.allowed_hosts, std::vector<std::string>{"node.example"});
+    EXPECT_EQ(config.artifacts.quota_mib, 1000U);
+    EXPECT_EQ(config.artifacts.requester_quota_mib, 100U);
+    EXPECT_EQ(config.artifacts.mib_per_coin, 10U);
     EXPECT_EQ(config.rpc.connections_per_address, 3U);
     EXPECT_EQ(config.rpc.requests_per_second, 0U);
     EXPECT_TRUE(config.rpc.tls);

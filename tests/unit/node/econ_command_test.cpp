@@ -39,7 +39,7 @@ TEST(EconCommand, SaysThatNoFraudPaysWithTheBuiltInParameters) {
     EXPECT_EQ(said.code, 0) << said.out << said.err;
     const json::object report = said.json();
     EXPECT_FALSE(report.at("cheating_pays").as_bool());
-    EXPECT_EQ(report.at("frauds").as_array().size(), 12u);
+    EXPECT_EQ(report.at("frauds").as_array().size(), 15u);
     for (const json::value& fraud : report.at("frauds").as_array()) {
         const json::object& row = fraud.as_object();
         const bool asserted = row.at("asserted").as_bool(), pays = row.at("pays").as_bool();

@@ -124,6 +124,24 @@ TEST_F(Requester, AModelArrivesWithItsReceipt) {
     EXPECT_EQ(fetched->receipt.states[0].height, 7u);
 }
 
+TEST_F(Requester, AStatusSaysWhichSegmentWaitsForAuditors) {
+    deliver(spec(), http->url());
+    market::Run run;
+    run.task = 1;
+    run.solver = kSolver;
+    run.state = market::RunState::running;
+    run.next_state = 3;
+    run.unaudited_since = 10;
+    run.unaudited_from = 1;
+    chain.put(keys::run(1, 0), run);
+    market::Params params = default_params();
+    params.unaudited_blocks = 50;
+    chain.put(keys::params(), params);
+    const auto status = task_status(client, 1);
+    ASSERT_TRUE(status) << status.error().message;
+    EXPECT_EQ(status->waiting, (TaskStatus::Waiting{0, 1, 60}));
+}
+
 /// A program that came and a state that nobody serves, or nothing at all: neither makes the solver a liar.
 TEST_F(Requester, WhatCannotBeFetchedIsNobodysFraud) {
     market::TaskSpec told = spec();

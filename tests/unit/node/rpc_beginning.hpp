@@ -27,7 +27,6 @@ public:
                 {ToyExecutor::contract(), {Hash32{{0x44}}}, {2}}};
     }
     void genesis(ledger::State&, View) const override {}
-    void check_invariants(const ledger::StateView&, const ledger::State&) const override {}
 
 private:
     ToyExecutor toy_;

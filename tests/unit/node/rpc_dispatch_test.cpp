@@ -95,6 +95,32 @@ TEST(RpcEnvelope, AnswersAThousandAndRefusesMore) {
     EXPECT_EQ(code_of(world.raw(batch + "," + one + "]")), -32600);
 }
 
+// Five mebibytes hold millions of values, each of which takes many times its text once it is read.
+TEST(RpcEnvelope, IsNotReadFurtherThanItMayBeAnswered) {
+    RpcWorld world;
+    const auto message = [&](const std::string& body) {
+        return text(json::parse(world.raw(body)).at("error").at("message"));
+    };
+    std::string ones = "[1";
+    for (int i = 0; i < 1000; ++i) ones += ",1";
+    EXPECT_EQ(message(ones + ",this is no JSON"), "batch too large");
+    EXPECT_EQ(message("[this is no JSON"), "parse error");
+    EXPECT_EQ(message(ones.substr(0, ones.size() - 2) + ",this is no JSON"), "parse error") << "a thousand";
+    const std::string begin = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[[)";
+    const auto with = [&](std::size_t values) {
+        std::string out = begin + "1";
+        for (std::size_t i = 1; i < values; ++i) out += ",1";
+        return out;
+    };
+    const std::size_t most = rpc::BodyLimits{}.values;
+    EXPECT_EQ(message(with(most) + " this is no JSON"), "too many values in one body");
+    EXPECT_EQ(message(with(most - 6) + "]]}"), "too many arguments, want at most 0") << "six others are in it";
+    EXPECT_EQ(message(with(most - 5) + "]]}"), "too many values in one body");
+    const std::string nested = R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[)" +
+                               std::string(20, '[') + std::string(20, ']') + ",0,0,0]}";
+    EXPECT_EQ(message(nested), "too many arguments, want at most 0") << "only requests count as a batch";
+}
+
 TEST(RpcEnvelope, BoundsTheAnswerOfABatch) {
     RpcWorld world;
     rpc::DispatchLimits limits;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <thread>
 
@@ -169,7 +170,8 @@ protected:
         return store_.with(id, [](rpc::FilterState&) {});
     }
 
-    rpc::FilterStore store_;
+    std::chrono::steady_clock::time_point now_{};
+    rpc::FilterStore store_{[this] { return now_; }};
 };
 
 TEST_F(FilterStoreTest, AClientLosesItsOwn) {
@@ -195,6 +197,56 @@ TEST_F(FilterStoreTest, WhenAllAreTooManyTheGreediestLosesOne) {
     EXPECT_TRUE(has(honest));
     EXPECT_TRUE(store_.remove(honest));
     EXPECT_FALSE(store_.remove(honest));
+}
+
+// The programs of one machine have one address; one of them must not cost another its filters.
+TEST_F(FilterStoreTest, OneConnectionOfThisMachineCostsNoOtherItsFilters) {
+    const std::string honest = add("connection 1");
+    for (int i = 0; i < 5000; ++i) add("connection 2");
+    EXPECT_TRUE(has(honest));
+    for (int other = 3; other < 40; ++other) {
+        for (std::size_t i = 0; i < rpc::FilterStore::kFiltersPerClient; ++i)
+            add("connection " + std::to_string(other));
+    }
+    EXPECT_TRUE(has(honest)) << "who has most gives up its own";
+    const std::string newcomer = add("connection 41");
+    EXPECT_FALSE(newcomer.empty());
+    EXPECT_TRUE(has(newcomer));
+}
+
+TEST_F(FilterStoreTest, AFilterInUseIsNobodyElses) {
+    constexpr std::chrono::seconds kIdle = rpc::FilterStore::kIdle;
+    const std::string honest = add("connection 0");
+    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersMax; ++i)
+        EXPECT_NE(add("connection " + std::to_string(i)), "");
+    EXPECT_EQ(add("one more"), "") << "each has one, and used it a moment ago";
+    now_ += kIdle / 2;
+    EXPECT_TRUE(has(honest));
+    now_ += kIdle * 3 / 4;
+    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersMax; ++i) EXPECT_NE(add("later " + std::to_string(i)), "");
+    EXPECT_TRUE(has(honest)) << "somebody asks for it";
+    EXPECT_EQ(add("one more"), "");
+}
+
+TEST_F(FilterStoreTest, WhatFiltersLookForIsCounted) {
+    rpc::LogFilterState state;
+    state.query.filter.topics.assign(4, std::vector<Hash32>(1000));
+    const std::size_t each = rpc::bytes_of(state.query.filter);
+    EXPECT_GE(each, 4 * 32'000U);
+    const std::string honest = store_.add(state, "honest");
+    std::vector<std::string> own;
+    for (std::size_t i = 0; i < 100; ++i) own.push_back(store_.add(state, "greedy"));
+    const auto left = static_cast<std::size_t>(
+        std::count_if(own.begin(), own.end(), [&](const std::string& id) { return has(id); }));
+    EXPECT_LE(left * each, rpc::FilterStore::kBytesPerClient);
+    EXPECT_GE((left + 2) * each, rpc::FilterStore::kBytesPerClient);
+    std::size_t all = 0;
+    for (int client = 0; client < 20; ++client) {
+        for (int i = 0; i < 40; ++i) store_.add(state, "client " + std::to_string(client));
+    }
+    for (int i = 0; i < 400; ++i) all += store_.add(state, "one " + std::to_string(i)).empty() ? 0 : 1;
+    EXPECT_LE(all * each, rpc::FilterStore::kBytesMax);
+    EXPECT_TRUE(has(honest));
 }
 
 TEST_F(FilterStoreTest, PendingTransactionsAreKeptOnceForAll) {

@@ -73,8 +73,9 @@ public:
         report.task = 1;
         contracts::store(state, keys::report(1), report);
     }
-    void check_invariants(const ledger::StateView& before, const ledger::State& after) const override {
-        rules_.check_invariants(before, after);
+    std::optional<std::string> broken_invariant(const ledger::StateView& before,
+                                                const ledger::State& after) const override {
+        return rules_.broken_invariant(before, after);
     }
 
 private:
@@ -110,7 +111,7 @@ protected:
     template <class Call>
     std::string send(std::uint32_t from, const Call& call, const ledger::U256& value = {}) {
         return world.send(world.make_tx(from, contracts::address_of(Call::kContract), value, calldata(call),
-                                        {}, 5'000'000));
+                                        {}, 10'000'000));
     }
     void add_solver(std::uint32_t index) {
         send(index, contracts::Deposit{}, ledger::U256(100'000) * ledger::U256(market::kMilli));

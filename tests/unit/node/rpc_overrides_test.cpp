@@ -106,6 +106,49 @@ TEST_F(RpcOverrides, OfCodeAndSlotsAreRefusedByName) {
     }
 }
 
+TEST_F(RpcOverrides, AreCountedAndPaidFor) {
+    const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
+    const auto accounts = [](std::size_t count) {
+        json::object out;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string digits = std::to_string(1'000'000 + i);
+            out["0x" + std::string(40 - digits.size(), '7') + digits] = json::object{{"balance", "0x1"}};
+        }
+        return out;
+    };
+    for (const std::string method : kMethods) {
+        EXPECT_EQ(text(world.error(method, {call, "latest", accounts(257)}).at("message")),
+                  "invalid argument 2: too many state overrides: 257, at most 256");
+        world.result(method, {call, "latest", accounts(256)});
+        const auto price = [&](std::size_t count) {
+            rpc::RateLimiter limiter(0.001, 1'000);
+            rpc::Allowance allowance(&limiter, "client");
+            rpc::Caller caller;
+            caller.allowance = &allowance;
+            caller.client = "client";
+            const auto answer = world.router.call(method, {call, "latest", accounts(count)}, caller);
+            EXPECT_TRUE(answer.has_value());
+            int left = 0;
+            while (allowance.take()) ++left;
+            return 1'000 - left;
+        };
+        EXPECT_GE(price(256), price(1) + 3 * 255 / 16 - 1) << "each is read, written and read again";
+    }
+}
+
+TEST_F(RpcOverrides, HoldNothingElse) {
+    const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
+    const auto with = [&](const std::string& name, const json::value& value) {
+        return json::array{call, "latest", json::object{{kStranger, json::object{{name, value}}}}};
+    };
+    for (const char* method : kMethods) {
+        EXPECT_EQ(text(world.error(method, with("movePrecompileToAddress", "0x1")).at("message")),
+                  "invalid argument 2: override of movePrecompileToAddress is not supported");
+        EXPECT_LT(text(world.error(method, with(std::string(100'000, 'n'), 1)).at("message")).size(), 200U);
+        world.result(method, with("movePrecompileToAddress", nullptr));
+    }
+}
+
 TEST_F(RpcOverrides, OfTheBlockAreRefusedByName) {
     const json::object call = call_of(address(0), contracts::Deposit{}, "0x1");
     for (const char* method : kMethods) {

@@ -59,7 +59,6 @@ public:
         return {};
     }
     void genesis(ledger::State&, View) const override {}
-    void check_invariants(const ledger::StateView&, const ledger::State&) const override {}
 };
 
 /// A store in memory behind whose reads something else can happen, as if another thread had done it.

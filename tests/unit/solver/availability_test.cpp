@@ -78,6 +78,29 @@ TEST(Availability, data_and_programs) {
     }
 }
 
+/// The verifier's rule of 5.1 (bad_tile): a root over such bytes can be committed, but nobody can compute on from it,
+/// so showing them answers no report.
+TEST(Availability, a_tile_that_no_tensor_has_is_no_answer) {
+    const auto answers = [](kernels::DType dtype, const Bytes& tile) {
+        TileAnswer answer;
+        answer.header = {dtype, {3}, merkle::tile_leaf(tile)};
+        answer.tile = tile;
+        return verify_tensor_tile(answer, answer.header.root(), 0).has_value();
+    };
+    const auto with = [](std::size_t size, std::size_t at, std::uint8_t byte) {
+        Bytes tile(size);
+        tile[at] = byte;
+        return tile;
+    };
+    EXPECT_TRUE(answers(kernels::DType::f32, with(4096, 11, 1))) << "the last byte of the last element";
+    EXPECT_FALSE(answers(kernels::DType::f32, with(4096, 12, 1))) << "padding";
+    EXPECT_FALSE(answers(kernels::DType::f32, with(4096, 4095, 1))) << "padding of a row that is none";
+    EXPECT_FALSE(answers(kernels::DType::f32, Bytes(4095))) << "too short";
+    EXPECT_FALSE(answers(kernels::DType::boolean, Bytes(4096))) << "too long";
+    EXPECT_TRUE(answers(kernels::DType::boolean, with(1024, 2, 1)));
+    EXPECT_FALSE(answers(kernels::DType::boolean, with(1024, 2, 2))) << "a bool of 2";
+}
+
 TEST(Availability, flipped_bytes_never_verify) {
     TinyTask task;
     const kernels::State state = task.initial();

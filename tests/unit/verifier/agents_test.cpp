@@ -136,7 +136,7 @@ TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
         scene.solver.desk = std::make_unique<Desk>(*scene.solver.workshop, [](const DisputeView&) {
             return Result<kernels::State>(error("no dispute is expected"));
         });
-        scene.solver.disputes = std::make_unique<DisputeAgent>(10, *scene.solver.desk);
+        scene.solver.disputes = std::make_unique<DisputeAgent>(10, *scene.solver.desk, &scene.solver.agent->slot());
     }
     EXPECT_EQ(scene.chain->commitments, plain.chain->commitments);
     ASSERT_EQ(scene.chain->audits.size(), 3u);

@@ -13,6 +13,7 @@ namespace {
 struct DrippingSource final : solver::ArtifactSource {
     explicit DrippingSource(test::MemorySource& task) : task_(task) {}
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
+        if (waits) waits();
         if (no_memory) throw std::bad_alloc();
         if (no_program) return error("timeout: the time for fetching is over");
         return task_.program(root, limit);
@@ -23,6 +24,7 @@ struct DrippingSource final : solver::ArtifactSource {
     }
     std::uint64_t first_missing_tile(const Hash32&) override { return 7; }
     bool no_program = false, no_memory = false;
+    std::function<void()> waits;  ///< What happens meanwhile.
 
 private:
     test::MemorySource& task_;
@@ -107,6 +109,44 @@ TEST_F(FetchTime, no_second_report_while_a_new_try_has_time) {
     ASSERT_TRUE(again);
     EXPECT_TRUE(reports_of(party.agent->on_view(view_of(129, 1))).empty());
     EXPECT_EQ(reports_of(party.agent->on_view(view_of(130, 1))).size(), 1u) << "the try takes too long";
+}
+
+TEST_F(FetchTime, a_slow_peer_keeps_no_move_with_an_earlier_place_waiting_and_is_not_reported_for_that) {
+    source.no_program = true;
+    VerifierView view = view_of(100, 1);
+    view.audits[0].due = 300;
+    Verifier::Output out = party.agent->on_view(view);
+    ASSERT_TRUE(out.work);
+    EXPECT_FALSE(out.work->gives_way());
+    source.waits = [&] {
+        ++view.height;
+        DisputeView dispute;
+        dispute.id = 1;
+        dispute.terms = task.terms;
+        dispute.side = Side::challenger;
+        dispute.game = start({}, {false, 0, 4, Hash32{{1}}, Hash32{{2}}});
+        PostHashes hashes;
+        hashes.hashes.resize(search_positions(dispute.game.search).size());
+        ASSERT_TRUE(apply(dispute.game, Side::solver, Move{hashes}).has_value());
+        dispute.due = 299;
+        view.disputes.push_back(dispute);
+        EXPECT_FALSE(party.agent->on_view(view).work);
+        EXPECT_TRUE(out.work->gives_way()) << "whoever fetches asks this";
+    };
+    party.agent->on_done(out.work->run());
+    source.waits = nullptr;
+    EXPECT_TRUE(party.agent->take_problems().empty());
+    ++view.height;
+    const Verifier::Output next = party.agent->on_view(view);
+    EXPECT_TRUE(reports_of(next).empty());
+    ASSERT_TRUE(next.work);
+    EXPECT_EQ(next.work->what, "move in dispute 1");
+    view.disputes.clear();
+    party.agent->on_done(next.work->run());
+    ++view.height;
+    const Verifier::Output again = party.agent->on_view(view);
+    ASSERT_TRUE(again.work);
+    EXPECT_EQ(again.work->what, "replay task 5 segment 0");
 }
 
 TEST_F(FetchTime, memory_that_is_not_to_be_had_is_a_problem_and_no_end) {

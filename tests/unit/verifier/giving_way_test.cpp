@@ -8,6 +8,8 @@
 namespace retrace::test {
 namespace {
 
+using namespace verifier;
+
 constexpr std::uint64_t kInterval = 8;
 
 /// Something happens while its step number `at` is under way: before the second op.
@@ -166,6 +168,140 @@ TEST_F(GivingWay, a_step_that_does_not_take_long_is_made_to_its_end) {
     EXPECT_EQ(steps, 4u);
     agent->on_done(next().work->run());
     EXPECT_EQ(steps, kInterval) << "no step was made twice";
+}
+
+/// A solver's side of a dispute about its first segment, in which it is its turn.
+struct Disputed : GivingWay {
+    std::unique_ptr<Desk> desk;
+    std::unique_ptr<DisputeAgent> disputes;
+    std::vector<DisputeView> open;
+
+    Disputed() {
+        agent->on_done(next().work->run());  // the first checkpoint
+        desk = std::make_unique<Desk>(*party.workshop, [this](const DisputeView& dispute) {
+            return agent->state_of(dispute.terms, dispute.run, dispute.first_state, dispute.first_root,
+                                   dispute.segment);
+        });
+        disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
+    }
+    void dispute(std::uint64_t due) {
+        const auto root = [&](std::uint64_t index) { return party.store->commitment({5, 0, index})->root; };
+        const solver::TaskTerms& terms = task.terms;
+        const Facts facts{terms.contract, terms.program_root, terms.program_root, terms.seed, terms.data_roots};
+        DisputeView view;
+        view.id = 1;
+        view.terms = terms;
+        view.side = Side::solver;
+        view.game = start(facts, {false, 0, kInterval, root(0), root(1)});
+        view.deadline = 1'000;
+        view.due = due;
+        open.push_back(view);
+    }
+    void report(std::uint64_t id, std::uint64_t due, std::uint64_t state = 0) {
+        view.runs[0].reports.push_back({id, solver::ReportKind::state, state, 0, 0, 900, due});
+    }
+    /// A block: the name of the order that both of them give, of which there is one at most.
+    std::string block() {
+        std::string name;
+        auto own = next();
+        if (own.work) name = own.work->what, order = [this, run = own.work->run] { agent->on_done(run()); };
+        auto played = disputes->on_view(view.height, open);
+        if (played.work) {
+            EXPECT_EQ(name, "") << "one order at a time";
+            name = played.work->what, order = [this, run = played.work->run] { disputes->on_done(run()); };
+        }
+        moved = moved || !played.moves.empty();
+        return name;
+    }
+    std::function<void()> order;
+    bool moved = false;
+};
+
+TEST_F(Disputed, what_a_solver_was_given_first_goes_first_and_training_takes_what_is_left) {
+    dispute(400);
+    (void)disputes->on_view(view.height, {});
+    report(7, 500, 1);
+    report(8, 300);
+    std::vector<std::string> names;
+    for (int i = 0; i < 6; ++i) {
+        const std::string name = block();
+        if (name.empty()) break;
+        names.push_back(name);
+        order();
+    }
+    EXPECT_EQ(names, (std::vector<std::string>{"answer report 8", "move in dispute 1", "answer report 7",
+                                               "train task 5 to checkpoint 2"}));
+}
+
+TEST_F(Disputed, training_and_a_later_move_are_put_off) {
+    ASSERT_EQ(block(), "train task 5 to checkpoint 2");
+    after_step = [&, stop = steps + 3] {
+        if (steps != stop) return;
+        dispute(400);
+        EXPECT_EQ(block(), "") << "one order at a time";
+    };
+    order();
+    after_step = nullptr;
+    EXPECT_EQ(steps, kInterval + 3);
+    ASSERT_EQ(block(), "move in dispute 1");
+    std::size_t asked = 0;
+    heard = 4;  // Its account is before its fifth step,
+    in_step = [&] {
+        if (asked++ != 0) return;
+        report(7, 300);
+        EXPECT_EQ(block(), "");
+    };
+    order();
+    EXPECT_GT(asked, 1u) << "which it finishes";
+    EXPECT_FALSE(moved);
+    ASSERT_EQ(block(), "answer report 7");
+    order();
+    ASSERT_EQ(block(), "move in dispute 1");
+    order();
+    EXPECT_EQ(block(), "train task 5 to checkpoint 2");
+    EXPECT_TRUE(moved);
+    EXPECT_TRUE(disputes->take_problems().empty());
+    order();
+    EXPECT_EQ(steps, 2 * kInterval) << "no step was made twice";
+}
+
+/// Its data sets do not come; meanwhile something happens.
+struct SlowSource final : solver::ArtifactSource {
+    explicit SlowSource(MemorySource& task) : task_(task) {}
+    Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return task_.program(root, limit); }
+    Result<solver::StateRoots> state(const Hash32& root) override { return task_.state(root); }
+    Result<kernels::Tensor> tensor(const Hash32&, const kernels::TensorRecord&) override {
+        waits();
+        return error("timeout: the time for fetching is over");
+    }
+    std::function<void()> waits;
+
+private:
+    MemorySource& task_;
+};
+
+TEST_F(Disputed, a_run_that_waits_for_slow_peers_is_put_off_and_not_declined_for_that) {
+    SlowSource source{task.source};
+    solver::Workshop workshop(source, task.pool);
+    agent = std::make_unique<solver::SolverAgent>(solver::SolverConfig{}, workshop, *party.store);
+    disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
+    view.runs[0].may_accept = true;
+    view.runs[0].accept_by = view.height + 20;
+    ASSERT_EQ(block(), "prepare task 5");
+    source.waits = [&] {
+        dispute(400);
+        view.height = view.runs[0].accept_by;
+        EXPECT_EQ(block(), "");
+    };
+    order();
+    EXPECT_TRUE(agent->take_problems().empty());
+    const auto out = next();
+    EXPECT_TRUE(out.moves.empty()) << "it is not declined";
+    EXPECT_FALSE(out.work);
+    EXPECT_EQ(block(), "move in dispute 1");
+    open.clear();
+    disputes->on_done({1, 0, {}, ""});
+    EXPECT_EQ(block(), "prepare task 5");
 }
 
 TEST_F(GivingWay, a_state_that_a_dispute_waits_for_is_made_whatever_else_waits) {

@@ -244,6 +244,36 @@ TEST_F(ManyDisputes, give_a_task_that_is_taken_the_memory_that_it_needs) {
     play_in_turn();
 }
 
+TEST_F(ManyDisputes, take_the_memory_that_answers_are_kept_in) {
+    dispute(1, 1400, 900);
+    std::uint64_t peak = 0;
+    after_move = [&] { peak = std::max(peak, desk->kept_bytes()); };
+    play_in_turn();
+    plays.clear();
+    open(task_bytes() + peak);
+    ASSERT_TRUE(workshop->material(terms(5)).has_value());
+    // A tile of the data is 64 bytes of their tree.
+    const auto remember = [&](std::uint8_t number, std::uint64_t bytes) {
+        const kernels::Tensor data = kernels::zeros(kernels::DType::f32, {32 * (bytes / 64), 32});
+        (void)workshop->answers().data_tile(data, Hash32{{number}}, 0, arena.pool);
+    };
+    remember(1, 2 * peak);
+    const std::uint64_t before = workshop->answers().bytes();
+    EXPECT_GT(before, peak);
+    workshop->bound_answers();
+    EXPECT_EQ(workshop->answers().bytes(), 0u) << "more than there is to spare";
+    remember(2, peak / 2);
+    workshop->bound_answers();
+    EXPECT_GT(workshop->answers().bytes(), 0u);
+    EXPECT_EQ(workshop->spare() + workshop->answers().bytes(), peak) << "it is counted";
+    dispute(1, 1000, 901);
+    dispute(2, 1400, 899);
+    after_move = {};
+    play_in_turn();
+    EXPECT_EQ(workshop->answers().bytes(), 0u);
+    for (const auto& [id, play] : plays) EXPECT_LE(play.steps, kPromised) << id;
+}
+
 TEST_F(ManyDisputes, that_no_rules_lead_to_are_problems_of_theirs_alone) {
     dispute(1, 1400, 900);
     dispute(2, 700, 900);

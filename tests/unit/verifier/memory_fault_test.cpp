@@ -13,17 +13,19 @@ namespace {
 
 using namespace verifier;
 
-/// Computes honestly, but one bit of the state flips after the steps that `fails` names by their count.
+/// Computes honestly, but one bit of the state flips after the steps that `fails` names, by their count or by where
+/// they lead.
 class FaultyMemory final : public solver::ProgramRunner {
 public:
-    using Fails = std::function<bool(std::uint64_t count)>;
+    using Fails = std::function<bool(std::uint64_t count, std::uint64_t step)>;
     FaultyMemory(Fails fails, std::uint64_t& count, const kernels::Program& program, kernels::Inputs inputs,
                  kernels::ThreadPool& pool)
         : ProgramRunner(program, std::move(inputs), pool), fails_(std::move(fails)), count_(count) {}
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
                                                         const kernels::GoOn& go_on) override {
         auto metrics = ProgramRunner::attempt(state, go_on);
-        if (fails_(count_++)) state.tensors[0].data[2] ^= 0x10;
+        const std::uint64_t count = count_++;
+        if (fails_(count, state.step)) state.tensors[0].data[2] ^= count == 0 ? 0x10 : 0x20;
         return metrics;
     }
 
@@ -34,13 +36,14 @@ private:
 
 struct FaultyScene {
     TinyTask task;
-    SolverParty solver{task, solver::honest_runners()};
+    SolverParty solver;
     StoreSource source{task.source, *solver.store, task.pool};
     VerifierParty verifier{task, source, 1, std::nullopt};
     std::uint64_t steps = 0;
     std::unique_ptr<MiniChain> chain;
 
-    explicit FaultyScene(FaultyMemory::Fails fails) {
+    explicit FaultyScene(FaultyMemory::Fails fails, solver::RunnerFactory runners = solver::honest_runners())
+        : solver(task, std::move(runners)) {
         verifier.agent.reset();  // Before the workshop that it uses.
         verifier.workshop = std::make_unique<solver::Workshop>(
             source, task.pool,
@@ -55,22 +58,42 @@ struct FaultyScene {
         verifier.agent = std::make_unique<VerifierAgent>(config, *verifier.workshop, *verifier.store);
         chain = std::make_unique<MiniChain>(task, solver, std::vector<VerifierParty*>{&verifier});
     }
+    /// That it makes no move in its only dispute, about the first segment, and says once why.
+    void expect_no_move(const char* why) {
+        ASSERT_EQ(chain->disputes.size(), 1u);
+        EXPECT_EQ(chain->disputes[0].game.phase, Phase::search_steps) << slug(chain->disputes[0].game.phase);
+        EXPECT_EQ(chain->disputes[0].game.rounds, 0u);
+        EXPECT_THAT(verifier.agent->take_problems(), ::testing::ElementsAre(::testing::HasSubstr(why)));
+    }
 };
 
-TEST(MemoryFault, of_one_replay_accuses_nobody) {
-    FaultyScene scene([](std::uint64_t count) { return count == 0; });
+TEST(MemoryFault, of_the_first_replay_is_found_before_the_first_move_and_costs_the_bond_alone) {
+    FaultyScene scene([](std::uint64_t count, std::uint64_t) { return count == 0; });
     scene.chain->run(60);
     ASSERT_FALSE(scene.chain->audits.empty());
-    EXPECT_TRUE(scene.chain->disputes.empty());
     const auto& seat = scene.chain->audits[0].seats.at(0);
-    EXPECT_FALSE(seat.commitment.is_zero()) << "it could not know";
-    EXPECT_FALSE(seat.revealed.has_value());
-    EXPECT_THAT(scene.verifier.agent->take_problems(),
-                ::testing::Contains(::testing::HasSubstr("this machine cannot be trusted")));
+    EXPECT_TRUE(seat.revealed.has_value()) << "it could not know, and a second replay may outlast the time for that";
+    EXPECT_NE(seat.revealed, scene.chain->audits[0].end);
+    scene.expect_no_move("the second replay agrees with the solver");
+}
+
+TEST(MemoryFault, of_both_replays_leaves_nothing_to_accuse_anybody_of) {
+    FaultyScene scene([](std::uint64_t count, std::uint64_t step) { return count == 0 || (count > 3 && step == 3); });
+    scene.chain->run(60);
+    scene.expect_no_move("the second replay differs from the first, so this machine cannot be trusted");
+}
+
+TEST(MemoryFault, of_the_second_replay_lets_a_fraud_go_rather_than_play_from_a_wrong_account) {
+    TinyTask task;
+    const std::uint64_t before = task.terms.schedule.steps;  // Replayed once, the last segment with its fraud.
+    FaultyScene scene([before](std::uint64_t count, std::uint64_t) { return count == before; },
+                      solver::fraud_runners(solver::Fraud::ulp));
+    scene.chain->run(120);
+    scene.expect_no_move("the second replay differs from the first");
 }
 
 TEST(MemoryFault, of_none_reveals_everything) {
-    FaultyScene scene([](std::uint64_t) { return false; });
+    FaultyScene scene([](std::uint64_t, std::uint64_t) { return false; });
     scene.chain->run(60);
     ASSERT_FALSE(scene.chain->audits.empty());
     EXPECT_EQ(scene.chain->audits[0].seats.at(0).revealed, scene.chain->audits[0].end);

@@ -46,7 +46,7 @@ void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
     desk = std::make_unique<Desk>(*workshop, [this](const DisputeView& view) {
         return agent->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
     });
-    disputes = std::make_unique<DisputeAgent>(10, *desk);
+    disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
 }
 
 VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std::uint8_t number,
@@ -97,7 +97,13 @@ std::vector<DisputeView> MiniChain::dispute_views(Side side, std::size_t index) 
         const Dispute& dispute = disputes[i];
         if (dispute.game.phase == Phase::decided) continue;
         if (side == Side::challenger && dispute.verifier != index) continue;
-        views.push_back({i, task_.terms, 0, dispute.segment, 0, {}, side, dispute.game});
+        DisputeView& view = views.emplace_back();
+        view.id = i;
+        view.terms = task_.terms;
+        view.segment = dispute.segment;
+        view.side = side;
+        view.game = dispute.game;
+        view.claimed_root = dispute.claimed_root;
     }
     return views;
 }
@@ -200,14 +206,15 @@ void MiniChain::take(std::size_t index, const VerifierMove& move) {
                           task_.terms.seed, task_.terms.data_roots};
         const Claim claim{false, task_.terms.schedule.step_of(audit.segment),
                           task_.terms.schedule.step_of(audit.segment + 1), *audit.start, *audit.end};
-        disputes.push_back({index, audit.segment, start(facts, claim)});
+        disputes.push_back({index, audit.segment, start(facts, claim), *seat.revealed});
     }
     if (const auto* report = std::get_if<ReportUnavailable>(&move)) reports.push_back(*report);
     if (const auto* challenge = std::get_if<ChallengeInitial>(&move)) {
         initial_challenges.push_back(*challenge);
         const Facts facts{task_.terms.contract, task_.terms.program_root, task_.terms.init_root,
                           task_.terms.seed, task_.terms.data_roots};
-        disputes.push_back({index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start})});
+        disputes.push_back(
+            {index, 0, start(facts, Claim{true, 0, 0, {}, *audits.at(0).start}), challenge->root});
     }
     if (const auto* attest = std::get_if<AttestRetention>(&move)) attested.push_back(attest->index);
     if (const auto* played = std::get_if<PlayMove>(&move)) play(*played, Side::challenger);

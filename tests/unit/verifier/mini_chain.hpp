@@ -83,6 +83,7 @@ public:
         std::size_t verifier = 0;
         std::uint64_t segment = 0;
         verifier::Game game;
+        Hash32 claimed_root;  ///< The challenger's.
     };
 
     MiniChain(TinyTask& task, SolverParty& solver, std::vector<VerifierParty*> verifiers);

@@ -37,6 +37,15 @@ struct Bench {
     void watch(std::uint64_t segment) {
         view.watch.push_back({task.terms, 0, segment, root(segment), root(segment + 1)});
     }
+    /// About segment 2, with this verifier as the challenger.
+    void dispute(const Game& game) {
+        DisputeView& play = view.disputes.emplace_back();
+        play.id = 1;
+        play.terms = task.terms;
+        play.segment = 2;
+        play.side = Side::challenger;
+        play.game = game;
+    }
     /// A few blocks: every work order is done at once. All moves of one kind.
     template <class Move>
     std::vector<Move> run(int blocks = 8) {
@@ -86,7 +95,7 @@ TEST(SideWork, a_start_that_was_watched_serves_the_dispute_without_the_solver) {
     hashes.hashes.resize(search_positions(game.search).size());
     ASSERT_TRUE(apply(game, Side::solver, Move{hashes}).has_value());
     bench.view.watch.clear();
-    bench.view.disputes.push_back({1, bench.task.terms, 0, 2, 0, {}, Side::challenger, game});
+    bench.dispute(game);
     EXPECT_FALSE(bench.run<PlayMove>(2).empty());
 }
 
@@ -95,11 +104,12 @@ TEST(SideWork, a_challenger_reports_a_start_that_is_not_served_and_tries_again) 
     bench.source.withhold = true;
     const Facts facts{bench.task.terms.contract, bench.task.terms.program_root, bench.task.terms.program_root,
                       bench.task.terms.seed, bench.task.terms.data_roots};
-    Game game = start(facts, Claim{false, 8, 10, bench.root(2), bench.root(3)});
+    Game game = start(facts, Claim{false, 8, 10, bench.root(2), Hash32{{3}}});
     PostHashes hashes;
     hashes.hashes.resize(search_positions(game.search).size());
     ASSERT_TRUE(apply(game, Side::solver, Move{hashes}).has_value());
-    bench.view.disputes.push_back({1, bench.task.terms, 0, 2, 0, {}, Side::challenger, game, true});
+    bench.dispute(game);
+    bench.view.disputes[0].may_report = true;
     const auto reports = bench.run<ReportUnavailable>(3);
     ASSERT_EQ(reports.size(), 1u);
     EXPECT_EQ(reports[0].kind, solver::ReportKind::state);

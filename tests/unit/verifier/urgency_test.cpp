@@ -3,107 +3,12 @@
 // SPEC 8.6.
 #include <gtest/gtest.h>
 
-#include "tests/unit/verifier/mini_chain.hpp"
+#include "tests/unit/verifier/one_worker.hpp"
 
 namespace retrace::test {
 namespace {
 
-using namespace verifier;
-
-constexpr std::uint64_t kSegment = 6;  // steps
-
-/// Says before each step that it is about to be made.
-class HeardRunner final : public solver::ProgramRunner {
-public:
-    HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
-                std::function<void()>& before)
-        : ProgramRunner(program, std::move(inputs), pool), before_(before) {}
-    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
-                                                        const kernels::GoOn& go_on) override {
-        before_();
-        return ProgramRunner::attempt(state, go_on);
-    }
-
-private:
-    std::function<void()>& before_;
-};
-
-/// A solver that has trained task 5, which is told to the verifier as tasks 5 and 6.
-struct Urgency : ::testing::Test {
-    TinyTask task{4 * kSegment, kSegment};
-    std::unique_ptr<SolverParty> solver;
-    std::unique_ptr<StoreSource> source;
-    std::unique_ptr<VerifierParty> party;
-    std::unique_ptr<solver::Workshop> workshop;
-    std::unique_ptr<VerifierAgent> agent;
-    VerifierView view;
-    std::size_t steps = 0;
-    std::function<void()> before_step = [this] { ++steps; };
-    std::chrono::milliseconds patience{10'000};
-
-    void begin(solver::RunnerFactory runners = solver::honest_runners()) {
-        solver = std::make_unique<SolverParty>(task, std::move(runners));
-        MiniChain(task, *solver, {}).run(40);
-        source = std::make_unique<StoreSource>(task.source, *solver->store, task.pool);
-        party = std::make_unique<VerifierParty>(task, *source, 1, std::nullopt);
-        workshop = std::make_unique<solver::Workshop>(
-            *source, task.pool,
-            [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
-                   kernels::ThreadPool& pool) {
-                return std::make_unique<HeardRunner>(program, std::move(inputs), pool, before_step);
-            });
-        VerifierConfig config;
-        config.secret = party->secret;
-        config.address = party->address;
-        config.beacon_length = 4;
-        config.watch_bp = 10'000;
-        config.step_patience = patience;
-        agent = std::make_unique<VerifierAgent>(config, *workshop, *party->store);
-        view.height = 100;
-    }
-    Hash32 root(std::uint64_t index) const { return solver->store->commitment({5, 0, index})->root; }
-    solver::TaskTerms terms(std::uint64_t id) const {
-        solver::TaskTerms out = task.terms;
-        out.id = id;
-        return out;
-    }
-    void sit(std::uint64_t audit, std::uint64_t id, std::uint64_t segment, std::uint64_t deadline) {
-        AuditView seat;
-        seat.id = audit;
-        seat.terms = terms(id);
-        seat.segment = segment;
-        seat.start_root = root(segment);
-        seat.may_commit = true;
-        seat.fetch_by = deadline;
-        seat.deadline = deadline;
-        view.audits.push_back(seat);
-    }
-    /// The next block.
-    Verifier::Output next() {
-        ++view.height;
-        return agent->on_view(view);
-    }
-    /// Runs the order. In the middle of it, before step number `at`, a block comes with what `change` makes
-    /// of the view.
-    void run(const VerifierWork& order, std::size_t at, std::function<void()> change) {
-        const std::size_t stop = steps + at;
-        before_step = [this, stop, change = std::move(change)] {
-            if (++steps != stop) return;
-            change();
-            EXPECT_FALSE(next().work) << "one order at a time";
-        };
-        agent->on_done(order.run());
-        before_step = [this] { ++steps; };
-    }
-    void run(const VerifierWork& order) { agent->on_done(order.run()); }
-    std::vector<std::uint64_t> committed(const Verifier::Output& out) const {
-        std::vector<std::uint64_t> audits;
-        for (const VerifierMove& move : out.moves)
-            if (const auto* commit = std::get_if<CommitVerdict>(&move)) audits.push_back(commit->audit);
-        return audits;
-    }
-    using Audits = std::vector<std::uint64_t>;
-};
+using Urgency = OneWorker;
 
 TEST_F(Urgency, the_seat_that_is_due_first_goes_first) {
     begin();
@@ -198,14 +103,14 @@ TEST_F(Urgency, what_nobody_asked_for_is_put_off_and_finds_what_it_would_have_fo
     view.watch.push_back({task.terms, 0, 3, root(3), root(4)});
     auto out = next();
     ASSERT_TRUE(out.work);
-    run(*out.work, kSegment + 2, [&] { sit(11, 6, 1, 0); });
-    EXPECT_EQ(steps, kSegment + 2) << "in the second replay, by a seat without any deadline";
+    run(*out.work, 2, [&] { sit(11, 6, 1, 0); });
+    EXPECT_EQ(steps, 2u) << "for a seat without any deadline";
     run(*next().work);
     out = next();
     EXPECT_EQ(committed(out), Audits{11});
     ASSERT_TRUE(out.work);
     run(*out.work);
-    EXPECT_EQ(steps, 3 * kSegment);
+    EXPECT_EQ(steps, 2 * kSegment);
     const auto moves = next().moves;
     ASSERT_EQ(moves.size(), 1u);
     const auto* challenge = std::get_if<ChallengeSegment>(&moves[0]);
@@ -214,43 +119,145 @@ TEST_F(Urgency, what_nobody_asked_for_is_put_off_and_finds_what_it_would_have_fo
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-/// A dispute about a segment in which it is this party's turn.
-DisputeView dispute_of(Urgency& at, std::uint64_t id, std::uint64_t segment, std::uint64_t deadline) {
-    const solver::TaskTerms& terms = at.task.terms;
-    const Facts facts{terms.contract, terms.program_root, terms.program_root, terms.seed, terms.data_roots};
-    const Claim claim{false, segment * kSegment, (segment + 1) * kSegment, at.root(segment),
-                      at.root(segment + 1)};
-    Game game = start(facts, claim);
-    PostHashes hashes;
-    hashes.hashes.resize(search_positions(game.search).size());
-    EXPECT_TRUE(apply(game, Side::solver, Move{hashes}).has_value());
-    DisputeView out;
-    out.id = id;
-    out.terms = terms;
-    out.segment = segment;
-    out.side = Side::challenger;
-    out.game = game;
-    out.deadline = deadline;
-    return out;
+TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
+    begin();
+    sit(10, 5, 1, 900);
+    sit(11, 6, 2, 500);
+    view.audits[0].due = 300;
+    view.audits[1].due = 400;
+    view.disputes.push_back(dispute_of(1, 3, 2'000));
+    view.disputes[0].due = 350;
+    view.initials.push_back({terms(6), 0, root(0), true, 360, 0});
+    for (const char* name : {"replay task 5 segment 1", "move in dispute 1", "check initial state of task 6",
+                             "replay task 6 segment 2"}) {
+        const auto out = next();
+        ASSERT_TRUE(out.work);
+        EXPECT_EQ(out.work->what, name);
+        run(*out.work);
+    }
 }
 
-TEST_F(Urgency, a_dispute_puts_a_replay_off) {
+TEST_F(Urgency, what_nobody_asked_for_comes_last) {
+    begin();
+    view.initials.push_back({terms(6), 0, root(0), false});
+    sit(10, 5, 1, 0);
+    auto out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 5 segment 1");
+    run(*out.work);
+    out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "check initial state of task 6");
+}
+
+TEST_F(Urgency, a_dispute_with_an_earlier_place_puts_a_replay_off) {
     begin();
     sit(10, 6, 1, 140);
-    run(*next().work, 3, [&] { view.disputes.push_back(dispute_of(*this, 1, 2, 900)); });
+    view.audits[0].due = 130;
+    run(*next().work, 3, [&] {
+        view.disputes.push_back(dispute_of(1, 2, 900));
+        view.disputes[0].due = 129;
+    });
     EXPECT_EQ(steps, 3u);
     const auto out = next();
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "move in dispute 1");
 }
 
-TEST_F(Urgency, of_disputes_the_one_that_is_due_first_goes_first) {
+TEST_F(Urgency, a_dispute_with_a_later_place_waits) {
     begin();
-    view.disputes.push_back(dispute_of(*this, 1, 1, 900));
-    view.disputes.push_back(dispute_of(*this, 2, 2, 800));
+    sit(10, 6, 1, 140);
+    view.audits[0].due = 130;
+    run(*next().work, 3, [&] {
+        view.disputes.push_back(dispute_of(1, 2, 135));
+        view.disputes[0].due = 131;
+    });
+    EXPECT_EQ(steps, kSegment);
+}
+
+TEST_F(Urgency, of_disputes_the_one_that_was_given_first_goes_first) {
+    begin();
+    view.disputes.push_back(dispute_of(1, 1, 800));
+    view.disputes.push_back(dispute_of(2, 2, 900));
+    view.disputes[0].due = 700;
+    view.disputes[1].due = 600;
     const auto out = next();
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "move in dispute 2");
+}
+
+/// The position of the game that the challenger's move leads to is that of its own account.
+bool moves_at(const Verifier::Output& out, std::uint64_t dispute) {
+    return std::any_of(out.moves.begin(), out.moves.end(), [&](const VerifierMove& move) {
+        const auto* play = std::get_if<PlayMove>(&move);
+        return play != nullptr && play->dispute == dispute;
+    });
+}
+
+TEST_F(Urgency, a_move_in_a_dispute_is_put_off_between_two_steps_and_goes_on_where_it_was) {
+    begin(solver::fraud_runners(solver::Fraud::ulp));
+    view.disputes.push_back(dispute_of(1, 3, 900));
+    auto out = next();
+    ASSERT_TRUE(out.work);
+    run(*out.work, 2, [&] { sit(10, 6, 1, 140); });
+    EXPECT_EQ(steps, 2u) << "the step that had begun is the last";
+    EXPECT_TRUE(agent->take_problems().empty());
+    out = next();
+    EXPECT_FALSE(moves_at(out, 1));
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 6 segment 1");
+    run(*out.work);
+    out = next();
+    EXPECT_EQ(committed(out), Audits{10});
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "move in dispute 1");
+    run(*out.work, 3, [&] {  // Again, behind the state half way that its search keeps.
+        view.disputes.push_back(dispute_of(2, 2, 800));
+    });
+    EXPECT_EQ(steps, 5 + kSegment);
+    out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "move in dispute 2");
+    run(*out.work);
+    const std::size_t before = steps;
+    out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "move in dispute 1");
+    run(*out.work);
+    EXPECT_EQ(steps - before, kSegment - 5) << "no step of its segment was made twice";
+    EXPECT_TRUE(moves_at(next(), 1));
+}
+
+TEST_F(Urgency, a_long_step_of_a_move_is_left_between_two_ops) {
+    patience = std::chrono::milliseconds(0);
+    begin(solver::fraud_runners(solver::Fraud::ulp));
+    view.disputes.push_back(dispute_of(1, 3, 900));
+    run(*next().work, 5, [&] { sit(10, 6, 1, 140); });
+    EXPECT_EQ(steps, 5u);
+    auto out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 6 segment 1");
+    run(*out.work);
+    const std::size_t before = steps;
+    out = next();
+    ASSERT_TRUE(out.work);
+    run(*out.work);
+    EXPECT_EQ(steps - before, kSegment - 3) << "from the state half way, which its search keeps";
+    EXPECT_TRUE(moves_at(next(), 1));
+    EXPECT_TRUE(agent->take_problems().empty());
+}
+
+TEST_F(Urgency, an_answer_for_a_kept_state_has_its_place_too) {
+    begin();
+    sit(10, 5, 1, 140);
+    view.reports.push_back({7, terms(6), 0, 2, 1, 0, 190, 139});
+    view.reports.push_back({8, terms(6), 0, 3, 1, 0, 191, 141});
+    for (const char* name : {"answer report 7", "replay task 5 segment 1", "answer report 8"}) {
+        const auto out = next();
+        ASSERT_TRUE(out.work);
+        EXPECT_EQ(out.work->what, name);
+        run(*out.work);
+    }
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// What a process may still do that reads a stranger's file.
+// What a process may still do that reads a stranger's file or runs a stranger's program.
 #pragma once
 
 #include "merkle/base/result.hpp"
 
 namespace retrace::solver {
 
-/// Whether enter_sandbox() works here: Linux with seccomp filters.
+/// Whether enter_sandbox() works here: a build with libseccomp, on Linux with seccomp filters.
 bool sandbox_is_supported();
 
 /// From now on, and for ever, this process computes in its own memory and reads and writes the files that it holds

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 // A filter of system calls by libseccomp. It lists what is allowed. Nothing on the list takes the name of a file, an
 // address or a program, so no rule about names is needed beside it.
-#include "solver/torch/sandbox.hpp"
+#include "solver/sandbox/sandbox.hpp"
 
+#include <string>
+
+#if defined(RETRACE_WITH_SECCOMP)
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -13,9 +16,11 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <string>
+#endif
 
 namespace retrace::solver {
+
+#if defined(RETRACE_WITH_SECCOMP)
 namespace {
 
 /// Allowed whatever their arguments are: open files, memory, threads, time, the end.
@@ -28,6 +33,7 @@ constexpr int kAllowed[] = {
     SCMP_SYS(sigaltstack),       SCMP_SYS(restart_syscall),   SCMP_SYS(getpid),            SCMP_SYS(gettid),
     SCMP_SYS(clock_gettime),     SCMP_SYS(gettimeofday),      SCMP_SYS(clock_nanosleep),   SCMP_SYS(nanosleep),
     SCMP_SYS(getrandom),         SCMP_SYS(getrusage),         SCMP_SYS(exit),              SCMP_SYS(exit_group),
+    SCMP_SYS(poll),              SCMP_SYS(ppoll),
 };
 
 constexpr std::uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
@@ -74,5 +80,9 @@ Status<> enter_sandbox() {
     if (failed != 0) return error(std::string("no sandbox: ") + std::strerror(-failed));
     return Unit{};
 }
+#else
+bool sandbox_is_supported() { return false; }
+Status<> enter_sandbox() { return error("no sandbox: this build has no libseccomp"); }
+#endif
 
 }  // namespace retrace::solver

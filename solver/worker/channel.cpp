@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "solver/worker/channel.hpp"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include "solver/worker/messages.hpp"
+
+namespace retrace::solver {
+namespace {
+
+constexpr std::size_t kBuffer = 64 << 10;
+/// What a length alone makes us allocate.
+constexpr std::size_t kPart = 1 << 20;
+
+[[noreturn]] void broken(const char* what) { throw ChannelBroken(std::string(what) + ": " + std::strerror(errno)); }
+
+}  // namespace
+
+Channel::Channel(int in, int out, std::chrono::milliseconds stall) : in_(in), out_(out), stall_(stall) {
+    written_.reserve(kBuffer);
+}
+
+Channel::~Channel() {
+    ::close(in_);
+    ::close(out_);
+}
+
+void Channel::send(View message) {
+    std::uint8_t length[4];
+    store_u32(length, static_cast<std::uint32_t>(message.size()));
+    send_raw(length);
+    send_raw(message);
+}
+
+void Channel::send_raw(View bytes) {
+    if (written_.size() + bytes.size() > kBuffer) flush();
+    if (bytes.size() >= kBuffer) return write_all(bytes);
+    written_.insert(written_.end(), bytes.begin(), bytes.end());
+}
+
+void Channel::flush() {
+    write_all(written_);
+    written_.clear();
+}
+
+void Channel::write_all(View bytes) {
+    while (!bytes.empty()) {
+        if (stall_.count() != 0) await(out_, POLLOUT, false);
+        const ssize_t count = ::write(out_, bytes.data(), bytes.size());
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (count < 0) broken("cannot write to the other side");
+        bytes = bytes.subspan(static_cast<std::size_t>(count));
+    }
+}
+
+void Channel::await(int descriptor, short event, bool may_wait) const {
+    pollfd ready{descriptor, event, 0};
+    const int most = may_wait || stall_.count() == 0 ? -1 : static_cast<int>(stall_.count());
+    int count = 0;
+    do count = ::poll(&ready, 1, most);
+    while (count < 0 && errno == EINTR);
+    if (count < 0) broken("cannot wait for the other side");
+    if (count == 0) throw ChannelBroken("the other side stopped in the middle of a message");
+}
+
+std::size_t Channel::read_some(std::span<std::uint8_t> into, bool may_wait) {
+    for (;;) {
+        if (stall_.count() != 0) await(in_, POLLIN, may_wait);
+        const ssize_t count = ::read(in_, into.data(), into.size());
+        if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+        if (count < 0) broken("cannot read from the other side");
+        if (count == 0) throw ChannelBroken("the other side is gone");
+        return static_cast<std::size_t>(count);
+    }
+}
+
+void Channel::receive_raw(std::span<std::uint8_t> into) {
+    while (!into.empty()) {
+        if (at_ < read_.size()) {
+            const std::size_t count = std::min(into.size(), read_.size() - at_);
+            std::memcpy(into.data(), read_.data() + at_, count);
+            at_ += count;
+            into = into.subspan(count);
+        } else if (into.size() >= kBuffer) {
+            into = into.subspan(read_some(into, false));
+        } else {
+            read_.resize(kBuffer);
+            at_ = read_.size();  // Nothing is in it, should reading throw.
+            read_.resize(read_some(read_, false));
+            at_ = 0;
+        }
+    }
+}
+
+Bytes Channel::receive() {
+    if (at_ == read_.size()) {
+        read_.resize(kBuffer);
+        at_ = read_.size();
+        read_.resize(read_some(read_, true));
+        at_ = 0;
+    }
+    std::uint8_t length[4];
+    receive_raw(length);
+    const std::size_t size = load_u32(length);
+    if (size > kMessageMax) throw ChannelBroken("the other side announces a message that is too long");
+    Bytes message;
+    while (message.size() < size) {
+        const std::size_t begun = message.size(), part = std::min(size - begun, std::max(kPart, begun));
+        message.resize(begun + part);
+        receive_raw(std::span(message).subspan(begun));
+    }
+    return message;
+}
+
+bool Channel::wait(std::chrono::milliseconds most) {
+    if (at_ < read_.size()) return true;
+    pollfd ready{in_, POLLIN, 0};
+    const int count = ::poll(&ready, 1, static_cast<int>(most.count()));
+    return count > 0;  // Also where the other side is gone: reading says so.
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+#include "solver/worker/connection.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "solver/worker/tensors.hpp"
+
+namespace retrace::solver {
+namespace {
+
+/// Words of a process that a stranger's program may have taken over.
+std::string plain(std::string text) {
+    for (char& c : text)
+        if (c < ' ' || c > '~') c = '?';
+    return text;
+}
+
+}  // namespace
+
+void Connection::died(const std::string& how) {
+    const std::string end = process_->end();
+    throw WorkerDied(end == "stopped" ? "was stopped: " + how : end);
+}
+
+template <class Work>
+auto Connection::talk(Work work) {
+    try {
+        return work();
+    } catch (const ChannelBroken& broken) {
+        const std::string how = broken.what();
+        try {
+            // Its last words, which may say more than its end does.
+            if (process_->channel().wait(std::chrono::milliseconds(0))) (void)receive();
+        } catch (const ChannelBroken&) {
+            died(how);
+        }
+        died(how);
+    }
+}
+
+WorkerReply Connection::receive() {
+    auto reply = decode_worker_reply(process_->channel().receive());
+    if (!reply) died("it answered what is no answer");
+    if (const auto* failed = std::get_if<Failed>(&*reply)) {
+        (void)process_->end();
+        if (failed->memory) throw std::bad_alloc();
+        throw std::runtime_error("the worker process says: " + plain(failed->why));
+    }
+    return std::move(*reply);
+}
+
+template <class Wanted>
+Wanted Connection::expect() {
+    if (!process_->channel().wait(answer_within_)) {
+        (void)process_->end();
+        throw WorkerDied("was stopped: it did not answer", true);
+    }
+    WorkerReply reply = receive();
+    auto* const wanted = std::get_if<Wanted>(&reply);
+    if (wanted == nullptr) died("it answered something else than was asked");
+    return std::move(*wanted);
+}
+
+template <class Wanted>
+Wanted Connection::ask(const WorkerRequest& request) {
+    return talk([&] {
+        process_->channel().send(encode(request));
+        process_->channel().flush();
+        return expect<Wanted>();
+    });
+}
+
+Connection::Connection(const WorkerOptions& options, const std::string& label, const kernels::Program& program,
+                       const kernels::Inputs& inputs)
+    : program_(program), leave_within_(options.leave_within), answer_within_(options.answer_within) {
+    auto started = WorkerProcess::start(options.executable, options.limits, label, options.stall);
+    if (!started) throw std::runtime_error(started.error().message);
+    process_ = std::move(*started);
+    ready_ = talk([&] {
+        Channel& channel = process_->channel();
+        const Bytes file = kernels::encode(program);
+        channel.send(encode(WorkerRequest(SetProgram{inputs.seed, file.size(), options.device})));
+        channel.send_raw(file);
+        for (const kernels::Tensor* tensor : inputs.datasets) channel.send_raw(tensor->data);
+        channel.flush();
+        return expect<Ready>();
+    });
+}
+
+void Connection::load(const kernels::State& state) {
+    talk([&] {
+        Channel& channel = process_->channel();
+        channel.send(encode(WorkerRequest(Load{state.step})));
+        send_tensors(channel, state.tensors);
+        channel.flush();
+        (void)expect<Done>();
+    });
+}
+
+std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std::uint64_t most,
+                                                                             const kernels::GoOn& go_on) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kBetweenLooks{5}, kForEver{60'000};
+    return talk([&]() -> std::optional<std::vector<std::vector<kernels::Metric>>> {
+        Channel& channel = process_->channel();
+        const std::uint64_t number = ++requests_;
+        const auto at_once = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kStepsMax));
+        channel.send(encode(WorkerRequest(Advance{number, at_once})));
+        channel.flush();
+        std::optional<Clock::time_point> leaving;
+        while (!channel.wait(go_on ? kBetweenLooks : kForEver)) {
+            if (leaving && Clock::now() - *leaving >= leave_within_) {
+                (void)process_->end();
+                return std::nullopt;
+            }
+            if (leaving || !go_on || go_on()) continue;
+            leaving = Clock::now();
+            channel.send(encode(WorkerRequest(Leave{number})));
+            channel.flush();
+        }
+        WorkerReply reply = receive();
+        if (std::holds_alternative<Left>(reply) && leaving) return std::nullopt;
+        auto* const stepped = std::get_if<Stepped>(&reply);
+        if (stepped == nullptr || stepped->steps.empty() || stepped->steps.size() > at_once)
+            died("it answered something else than steps");
+        return std::move(stepped->steps);
+    });
+}
+
+void Connection::begin_commitment() { (void)ask<Done>(BeginCommitment{}); }
+
+void Connection::fetch(const WorkerRequest& request, std::uint64_t step, kernels::State& state) {
+    const auto stored = ask<Stored>(request);
+    if (stored.step != step) died("it has another state than was asked for");
+    talk([&] { receive_tensors(process_->channel(), states(), state.tensors); });
+    state.step = step;
+}
+
+std::vector<Hash32> Connection::roots(const WorkerRequest& request, std::uint64_t step, std::size_t count) {
+    Roots found = ask<Roots>(request);
+    if (found.step != step || found.roots.size() != count) died("it has other roots than were asked for");
+    return std::move(found.roots);
+}
+
+std::vector<kernels::Tensor> Connection::outputs(const std::vector<std::uint32_t>& ops) {
+    (void)ask<Computed>(Outputs{ops});
+    std::vector<kernels::TensorRecord> records;
+    for (const std::uint32_t op : ops) records.push_back(program_.tensors[program_.output_of(op)]);
+    std::vector<kernels::Tensor> made;
+    talk([&] { receive_tensors(process_->channel(), records, made); });
+    return made;
+}
+
+void Connection::partial(const Partial& which, std::span<const std::uint8_t* const> inputs, View carried_in,
+                         std::span<std::uint8_t> carried_out) {
+    talk([&] {
+        Channel& channel = process_->channel();
+        channel.send(encode(WorkerRequest(which)));
+        channel.send_raw(carried_in);
+        const std::vector<std::uint32_t>& tensors = program_.ops[which.op].inputs;
+        for (std::size_t slot = 0; slot < tensors.size(); ++slot)
+            channel.send_raw({inputs[slot], bytes_of(program_.tensors[tensors[slot]])});
+        channel.flush();
+        (void)expect<Computed>();
+        channel.receive_raw(carried_out);
+    });
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+#include "solver/worker/messages.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace retrace::solver {
+namespace {
+
+constexpr kernels::Limits kLimits;
+constexpr std::size_t kNameMax = 120;  // Of a tensor record (kernels/program/program.hpp).
+constexpr std::size_t kWhyMax = 1024;
+
+template <class... Cases>
+struct Overloaded : Cases... {
+    using Cases::operator()...;
+};
+
+/// A message is its place in the list of all, from 1, and then its fields.
+template <class Message>
+Writer begin(const Message& message) {
+    Writer out;
+    out.u8(static_cast<std::uint8_t>(message.index() + 1));
+    return out;
+}
+
+/// Makes `message` one of number `wanted`, to be filled in.
+template <std::size_t index = 0, class Message>
+void begin_as(std::size_t wanted, Message& message) {
+    if (wanted == index) {
+        message.template emplace<index>();
+    } else if constexpr (index + 1 < std::variant_size_v<Message>) {
+        begin_as<index + 1>(wanted, message);
+    }
+}
+
+template <class Message>
+void read_kind(Reader& in, Message& message) {
+    const std::uint8_t kind = in.enumerated(1, static_cast<std::uint8_t>(std::variant_size_v<Message>));
+    if (in.ok()) begin_as(kind - 1u, message);
+}
+
+void write(Writer& out, const std::vector<kernels::Metric>& metrics) {
+    out.u32(static_cast<std::uint32_t>(metrics.size()));
+    for (const kernels::Metric& metric : metrics)
+        out.text(metric.name).u32(std::bit_cast<std::uint32_t>(metric.value));
+}
+
+std::vector<kernels::Metric> read_metrics(Reader& in) {
+    std::vector<kernels::Metric> metrics;
+    for (std::uint32_t left = in.count(kLimits.ops, 8); left > 0 && in.ok(); --left) {
+        kernels::Metric metric;
+        metric.name = in.text(kNameMax);
+        metric.value = std::bit_cast<float>(in.u32());
+        metrics.push_back(std::move(metric));
+    }
+    return metrics;
+}
+
+}  // namespace
+
+Bytes encode(const WorkerRequest& request) {
+    Writer out = begin(request);
+    std::visit(Overloaded{
+                   [&](const SetProgram& m) {
+                       out.u64(m.seed).u64(m.program_bytes).u8(static_cast<std::uint8_t>(m.device));
+                   },
+                   [&](const Load& m) { out.u64(m.step); },
+                   [&](const Advance& m) { out.u64(m.number).u32(m.most); },
+                   [&](const Leave& m) { out.u64(m.number); },
+                   [&](const Outputs& m) {
+                       out.u32(static_cast<std::uint32_t>(m.ops.size()));
+                       for (const std::uint32_t op : m.ops) out.u32(op);
+                   },
+                   [&](const Partial& m) { out.u32(m.op).u64(m.step).u64(m.tile).u64(m.first).u64(m.end); },
+                   [](const auto&) {},
+               },
+               request);
+    return std::move(out).take();
+}
+
+Bytes encode(const WorkerReply& reply) {
+    Writer out = begin(reply);
+    std::visit(Overloaded{
+                   [&](const Ready& m) { out.u64(m.planned_bytes).boolean(m.on_device); },
+                   [&](const Stepped& m) {
+                       out.u32(static_cast<std::uint32_t>(m.steps.size()));
+                       for (const auto& metrics : m.steps) write(out, metrics);
+                   },
+                   [&](const Stored& m) { out.u64(m.step); },
+                   [&](const Roots& m) {
+                       out.u64(m.step).u32(static_cast<std::uint32_t>(m.roots.size()));
+                       for (const Hash32& root : m.roots) out.hash(root);
+                   },
+                   [&](const Failed& m) { out.boolean(m.memory).text(m.why.substr(0, kWhyMax)); },
+                   [](const auto&) {},
+               },
+               reply);
+    return std::move(out).take();
+}
+
+Result<WorkerRequest, CodecError> decode_worker_request(View bytes) {
+    Reader in(bytes);
+    Result<WorkerRequest, CodecError> out = WorkerRequest();
+    read_kind(in, *out);
+    std::visit(Overloaded{
+                   [&](SetProgram& m) {
+                       m.seed = in.u64();
+                       m.program_bytes = in.u64();
+                       m.device = static_cast<DeviceChoice>(in.enumerated(1, 3));
+                   },
+                   [&](Load& m) { m.step = in.u64(); },
+                   [&](Advance& m) {
+                       m.number = in.u64();
+                       m.most = in.u32();
+                   },
+                   [&](Leave& m) { m.number = in.u64(); },
+                   [&](Outputs& m) {
+                       for (std::uint32_t left = in.count(kLimits.ops, 4); left > 0; --left) m.ops.push_back(in.u32());
+                   },
+                   [&](Partial& m) {
+                       m.op = in.u32();
+                       m.step = in.u64();
+                       m.tile = in.u64();
+                       m.first = in.u64();
+                       m.end = in.u64();
+                   },
+                   [](auto&) {},
+               },
+               *out);
+    if (const auto whole = in.finish(); !whole) out = Unexpected{whole.error()};
+    return out;
+}
+
+Result<WorkerReply, CodecError> decode_worker_reply(View bytes) {
+    Reader in(bytes);
+    Result<WorkerReply, CodecError> out = WorkerReply();
+    read_kind(in, *out);
+    std::visit(Overloaded{
+                   [&](Ready& m) {
+                       m.planned_bytes = in.u64();
+                       m.on_device = in.boolean();
+                   },
+                   [&](Stepped& m) {
+                       for (std::uint32_t left = in.count(kStepsMax, 4); left > 0 && in.ok(); --left)
+                           m.steps.push_back(read_metrics(in));
+                   },
+                   [&](Stored& m) { m.step = in.u64(); },
+                   [&](Roots& m) {
+                       m.step = in.u64();
+                       for (std::uint32_t left = in.count(kLimits.tensors, 32); left > 0; --left)
+                           m.roots.push_back(in.hash());
+                   },
+                   [&](Failed& m) {
+                       m.memory = in.boolean();
+                       m.why = in.text(kWhyMax);
+                   },
+                   [](auto&) {},
+               },
+               *out);
+    if (const auto whole = in.finish(); !whole) out = Unexpected{whole.error()};
+    return out;
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// A worker's process: what it gives up before it reads a byte of a stranger.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "solver/sandbox/sandbox.hpp"
+#include "solver/worker/messages.hpp"
+#include "solver/worker/serve.hpp"
+
+namespace retrace::solver {
+namespace {
+
+constexpr int kServed = 0, kNotConfined = 3;
+
+std::optional<std::uint64_t> parse_number(const std::string& text) {
+    std::uint64_t out = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return out;
+}
+
+bool limit(int what, rlim_t most) {
+    rlimit now{};
+    if (::getrlimit(static_cast<__rlimit_resource_t>(what), &now) != 0) return false;
+    now.rlim_cur = now.rlim_max = std::min(now.rlim_max, most);
+    return ::setrlimit(static_cast<__rlimit_resource_t>(what), &now) == 0;
+}
+
+/// When memory runs out it is this process that the system ends, and not the one that signs.
+void offer_to_the_oom_killer() {
+    const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file < 0) return;
+    (void)!::write(file, "500", 3);
+    ::close(file);
+}
+
+/// The pipes, elsewhere than where a library might print.
+std::optional<std::pair<int, int>> take_standard_streams() {
+    const int in = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3), out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (in < 0 || out < 0 || nowhere < 0) return std::nullopt;
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        if (::dup2(nowhere, stream) < 0) return std::nullopt;
+    ::close(nowhere);
+    return std::pair(in, out);
+}
+
+Status<> confine(const WorkerLimits& limits) {
+    offer_to_the_oom_killer();
+    if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_DATA, limits.memory))
+        return error("the worker's limits cannot be set");
+    (void)kernels::cpu_level();  // Asks the system for the registers of AMX, which the sandbox would refuse.
+    return limits.sandbox ? enter_sandbox() : Status<>(Unit{});
+}
+
+/// Ends the process with whoever asks it, also in the middle of an op of hours.
+void end_with(int input) {
+    std::thread([input] {
+        for (;;) {
+            pollfd gone{input, 0, 0};
+            if (::poll(&gone, 1, -1) > 0) ::_exit(kServed);
+        }
+    }).detach();
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(const WorkerLimits& limits) {
+    return {std::to_string(limits.memory), std::to_string(limits.threads), limits.sandbox ? "sandbox" : "open"};
+}
+
+std::optional<WorkerLimits> parse_worker_limits(const std::vector<std::string>& words) {
+    if (words.size() < 3) return std::nullopt;
+    const auto memory = parse_number(words[0]), threads = parse_number(words[1]);
+    constexpr std::uint64_t kThreadsMax = 1024;
+    if (!memory || !threads || *threads > kThreadsMax || (words[2] != "sandbox" && words[2] != "open"))
+        return std::nullopt;
+    return WorkerLimits{*memory, static_cast<unsigned>(*threads), words[2] == "sandbox"};
+}
+
+int run_worker(const WorkerLimits& limits, const WorkerRunner& make_runner) {
+    const auto streams = take_standard_streams();
+    if (!streams) return kNotConfined;
+    Channel channel(streams->first, streams->second);
+    if (const auto confined = confine(limits); !confined) {
+        channel.send(encode(WorkerReply(Failed{false, confined.error().message})));
+        channel.flush();
+        return kNotConfined;
+    }
+    end_with(channel.input());
+    kernels::ThreadPool pool(limits.threads);
+    serve(channel, pool, make_runner);
+    // Not through what is registered for the end of a program: the other thread still waits.
+    ::_exit(kServed);
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+#include "solver/worker/serve.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include "kernels/exec/partial_tile.hpp"
+#include "merkle/base/non_fatal.hpp"
+#include "solver/worker/messages.hpp"
+#include "solver/worker/tensors.hpp"
+
+namespace retrace::solver {
+namespace {
+
+using kernels::Tensor;
+using kernels::TensorRecord;
+
+/// Between two looks whether the step is to be left: the ops of a small program take less than a look.
+constexpr std::chrono::milliseconds kLook{2};
+/// Steps that take less are made together: waking the other side costs as much as a step of a small model.
+constexpr std::chrono::milliseconds kAtOnce{5};
+constexpr std::size_t kMetricsAtOnce = 4096;
+
+/// What a request that is in order asks for in vain.
+class Refused final : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+class Session {
+public:
+    Session(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make_runner)
+        : channel_(channel), pool_(pool), make_runner_(make_runner) {}
+
+    void answer(const WorkerRequest& request) {
+        std::visit([this](const auto& m) { on(m); }, request);
+        channel_.flush();
+    }
+
+private:
+    void reply(const WorkerReply& what) { channel_.send(encode(what)); }
+    static void need(bool holds, const char* what) {
+        if (!holds) throw Refused(what);
+    }
+    const kernels::Program& program() const {
+        need(program_ != nullptr, "no program is set up");
+        return program_->program();
+    }
+    Training& loaded() const {
+        need(training_ != nullptr, "no state is loaded");
+        return *training_;
+    }
+    Training& training() const {
+        need(!left_, "the state's step was left");
+        return loaded();
+    }
+    std::span<const TensorRecord> states() const { return std::span(program().tensors).first(program().states); }
+
+    void on(const SetProgram& m) {
+        need(program_ == nullptr, "a program is set up already");
+        Bytes file;
+        // As much as comes, not as much as is announced.
+        while (file.size() < m.program_bytes) {
+            constexpr std::uint64_t kPart = 1 << 20;
+            const std::size_t begun = file.size();
+            file.resize(begun + std::min(kPart, m.program_bytes - begun));
+            channel_.receive_raw(std::span(file).subspan(begun));
+        }
+        auto decoded = kernels::decode_program(file);
+        need(decoded.has_value(), "the program is none");
+        program_ = std::make_unique<kernels::CommittedProgram>(std::move(decoded).value());
+        const kernels::Program& it = program();
+        receive_tensors(channel_, std::span(it.tensors).subspan(it.states + it.constants, it.datasets), data_);
+        kernels::Inputs inputs{m.seed, {}};
+        seed_ = m.seed;
+        for (const Tensor& tensor : data_) inputs.datasets.push_back(&tensor);
+        runner_ = make_runner_(m.device, it, std::move(inputs), pool_);
+        need(runner_ != nullptr, "the chosen device cannot run the program");
+        reply(Ready{runner_->planned_bytes(), runner_->on_device()});
+    }
+
+    void on(const Load& m) {
+        training_.reset();
+        receive_tensors(channel_, states(), state_.tensors);
+        state_.step = m.step;
+        training_ = runner_->train(*program_, state_, pool_);
+        left_ = false;
+        reply(Done{});
+    }
+
+    void on(const Advance& m) {
+        auto looked = std::chrono::steady_clock::now();
+        const auto go_on = [&] {
+            const auto now = std::chrono::steady_clock::now();
+            if (now - looked < kLook) return true;
+            looked = now;
+            while (channel_.wait(std::chrono::milliseconds(0))) {
+                const auto request = decode_worker_request(channel_.receive());
+                const auto* leave = request ? std::get_if<Leave>(&*request) : nullptr;
+                need(leave != nullptr, "another request in the middle of a step");
+                if (leave->number == m.number) return false;
+            }
+            return true;
+        };
+        need(m.most >= 1 && m.most <= kStepsMax, "so many steps at once");
+        Stepped stepped;
+        std::size_t metrics_made = 0;
+        const auto began = std::chrono::steady_clock::now();
+        do {
+            auto metrics = training().attempt(go_on);
+            if (!metrics) {
+                left_ = true;  // A commitment that was begun before may still be asked for.
+                return reply(Left{});
+            }
+            metrics_made += metrics->size();
+            stepped.steps.push_back(std::move(*metrics));
+        } while (stepped.steps.size() < m.most && metrics_made < kMetricsAtOnce &&
+                 std::chrono::steady_clock::now() - began < kAtOnce);
+        reply(std::move(stepped));
+    }
+
+    void on(const Leave&) {}  // Of a step that is over.
+
+    void on(const Store&) { send_state(training().state()); }
+    void on(const StoreCommitted&) { send_state(loaded().committed()); }
+    void send_state(const kernels::State& state) {
+        reply(Stored{state.step});
+        send_tensors(channel_, state.tensors);
+    }
+
+    void on(const Commit&) { send_roots(training().commit()); }
+    void on(const BeginCommitment&) {
+        need(!training().commitment_under_way(), "a commitment is under way");
+        training().begin_commitment();
+        reply(Done{});
+    }
+    void on(const FinishCommitment&) {
+        need(loaded().commitment_under_way(), "no commitment is under way");
+        send_roots(loaded().finish_commitment());
+    }
+    void send_roots(const kernels::StateCommitment& commitment) {
+        reply(Roots{commitment.header.step, commitment.tensor_roots});
+    }
+
+    void on(const Trace&) {
+        const kernels::State& state = training().state();
+        reply(Roots{state.step, runner_->trace(state)});
+    }
+
+    void on(const Outputs& m) {
+        const auto ascending = std::adjacent_find(m.ops.begin(), m.ops.end(), std::greater_equal<>()) == m.ops.end();
+        need(ascending && (m.ops.empty() || m.ops.back() < program().ops.size()), "no such ops");
+        const std::vector<Tensor> made = runner_->outputs(training().state(), m.ops);
+        reply(Computed{});
+        send_tensors(channel_, made);
+    }
+
+    void on(const Partial& m) {
+        const kernels::Program& it = program();
+        need(m.op < it.ops.size(), "no such op");
+        std::vector<TensorRecord> records;
+        for (const std::uint32_t input : it.ops[m.op].inputs) records.push_back(it.tensors[input]);
+        Bytes carried_bytes(sizeof(kernels::PartialTile));
+        channel_.receive_raw(carried_bytes);
+        std::vector<Tensor> inputs;
+        receive_tensors(channel_, records, inputs);
+        kernels::PartialTile carried{};
+        for (std::size_t i = 0; i < carried.size(); ++i) carried[i] = load_u32(carried_bytes.data() + 4 * i);
+        std::vector<const std::uint8_t*> data;
+        for (const Tensor& input : inputs) data.push_back(input.data.data());
+        const kernels::OpFacts facts = kernels::facts_of(it, m.op);
+        kernels::advance_partial({facts, data, nullptr, seed_, m.step, pool_}, m.tile, m.first, m.end, carried);
+        for (std::size_t i = 0; i < carried.size(); ++i) store_u32(carried_bytes.data() + 4 * i, carried[i]);
+        reply(Computed{});
+        channel_.send_raw(carried_bytes);
+    }
+
+    Channel& channel_;
+    kernels::ThreadPool& pool_;
+    const WorkerRunner& make_runner_;
+    std::uint64_t seed_ = 0;
+    std::unique_ptr<kernels::CommittedProgram> program_;
+    std::vector<Tensor> data_;
+    std::unique_ptr<StepRunner> runner_;
+    kernels::State state_;
+    std::unique_ptr<Training> training_;
+    bool left_ = false;
+};
+
+}  // namespace
+
+WorkerRunner honest_worker_runner() {
+    return [](DeviceChoice choice, const kernels::Program& program, kernels::Inputs inputs,
+              kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
+        auto device = open_device(choice, program);
+        if (!device) throw Refused(device.error().message);
+        if (*device == nullptr) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);
+        return std::make_unique<ProgramRunner>(program, std::move(inputs), pool, std::move(*device));
+    };
+}
+
+void serve(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make_runner) {
+    Failed failed;
+    try {
+        const NonFatalScope question;  // A broken invariant is an answer too.
+        Session session(channel, pool, make_runner);
+        for (;;) {
+            const auto request = decode_worker_request(channel.receive());
+            if (!request) throw Refused("a request that is none");
+            session.answer(*request);
+        }
+    } catch (const ChannelBroken&) {
+        return;
+    } catch (const std::bad_alloc&) {
+        failed = {true, "not enough memory"};
+    } catch (const std::exception& thrown) {
+        failed = {false, thrown.what()};
+    }
+    // Half an answer may be on its way; the other side takes what follows for the end of a worker, as it should.
+    try {
+        channel.send(encode(WorkerReply(failed)));
+        channel.flush();
+    } catch (const ChannelBroken&) {
+        return;
+    }
+}
+
+}  // namespace retrace::solver

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The worker processes of a process, as the system lists them.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace retrace::testing {
+
+inline std::string text_of_process(int pid, const char* file) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/" + file);
+    std::string text(std::istreambuf_iterator<char>(in), {});
+    std::replace(text.begin(), text.end(), '\0', ' ');
+    return text;
+}
+
+inline std::vector<int> children_of(int parent) {
+    std::vector<int> out;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        const int pid = std::stoi(name);
+        const std::string stat = text_of_process(pid, "stat");
+        const std::size_t end = stat.rfind(')');
+        if (end == std::string::npos) continue;
+        std::istringstream fields(stat.substr(end + 1));
+        char state = 0;
+        int of = 0;
+        fields >> state >> of;
+        if (of == parent && state != 'Z') out.push_back(pid);
+    }
+    return out;
+}
+
+/// Those that have begun: between the two calls that make a process it looks like the one that makes it.
+inline std::vector<int> workers_of(int parent) {
+    std::vector<int> out = children_of(parent);
+    std::erase_if(out, [](int pid) { return !text_of_process(pid, "cmdline").starts_with("retrace worker "); });
+    return out;
+}
+
+}  // namespace retrace::testing

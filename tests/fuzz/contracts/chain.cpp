@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// A ledger of the native contracts under whole games: tens of parties, tasks, audits, disputes and reports,
+// blocks and restarts, by parameters at the edges of their ranges. What has to hold is in
+// tests/stateful/SPEC.md. An input is a seed of eight bytes, and the first choices of the game after it.
+#include "tests/fuzz/driver/target.hpp"
+#include "tests/stateful/games.hpp"
+
+namespace retrace::fuzz {
+namespace {
+
+constexpr std::uint64_t kCalls = 400;
+
+}  // namespace
+
+std::vector<Bytes> seeds() {
+    std::vector<Bytes> out;
+    for (std::uint8_t i = 0; i < 24; ++i) out.push_back(Bytes{i, 0, 0, 0, 0, 0, 0, 0});
+    return out;
+}
+
+void run(View input) {
+    if (input.size() < 8) return;
+    stateful::Draws draws(load_u64(input.data()), input.subspan(8));
+    stateful::Profile profile = stateful::profile_of(draws);
+    profile.calls = std::min(profile.calls, kCalls);
+    stateful::Options options;
+    options.restart_every = 8;
+    options.limits.call_seconds = options.limits.block_seconds = 20;  // Sanitizers are slow.
+    stateful::World world(profile.params, profile.accounts, options);
+    try {
+        stateful::play(world, profile, draws);
+    } catch (const stateful::Failure& failure) {
+        require(false, failure.what());
+    }
+}
+
+}  // namespace retrace::fuzz

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "tests/simulation/composed.hpp"
+
+#include <algorithm>
+
+#include "market/escrow.hpp"
+
+namespace retrace::sim {
+namespace {
+
+using ledger::U256;
+
+constexpr std::uint64_t kPosted = 40;  // Height of the first task: everybody is registered.
+constexpr std::uint64_t kOwnersSpeeds[] = {kJustAllowed, kFast, 40 * kFast};
+constexpr std::uint64_t kHonestSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000, kFast};
+
+U256 coins(std::uint64_t count) { return U256(count) * U256(1000 * market::kMilli); }
+
+/// The owner's half of a scenario. Stake that it spends on parties comes out of one budget.
+class OwnerDraft {
+public:
+    OwnerDraft(Scenario& scenario, Random& random)
+        : scenario_(scenario), random_(random), budget_(random.between(40, 400)) {}
+
+    /// False: the budget does not reach for another party.
+    bool add_solver(SolverRole role) {
+        if (!take_stake(kSolverStake)) return false;
+        role.stake = coins(kSolverStake);
+        role.speed_bp = random_.pick(kOwnersSpeeds);
+        scenario_.owned.insert("solver" + std::to_string(scenario_.solvers.size()));
+        scenario_.solvers.push_back(std::move(role));
+        return true;
+    }
+    bool add_verifier(VerifierRole role) {
+        if (!take_stake(kVerifierStake)) return false;
+        role.stake = coins(kVerifierStake);
+        role.speed_bp = random_.pick(kOwnersSpeeds);
+        scenario_.owned.insert("verifier" + std::to_string(scenario_.verifiers.size()));
+        scenario_.verifiers.push_back(std::move(role));
+        return true;
+    }
+    /// A task of its own: who works for it is drawn like for any other.
+    Order& add_decoy(std::uint64_t segments) {
+        if (scenario_.requesters == 1) {
+            scenario_.requesters = 2;
+            scenario_.bad_requesters.insert(1);
+            scenario_.owned.insert("requester1");
+        }
+        Order order;
+        order.requester = 1;
+        order.kind = random_.below(3);
+        order.seed = random_.below(1000);
+        order.interval = random_.between(1, 2);
+        order.steps = order.interval * segments;
+        order.audit_bp = static_cast<std::uint16_t>(random_.pick(kDecoyShares));
+        order.auditors = static_cast<std::uint8_t>(random_.between(1, 3));
+        order.at_height = kPosted + random_.below(80);
+        scenario_.orders.push_back(order);
+        return scenario_.orders.back();
+    }
+
+private:
+    static constexpr std::uint64_t kSolverStake = 20, kVerifierStake = 10;
+    static constexpr std::uint64_t kDecoyShares[] = {100, 2'500, 10'000};
+
+    bool take_stake(std::uint64_t amount) {
+        if (amount > budget_) return false;
+        budget_ -= amount;
+        return true;
+    }
+
+    Scenario& scenario_;
+    Random& random_;
+    std::uint64_t budget_;
+};
+
+// What an owner may do, alone or beside anything else of the list.
+
+void challenge_falsely(OwnerDraft& owner, Random& random) {
+    for (std::uint64_t count = random.between(1, 4); count > 0; --count) owner.add_verifier(*verifier_named("griefer"));
+}
+
+void accuse_falsely(OwnerDraft& owner, Random&) { owner.add_verifier(*verifier_named("false_accuser")); }
+
+/// Accomplices dispute its own task, whose solver it may be as well.
+void dispute_decoys(OwnerDraft& owner, Random& random) {
+    owner.add_decoy(random.between(8, 24));
+    SolverRole solver = *solver_named("honest");
+    solver.price_bp = 100;
+    solver.owned = true;
+    owner.add_solver(solver);
+    owner.add_verifier(*verifier_named("griefer"));
+}
+
+void report_in_bursts(OwnerDraft& owner, Random& random) {
+    owner.add_decoy(random.between(2, 4)).fraud = RequesterFraud::burst;
+}
+
+void report_falsely(OwnerDraft& owner, Random& random) {
+    for (std::uint64_t count = random.between(1, 2); count > 0; --count)
+        owner.add_verifier(*verifier_named("false_reporter"));
+}
+
+/// Replicas of one task that end in different states.
+void differ(OwnerDraft& owner, Random& random) {
+    Order& decoy = owner.add_decoy(random.between(2, 5));
+    decoy.replicas = static_cast<std::uint8_t>(random.between(2, 3));
+    SolverRole solver = *solver_named(random.chance(500) ? "hyper_parameter" : "ulp");
+    solver.price_bp = random.between(3'000, 6'000);
+    owner.add_solver(solver);
+}
+
+/// Commits to everything at once and leaves, while its requester looks for replicas that work unpaid.
+void raise_and_leave(OwnerDraft& owner, Random& random) {
+    owner.add_decoy(random.between(6, 20)).raise_to = 2;
+    SolverRole solver = *solver_named("blind");
+    solver.price_bp = 100;
+    owner.add_solver(solver);
+}
+
+/// Joins what others run and falls silent there.
+void join_and_be_silent(OwnerDraft& owner, Random& random) {
+    SolverRole solver = *solver_named(random.chance(500) ? "silent" : "blind");
+    solver.price_bp = random.between(2'000, 5'000);
+    owner.add_solver(solver);
+    owner.add_decoy(random.between(4, 8)).raise_to = static_cast<std::uint8_t>(random.between(2, 3));
+}
+
+void cheat_with_auditors(OwnerDraft& owner, Random& random) {
+    static constexpr const char* kFrauds[] = {"skip_steps", "stale_checkpoint", "ulp", "wrong_data", "withhold"};
+    SolverRole solver = *solver_named(random.pick(kFrauds));
+    solver.price_bp = random.between(3'000, 6'000);
+    if (random.chance(500)) solver.segment = random.below(4);
+    owner.add_solver(solver);
+    owner.add_verifier(*verifier_named("colluder"));
+}
+
+void flood(OwnerDraft& owner, Random& random) {
+    SolverRole solver = *solver_named("flood");
+    solver.price_bp = random.between(3'000, 9'000);
+    owner.add_solver(solver);
+    for (std::uint64_t count = random.between(1, 3); count > 0; --count)
+        owner.add_decoy(random.between(2, 4)).fraud = RequesterFraud::burst;
+}
+
+/// The lowest and the highest prices that there are, on as many tasks as it may post.
+void bid_at_limits(OwnerDraft& owner, Random& random) {
+    for (const std::uint64_t price : {std::uint64_t{1}, std::uint64_t{10'000}}) {
+        SolverRole solver = *solver_named(random.chance(500) ? "honest" : "silent");
+        solver.price_bp = price;
+        solver.owned = true;
+        owner.add_solver(solver);
+    }
+    for (std::uint64_t count = random.between(2, 5); count > 0; --count) {
+        Order& decoy = owner.add_decoy(random.between(2, 3));
+        if (random.chance(400)) decoy.fraud = RequesterFraud::withdraw;
+    }
+}
+
+void be_idle_in_seats(OwnerDraft& owner, Random& random) {
+    static constexpr const char* kFrauds[] = {"copier", "never_reveals", "guesser", "no_show"};
+    owner.add_verifier(*verifier_named(random.pick(kFrauds)));
+}
+
+using Plan = void (*)(OwnerDraft&, Random&);
+constexpr Plan kPlans[] = {challenge_falsely, accuse_falsely,     dispute_decoys,     report_in_bursts,
+                           report_falsely,    differ,             raise_and_leave,    join_and_be_silent,
+                           cheat_with_auditors, flood,            bid_at_limits,      be_idle_in_seats};
+
+void add_honest(Scenario& scenario, Random& random) {
+    for (SolverRole& role : scenario.solvers) {
+        role.price_bp = random.between(6'500, 9'500);
+        role.speed_bp = random.pick(kHonestSpeeds);
+    }
+    for (VerifierRole& role : scenario.verifiers) role.speed_bp = random.pick(kHonestSpeeds);
+    scenario.orders.clear();
+    for (std::uint64_t count = random.between(1, 2); count > 0; --count) {
+        Order order;
+        order.kind = random.below(3);
+        order.interval = random.between(1, 3);
+        order.steps = order.interval * random.between(2, 5) + random.below(order.interval);
+        order.seed = random.below(1000);
+        order.audit_bp = 10'000;  // What is not drawn may go unseen, which the odds account for and not a single run.
+        order.auditors = 3;  // More than the owner has that sit in a seat and say nothing true.
+        if (random.chance(200)) order.raise_to = 2;
+        order.at_height = kPosted + random.below(80);
+        scenario.orders.push_back(order);
+    }
+}
+
+U256 wealth(const Outcome& outcome, const std::string& name) {
+    const auto& balance = outcome.balances.at(name);
+    return balance.coins + balance.bonded + balance.fees;
+}
+
+/// What others owe the owner for work that its machines did as asked.
+U256 worth_of_honest_work(const Scenario& scenario, const Outcome& outcome) {
+    const auto owns = [&](const ledger::Address& party) {
+        const auto found = outcome.names.find(party);
+        return found != outcome.names.end() && scenario.owned.contains(found->second);
+    };
+    U256 sum;
+    for (const auto& task : outcome.tasks) {
+        if (owns(task.requester)) continue;  // From one pocket into the other.
+        for (std::size_t i = 0; i < task.runs.size(); ++i)
+            if (owns(task.runs[i].solver))
+                sum += ledger::min(task.runs[i].earned, task.runs[i].price * U256(task.true_paid[i]));
+    }
+    for (const market::Audit& audit : outcome.audits) {
+        const auto& task = outcome.tasks.at(audit.task - 1);
+        if (owns(task.requester)) continue;
+        const U256 fee = market::audit_fee(scenario.params, task.spec);
+        for (const market::Seat& seat : audit.seats) {
+            const bool right = audit.segment + 1 < task.truth.size() && seat.root == task.truth[audit.segment + 1];
+            if (seat.paid && owns(seat.auditor) && (right || seat.root.is_zero())) sum += fee;
+        }
+    }
+    for (const market::Report& report : outcome.reports) {
+        const auto& runs = outcome.tasks.at(report.task - 1).runs;
+        if (report.state == market::ReportState::answered && !owns(report.reporter) && owns(runs.at(report.run).solver))
+            sum += report.fee;
+    }
+    return sum;
+}
+
+/// Fees that a party paid for answers to its reports: what asking costs.
+U256 asked(const Outcome& outcome, const std::string& name) {
+    U256 sum;
+    for (const market::Report& report : outcome.reports)
+        if (report.state == market::ReportState::answered && outcome.names.at(report.reporter) == name)
+            sum += report.fee;
+    return sum;
+}
+
+}  // namespace
+
+Scenario composed_scenario(std::uint64_t seed) {
+    Random random(seed ^ 0xc0317053du);
+    Scenario out = calm_scenario();
+    out.costs.tile = 2;  // A dispute hashes the outputs of hundreds of ops: a replay's time is in its steps.
+    add_honest(out, random);
+    OwnerDraft owner(out, random);
+    // As many of the list as the seed says; none twice.
+    std::vector<Plan> plans(std::begin(kPlans), std::end(kPlans));
+    for (std::uint64_t count = random.between(2, 5); count > 0; --count) {
+        const std::size_t chosen = random.below(plans.size());
+        plans[chosen](owner, random);
+        plans.erase(plans.begin() + static_cast<std::ptrdiff_t>(chosen));
+    }
+    // Tasks are posted in the order of their heights.
+    std::stable_sort(out.orders.begin(), out.orders.end(),
+                     [](const Order& a, const Order& b) { return a.at_height < b.at_height; });
+    // Where nobody honest audits, nothing may be paid as if somebody had. The owner has fewer than there are seats:
+    // that all who are drawn collude is the odds' business (market 5).
+    if (random.chance(50)) {
+        std::erase_if(out.verifiers, [](const VerifierRole& role) { return role.honest(); });
+        if (out.verifiers.size() > 1) out.verifiers.resize(1);
+        std::erase_if(out.owned, [](const std::string& name) { return name.starts_with("verifier"); });
+        if (!out.verifiers.empty()) out.owned.insert("verifier0");
+    }
+    out.network.delay_max = random.between(100, 900);
+    out.network.loss_permille = static_cast<unsigned>(random.below(40));
+    return out;
+}
+
+Judgement judge(const Scenario& scenario, const Outcome& outcome) {
+    Judgement out;
+    const auto lose = [&](const std::string& sentence) {
+        ++out.honest_losses;
+        out.sentences.push_back(sentence);
+    };
+    for (const std::string& unpaid : outcome.verdicts.unpaid_work) lose(unpaid);
+    // A run that was stopped at a violation leaves deposits and escrow where they were.
+    if (!outcome.good()) {
+        out.honest_losses += outcome.verdicts.honest_slashed;
+        return out;
+    }
+    U256 gained, began;
+    for (const auto& [name, balance] : outcome.balances) {
+        if (scenario.owned.contains(name)) {
+            gained += wealth(outcome, name);
+            began += initial_coins();
+        } else if (!name.starts_with("requester")) {
+            const U256 has = wealth(outcome, name) + asked(outcome, name);
+            if (has < initial_coins())
+                lose("honest " + name + " lost " + (initial_coins() - has).to_decimal());
+        }
+    }
+    for (const auto& task : outcome.tasks) {
+        if (scenario.owned.contains(outcome.names.at(task.requester))) continue;
+        for (std::size_t i = 0; i < task.runs.size(); ++i)
+            if (task.runs[i].earned > task.runs[i].price * U256(task.true_paid[i]))
+                lose("a requester paid " + outcome.solver_of(task.runs[i]) + " for what is wrong");
+    }
+    const U256 worth = worth_of_honest_work(scenario, outcome);
+    if (!scenario.owned.empty() && gained > began + worth) {
+        out.owners_ahead = 1;
+        out.sentences.push_back("the owner gained " + (gained - began).to_decimal() + " by work that is worth " +
+                                worth.to_decimal());
+    }
+    return out;
+}
+
+}  // namespace retrace::sim

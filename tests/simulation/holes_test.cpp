@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Frauds that worked once against honest parties that were as fast as they had to be and no faster.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/simulation/simulation.hpp"
+
+namespace retrace::sim {
+namespace {
+
+using market::RunState;
+using market::TaskState;
+using ::testing::IsEmpty;
+
+const Catalogue& catalogue() {
+    static const Catalogue made = make_catalogue();
+    return made;
+}
+
+void expect_no_loss(const Outcome& outcome) {
+    EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
+    EXPECT_THAT(outcome.verdicts.unpaid_work, IsEmpty());
+    EXPECT_THAT(outcome.verdicts.paid_wrong, IsEmpty());
+    EXPECT_EQ(outcome.verdicts.honest_slashed, 0u);
+}
+
+TEST(Holes, a_task_is_settled_by_machines_that_are_just_allowed) {
+    const Outcome outcome = play(1, just_allowed_scenario(), catalogue(), {});
+    expect_no_loss(outcome);
+    ASSERT_EQ(outcome.tasks.size(), 1u);
+    EXPECT_EQ(outcome.tasks[0].state, TaskState::settled);
+    EXPECT_EQ(outcome.tasks[0].final_root, outcome.tasks[0].true_root);
+}
+
+/// A second replay takes five times as long as a verdict may be hidden: whoever finds a fraud has to say so before.
+TEST(Holes, auditors_that_are_just_allowed_convict_a_fraud_that_they_find) {
+    for (const char* fraud : {"ulp", "skip_steps"}) {
+        Scenario scenario = just_allowed_scenario();
+        scenario.orders[0].audit_bp = 10'000;
+        scenario.solvers[0] = *solver_named(fraud);
+        scenario.solvers[0].price_bp = 5'000;  // Wins.
+        const Outcome outcome = play(1, scenario, catalogue(), {});
+        expect_no_loss(outcome);
+        EXPECT_EQ(outcome.tasks.at(0).runs.at(0).state, RunState::forfeited) << fraud;
+        EXPECT_GE(outcome.verdicts.frauds_convicted, 1u) << fraud;
+    }
+}
+
+/// The same of what a watcher finds: its window holds one replay. Several watch, since each begins with a segment of
+/// its own choice and has time for one.
+TEST(Holes, a_watcher_that_is_just_allowed_convicts_a_fraud_that_nobody_drew) {
+    Scenario scenario = just_allowed_scenario();
+    scenario.orders[0].audit_bp = 100;
+    scenario.orders[0].steps = 90;
+    scenario.solvers[0] = *solver_named("skip_steps");
+    scenario.solvers[0].segment = 1;
+    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.verifiers.resize(7, scenario.verifiers[0]);
+    for (const std::uint64_t speed : {kFast, kJustAllowed}) {
+        for (VerifierRole& role : scenario.verifiers) {
+            role.watch_bp = 10'000;
+            role.speed_bp = speed;
+        }
+        const Outcome outcome = play(1, scenario, catalogue(), {});
+        expect_no_loss(outcome);
+        EXPECT_EQ(outcome.tasks.at(0).runs.at(0).state, RunState::forfeited) << "speed " << speed;
+    }
+}
+
+/// Six runs, whose last states another replica of each lets be opened all at once, and one challenge of each: more
+/// than a machine that is just allowed can play in the time of one.
+TEST(Holes, false_challenges_of_many_runs_convict_no_honest_solver) {
+    Scenario scenario = just_allowed_scenario();
+    scenario.solvers[1].holds_until = 2'600;
+    scenario.solvers[1].speed_bp = 40 * kFast;
+    scenario.owned = {"solver1", "verifier3"};
+    scenario.verifiers.push_back(*verifier_named("griefer"));
+    for (std::size_t i = 0; i < 3; ++i) scenario.verifiers[i].speed_bp = kFast;
+    Order order = scenario.orders[0];
+    order.steps = order.interval;
+    order.checkpoint_blocks = 5'000;
+    order.replicas = 2;
+    scenario.orders.assign(6, order);
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_no_loss(outcome);
+    for (const auto& task : outcome.tasks) EXPECT_EQ(task.state, TaskState::settled);
+    EXPECT_LT(outcome.balances.at("verifier3").coins + outcome.balances.at("verifier3").bonded, initial_coins())
+        << "what is false costs who says it";
+}
+
+TEST(Holes, a_burst_of_reports_costs_an_honest_solver_nothing) {
+    Scenario scenario = just_allowed_scenario();
+    scenario.solvers.resize(1);
+    scenario.orders[0].steps = 30;
+    scenario.orders[0].fraud = RequesterFraud::burst;
+    scenario.bad_requesters = {0};
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_no_loss(outcome);
+    EXPECT_EQ(outcome.tasks.at(0).runs.at(0).state, RunState::settled);
+}
+
+/// Its commitments are random numbers, and it opens none of them.
+TEST(Holes, a_replica_that_joins_is_paid_for_what_nobody_had_opened) {
+    Scenario scenario = calm_scenario();
+    scenario.orders[0].steps = 80;
+    scenario.orders[0].raise_to = 2;
+    scenario.bad_requesters = {0};
+    scenario.solvers[0] = *solver_named("blind");
+    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_no_loss(outcome);
+}
+
+/// What nobody could audit is not paid for as if it had been.
+TEST(Holes, without_verifiers_no_fraud_is_paid) {
+    Scenario scenario = calm_scenario();
+    scenario.verifiers.clear();
+    scenario.orders[0].audit_bp = 10'000;
+    scenario.solvers.assign(1, *solver_named("skip_steps"));
+    const Outcome outcome = play(1, scenario, catalogue(), {});
+    expect_no_loss(outcome);
+}
+
+/// The accomplice of a solver disputes all of a decoy task, so that nobody can dispute the other.
+TEST(Holes, disputes_about_a_decoy_shut_nobody_out_of_another_task) {
+    Scenario scenario = calm_scenario();
+    scenario.params.challenge_blocks = 120;
+    scenario.params.move_blocks = 20;
+    scenario.params.epoch_blocks = 10;
+    Order decoy = scenario.orders[0];
+    decoy.steps = 300;
+    decoy.interval = 1;
+    decoy.audit_bp = 100;
+    decoy.auditors = 1;
+    decoy.requester = 1;
+    decoy.finish_blocks = 5'000;
+    scenario.requesters = 2;
+    scenario.bad_requesters = {1};
+    scenario.orders[0].at_height = 400;
+    scenario.orders[0].steps = 12;
+    scenario.orders[0].audit_bp = 100;
+    scenario.orders.insert(scenario.orders.begin(), decoy);
+    scenario.solvers.assign(1, *solver_named("skip_steps"));
+    scenario.solvers[0].segment = 3;
+    scenario.solvers[0].task = 2;
+    scenario.solvers[0].speed_bp = 400 * kFast;
+    for (VerifierRole& role : scenario.verifiers) {
+        role.watch_bp = 10'000;
+        role.speed_bp = 400 * kFast;
+    }
+    for (const bool disputed : {false, true}) {
+        if (disputed) scenario.verifiers.push_back(*verifier_named("griefer"));
+        const Outcome outcome = play(1, scenario, catalogue(), {});
+        expect_no_loss(outcome);
+        ASSERT_EQ(outcome.tasks.size(), 2u);
+        EXPECT_EQ(outcome.tasks[1].runs.at(0).state, RunState::forfeited) << "with decoy: " << disputed;
+    }
+}
+
+}  // namespace
+}  // namespace retrace::sim

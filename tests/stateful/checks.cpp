@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include "tests/stateful/checks.hpp"
+
+#include "contracts/store/store.hpp"
+
+namespace retrace::stateful {
+namespace {
+
+using contracts::DueItem;
+using contracts::DueKind;
+using market::AuditPhase;
+using market::RunState;
+using market::SegmentState;
+using market::TaskState;
+
+std::string at(std::string_view what, std::uint64_t id, std::uint64_t run = ~std::uint64_t{0}) {
+    return std::string(what) + " (" + std::to_string(id) +
+           (run == ~std::uint64_t{0} ? "" : ", run " + std::to_string(run)) + ")";
+}
+
+/// Items that no block has handled.
+class Pending {
+public:
+    explicit Pending(const Mirror& mirror) : mirror_(mirror) {
+        for (const auto& [place, items] : mirror.agenda)
+            for (std::size_t i = 0; i < items.size(); ++i) {
+                const bool handled = mirror.cursor && place.first == mirror.cursor->first &&
+                                     place.second * contracts::kDuePage + i < mirror.cursor->second;
+                if (!handled) items_.insert(key(items[i].kind, items[i].id, items[i].run, items[i].index));
+            }
+    }
+    bool has(DueKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
+        return items_.contains(key(kind, id, run, index));
+    }
+    /// Of a kind of which one reminder counts: at the height that its record names.
+    bool reminds(DueKind kind, std::uint64_t id, std::uint32_t run) const {
+        const auto known =
+            mirror_.reminders.find(contracts::keys::reminder(static_cast<std::uint8_t>(kind), id, run).bytes);
+        return known != mirror_.reminders.end() && has(kind, id, run, known->second);
+    }
+
+private:
+    using Key = std::array<std::uint64_t, 4>;
+    static Key key(DueKind kind, std::uint64_t id, std::uint64_t run, std::uint64_t index) {
+        return {static_cast<std::uint64_t>(kind), id, run, index};
+    }
+    const Mirror& mirror_;
+    std::set<Key> items_;
+};
+
+bool is_running(const RunModel& model) {
+    return model.run.state == RunState::running;
+}
+
+/// Another run of the task may still have to commit, open or be audited up to `index`, so that this one waits
+/// for it.
+bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
+    for (const std::uint32_t active : task.task.active) {
+        if (active == run) continue;
+        const RunModel& other = task.runs[active];
+        if (other.run.state == RunState::assigned || other.run.next_state <= index) return true;
+        const auto state = other.states.find(index);
+        if (state != other.states.end() && !state->second.opened) return true;
+        const auto segment = index == 0 ? other.segments.end() : other.segments.find(index - 1);
+        if (segment != other.segments.end() && (segment->second.state == SegmentState::waiting_draw ||
+                                                segment->second.state == SegmentState::auditing))
+            return true;
+    }
+    return false;
+}
+
+/// Why a run that owes nobody a checkpoint is not paid and over.
+std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
+    const market::Run& run = model.run;
+    if (run.unaudited_since != 0)  // Until the requester decides, or auditors come.
+        return pending.reminds(DueKind::unaudited, run.task, run.index)
+                   ? std::nullopt
+                   : std::optional(
+                         at("a run whose audits wait for auditors is looked at again", run.task, run.index));
+    const auto found = model.segments.find(run.clear);
+    if (found == model.segments.end())
+        return std::nullopt;  // It waits for a state of its own, which has a deadline.
+    const market::Segment& segment = found->second;
+    if (segment.state == SegmentState::waiting_draw)
+        return pending.has(DueKind::draw, run.task, run.index, run.clear)
+                   ? std::nullopt
+                   : std::optional(
+                         at("a segment that waits for its draw has one on the agenda", run.task, run.index));
+    if (segment.state == SegmentState::auditing || segment.open_disputes != 0)
+        return std::nullopt;  // Looked at there.
+    if (segment.window_end != 0)
+        return pending.reminds(DueKind::payment, run.task, 0) || run.open_disputes != 0 ||
+                       others_owe(task, run.index, run.clear + 1) || task.task.active.size() > 1
+                   ? std::nullopt
+                   : std::optional(
+                         at("a window that ends has a reminder of the payment", run.task, run.index));
+    for (const std::uint64_t index : {run.clear, run.clear + 1}) {
+        const auto state = model.states.find(index);
+        if (state == model.states.end() || state->second.opened) continue;
+        if (state->second.open_deadline != 0) {
+            if (!pending.has(DueKind::open_deadline, run.task, run.index, index))
+                return at("a state that is to be opened has its deadline on the agenda", run.task, run.index);
+        } else if (!others_owe(task, run.index, index)) {
+            const auto before = index == 0 ? model.segments.end() : model.segments.find(index - 1);
+            const bool blind =
+                before != model.segments.end() && (before->second.state == SegmentState::auditing ||
+                                                   before->second.state == SegmentState::waiting_draw);
+            if (!blind && !pending.has(DueKind::wake, run.task))
+                for (std::uint64_t from = 0; from <= index; ++from)
+                    if (pending.has(DueKind::wake, run.task, 0, from)) return std::nullopt;
+            if (!blind) {
+                std::string where = "task " + std::to_string(run.task) + ", run " +
+                                    std::to_string(run.index) + ", state " + std::to_string(index) + " of " +
+                                    std::to_string(run.next_state) + ", clear " + std::to_string(run.clear);
+                for (const auto& [i, record] : model.segments)
+                    where +=
+                        ", segment " + std::to_string(i) + ": " + std::string(market::slug(record.state));
+                return "a state that nobody waits for is to be opened by a deadline (" + where + ")";
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel& model,
+                                           const Pending& pending) {
+    const market::Run& run = model.run;
+    if (run.state == RunState::assigned)
+        return pending.has(DueKind::accept_deadline, run.task, run.index)
+                   ? std::nullopt
+                   : std::optional(
+                         at("an assigned run has to be accepted by a deadline", run.task, run.index));
+    if (!is_running(model)) return std::nullopt;
+    if (run.deadline != 0)
+        return pending.reminds(DueKind::checkpoint_deadline, run.task, run.index)
+                   ? std::nullopt
+                   : std::optional(
+                         at("a checkpoint is due by a deadline on the agenda", run.task, run.index));
+    return stuck_run(task, model, pending);
+}
+
+std::optional<std::string> unscheduled_task(const TaskModel& model, const Pending& pending) {
+    const market::Task& task = model.task;
+    const bool auction =
+        task.state == TaskState::bidding || (task.state == TaskState::running && task.wanted != 0);
+    if (auction && !pending.has(DueKind::auction_close, task.id, task.round))
+        return at("an auction has its end on the agenda", task.id);
+    if (task.state == TaskState::delivering && !pending.has(DueKind::deliver_deadline, task.id))
+        return at("a delivery has its end on the agenda", task.id);
+    if ((task.state == TaskState::assigned || task.state == TaskState::running) && task.active.empty())
+        return at("a task that is assigned or runs has a run", task.id);
+    for (const std::uint32_t active : task.active)
+        if (auto broken = unscheduled_run(model, model.runs[active], pending)) return broken;
+    return std::nullopt;
+}
+
+std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit,
+                                             const Pending& pending) {
+    if (audit.phase == AuditPhase::drawing) {
+        if (pending.has(DueKind::redraw, audit.id)) return std::nullopt;
+        for (const auto& [place, queued] : mirror.queue)
+            if (queued == audit.id) return std::nullopt;
+        return at("an audit that draws is on the agenda or in the queue", audit.id);
+    }
+    if (audit.deadline != 0)
+        return pending.reminds(DueKind::audit_deadline, audit.id, 0)
+                   ? std::nullopt
+                   : std::optional(at("an audit's deadline is on the agenda", audit.id));
+    if (audit.phase == AuditPhase::no_auditors)
+        return pending.reminds(DueKind::unaudited, audit.task, audit.run)
+                   ? std::nullopt
+                   : std::optional(at("an audit that waits for auditors is looked at again", audit.id));
+    // 14.4: waiting and revealing have none while another segment or replica is still blind.
+    const TaskModel& task = mirror.tasks[audit.task - 1];
+    const std::uint64_t state = audit.phase == AuditPhase::waiting ? audit.segment : audit.segment + 1;
+    if (others_owe(task, audit.run, state)) return std::nullopt;
+    const RunModel& run = task.runs[audit.run];
+    if (run.run.unaudited_since != 0) return std::nullopt;  // 14.12.2: its state is withheld.
+    const auto before = audit.segment == 0 ? run.segments.end() : run.segments.find(audit.segment - 1);
+    if (audit.phase == AuditPhase::waiting && before != run.segments.end() &&
+        (before->second.state == SegmentState::auditing ||
+         before->second.state == SegmentState::waiting_draw))
+        return std::nullopt;
+    for (std::uint64_t from = 0; from <= state; ++from)
+        if (pending.has(DueKind::wake, audit.task, 0, from)) return std::nullopt;
+    return at("an audit without a deadline waits for somebody", audit.id);
+}
+
+}  // namespace
+
+std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height) {
+    const Pending pending(mirror);
+    if (!mirror.agenda.empty() && mirror.agenda.begin()->first.first <= height && !mirror.cursor)
+        return "what is on the agenda lies ahead, or the agenda is late (height " +
+               std::to_string(mirror.agenda.begin()->first.first) + ")";
+    for (const std::uint64_t id : mirror.active_tasks)
+        if (auto broken = unscheduled_task(mirror.tasks[id - 1], pending)) return broken;
+    for (const std::uint64_t id : mirror.open_audits)
+        if (auto broken = unscheduled_audit(mirror, mirror.audits[id - 1], pending)) return broken;
+    for (const std::uint64_t id : mirror.open_disputes)
+        if (!pending.reminds(DueKind::dispute_clock, id, 0))
+            return at("a dispute's clock is on the agenda", id);
+    for (const std::uint64_t id : mirror.open_reports)
+        if (!pending.has(DueKind::report_deadline, id)) return at("a report's deadline is on the agenda", id);
+    for (const auto& [id, challenge] : mirror.challenges)
+        if (market::is_open(challenge.state) && !pending.has(DueKind::challenge, id))
+            return at("a capability challenge is on the agenda", id);
+    return std::nullopt;
+}
+
+std::optional<std::string> over_bound(const Mirror& mirror) {
+    std::map<Address, std::size_t> runs;
+    for (const std::uint64_t id : mirror.active_tasks) {
+        const TaskModel& model = mirror.tasks[id - 1];
+        if (model.task.bidders.size() > market::kBiddersMax) return at("an auction has at most 64 bids", id);
+        if (model.task.active.size() > market::kReplicasMax)
+            return at("a task has at most five replicas", id);
+        for (const std::uint32_t active : model.task.active) ++runs[model.runs[active].run.solver];
+        for (const Address& bidder : model.task.bidders) ++runs[bidder];
+    }
+    for (const auto& [who, count] : runs)
+        if (count > market::kOpenItemsMax)
+            return "a solver has at most 256 bids and runs that are not over (" + std::to_string(count) + ")";
+    for (const auto& [who, stake] : mirror.stakes)
+        if (stake.locked > stake.bonded) return "no more stake is locked than bonded";
+    if (mirror.reached.longest_list > market::kRecordListMax)
+        return "a list fits into its record (" + std::to_string(mirror.reached.longest_list) + ")";
+    return std::nullopt;
+}
+
+std::optional<std::string> still_open(const Mirror& mirror, const market::Params& params,
+                                      std::uint64_t height) {
+    if (!mirror.active_tasks.empty()) {
+        const TaskModel& model = mirror.tasks[*mirror.active_tasks.begin() - 1];
+        return at("every task ends by itself, not in " + std::string(market::slug(model.task.state)),
+                  model.task.id);
+    }
+    if (!mirror.open_audits.empty()) return at("every audit ends by itself", *mirror.open_audits.begin());
+    if (!mirror.open_disputes.empty())
+        return at("every dispute ends by itself", *mirror.open_disputes.begin());
+    if (!mirror.open_reports.empty()) return at("every report ends by itself", *mirror.open_reports.begin());
+    if (!mirror.open_retentions.empty())
+        return at("every offer ends by itself", *mirror.open_retentions.begin());
+    const std::uint64_t windows =
+        5 * params.epoch_blocks + params.capability_blocks + params.answer_blocks + 1;
+    for (const auto& [id, challenge] : mirror.challenges)
+        if (market::is_open(challenge.state) && !mirror.cursor && challenge.opened_height + windows < height)
+            return at("every capability challenge ends by itself", id);
+    for (const auto& [who, stake] : mirror.stakes)
+        if (!stake.locked.is_zero()) return "no stake stays locked when nothing is open";
+    return std::nullopt;
+}
+
+}  // namespace retrace::stateful

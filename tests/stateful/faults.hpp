@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Executors with a fault each, which the games have to find.
+#pragma once
+
+#include "contracts/calls/encode.hpp"
+#include "contracts/effects.hpp"
+#include "contracts/executor.hpp"
+#include "contracts/store/store.hpp"
+#include "tests/stateful/world.hpp"
+
+namespace retrace::stateful {
+
+/// The contracts, and something behind each call.
+class FaultyExecutor : public ledger::TxExecutor {
+public:
+    bool is_contract(const ledger::Address& address) const override { return right_.is_contract(address); }
+    std::uint64_t gas_of(const ledger::Address& contract, View data) const override {
+        return right_.gas_of(contract, data);
+    }
+    ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
+                            const ledger::Call& call) const override {
+        ledger::CallResult result = right_.call(state, block, call);
+        for (const contracts::Contract contract : contracts::kContracts)
+            if (address_of(contract) == call.to)
+                after(state, block, call, method_name(contract, call.data), result.ok);
+        return result;
+    }
+    ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
+                                 const ledger::Call& call) const override {
+        return right_.view_call(view, block, call);
+    }
+    std::vector<ledger::Log> begin_block(ledger::State& state,
+                                         const ledger::BlockContext& block) const override {
+        return right_.begin_block(state, block);
+    }
+    void genesis(ledger::State& state, View config) const override { right_.genesis(state, config); }
+    std::optional<std::string> broken_invariant(const ledger::StateView& before,
+                                                const ledger::State& after) const override {
+        return right_.broken_invariant(before, after);
+    }
+
+protected:
+    virtual void after(ledger::State& state, const ledger::BlockContext& block, const ledger::Call& call,
+                       const std::string& method, bool ok) const = 0;
+
+private:
+    contracts::Executor right_{
+        [](const std::string& what) { throw Failure("nothing breaks an invariant: " + what, ""); }};
+};
+
+/// The first task's escrow says more than what the contract holds.
+class InventsACoin final : public FaultyExecutor {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
+               const std::string& method, bool ok) const override {
+        if (!ok || method != "acceptData") return;
+        auto task = contracts::must_load<market::Task>(state, contracts::keys::task(1));
+        task.escrow += ledger::U256(1);
+        contracts::store(state, contracts::keys::task(1), task);
+    }
+};
+
+/// An accepted task's first checkpoint is never due.
+class ForgetsADeadline final : public FaultyExecutor {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
+               const std::string& method, bool ok) const override {
+        if (!ok || method != "acceptData") return;
+        for (const auto& id : contracts::views::open_runs(state, call.sender)) {
+            const auto run = contracts::views::run(state, id.task, id.run);
+            if (run->deadline == 0 || run->state != market::RunState::running) continue;
+            const auto key = contracts::keys::due_page(run->deadline + 1, 0);
+            auto page = contracts::load<contracts::ListOf<contracts::DueItem>>(state, key);
+            if (!page) continue;
+            for (contracts::DueItem& item : page->items)
+                if (item.kind == contracts::DueKind::checkpoint_deadline && item.id == id.task &&
+                    item.run == id.run)
+                    item = {contracts::DueKind::challenge, 1'000'000, 0, 0};
+            contracts::store(state, key, *page);
+        }
+    }
+};
+
+/// A call that is refused looks at everything first.
+class ReadsTooMuch final : public FaultyExecutor {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
+               const std::string& method, bool ok) const override {
+        if (ok || method != "revealBid") return;
+        for (std::uint64_t id = 1; id < 2'000; ++id) (void)contracts::views::dispute(state, id);
+    }
+};
+
+/// A call whose invariant breaks.
+class Aborts final : public FaultyExecutor {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
+               const std::string& method, bool ok) const override {
+        ensure(!ok || method != "acceptData" || contracts::views::open_runs(state, call.sender).size() < 2,
+               "a solver has one task");
+    }
+};
+
+/// What is in no record comes into the state: here the number of calls since the process began.
+class DependsOnTheProcess final : public FaultyExecutor {
+    void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
+               const std::string& method, bool ok) const override {
+        ++calls_;
+        const Bytes count{static_cast<std::uint8_t>(1 + calls_ % 251)};
+        if (ok && method == "acceptData")
+            state.set_slot(address_of(contracts::Contract::market), view("?"), count);
+    }
+    mutable std::uint64_t calls_ = 0;
+};
+
+}  // namespace retrace::stateful

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "tests/stateful/games.hpp"
+
+#include <iomanip>
+#include <sstream>
+
+namespace retrace::stateful {
+namespace {
+
+using namespace contracts;
+
+template <class... Call>
+std::vector<std::string> method_names(std::type_identity<std::variant<Call...>>) {
+    return {std::string(Call::kName)...};
+}
+
+/// The states of a life cycle that somebody should get to, with their names.
+template <class Enum>
+void missing_states(std::vector<std::string>& out, const Visits& visits, const char* what,
+                    Enum first = Enum{1}) {
+    for (auto i = static_cast<std::size_t>(first); i <= static_cast<std::size_t>(last_of(Enum{})); ++i)
+        if (visits[i] == 0) out.push_back(std::string(what) + " " + std::to_string(i));
+}
+
+void print(std::ostringstream& out, const char* what, const Visits& visits) {
+    out << "  " << what << ":";
+    for (std::size_t i = 1; i < visits.size(); ++i)
+        if (visits[i] != 0) out << " " << i << "=" << visits[i];
+    out << "\n";
+}
+
+}  // namespace
+
+void Depth::add(const World& world) {
+    for (const auto& [key, count] : world.counts()) calls[key] += count;
+    reached.add(world.mirror().reached);
+    costs.add(world.costs());
+    calls_in_all += world.calls();
+    ++games;
+}
+
+std::uint64_t Depth::accepted(std::string_view method) const {
+    const auto found = calls.find({std::string(method), 0});
+    return found == calls.end() ? 0 : found->second;
+}
+
+std::vector<std::string> never_reached(const Depth& depth) {
+    std::vector<std::string> out;
+    for (const std::string& method : method_names(std::type_identity<AnyCall>{}))
+        if (depth.accepted(method) == 0) out.push_back("method " + method);
+    const Reached& r = depth.reached;
+    // posted and forfeited are left in the same call or block; no task is frozen, and none released
+    // (SPEC 1.1).
+    missing_states(out, r.tasks, "task state", market::TaskState::bidding);
+    for (const auto state :
+         {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})
+        std::erase(out, "task state " + std::to_string(static_cast<int>(state)));
+    missing_states<market::RunState>(out, r.runs, "run state");
+    missing_states<market::SegmentState>(out, r.segments, "segment state");
+    missing_states<market::AuditPhase>(out, r.audits, "audit phase");
+    missing_states<market::SeatState>(out, r.seats, "seat state");
+    missing_states<market::DisputeState>(out, r.disputes, "dispute state");
+    missing_states<market::DisputeKind>(out, r.dispute_kinds, "dispute kind");
+    missing_states<market::ReportState>(out, r.reports, "report state");
+    missing_states<market::ReportKind>(out, r.report_kinds, "report kind");
+    missing_states<market::RetentionState>(out, r.retentions, "retention state");
+    missing_states<market::ChallengeState>(out, r.challenges, "challenge state");
+    using verifier::Ending;
+    for (const Ending ending :
+         {Ending::wrong_header, Ending::nothing_disputed, Ending::timeout_solver, Ending::timeout_challenger})
+        if (r.endings[static_cast<std::size_t>(ending)] == 0)
+            out.push_back("ending " + std::string(verifier::slug(ending)));
+    if (r.raised == 0) out.push_back("an auction for more replicas");
+    if (r.successors == 0) out.push_back("a successor");
+    if (r.joined_late == 0) out.push_back("a replica that joins late");
+    return out;
+}
+
+std::string to_text(const Depth& depth) {
+    std::ostringstream out;
+    out << depth.games << " games, " << depth.calls_in_all << " calls, " << depth.restarted
+        << " games with restarts, " << depth.replayed << " played twice\n";
+    std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> methods;
+    std::map<std::uint16_t, std::uint64_t> verdicts;
+    for (const auto& [key, count] : depth.calls) {
+        auto& [good, refused] = methods[key.first];
+        (key.second == 0 ? good : refused) += count;
+        verdicts[key.second] += count;
+    }
+    out << "  method                    accepted     refused\n";
+    for (const auto& [name, counts] : methods)
+        out << "  " << std::left << std::setw(22) << name << std::right << std::setw(12) << counts.first
+            << std::setw(12) << counts.second << "\n";
+    out << "  at most                      reads    writes     bytes   items   least gas\n";
+    for (const auto& [name, most] : depth.costs.methods)
+        out << "  " << std::left << std::setw(28) << name << std::right << std::setw(6) << most.reads
+            << std::setw(10) << most.writes << std::setw(10) << most.bytes << std::setw(8) << most.items
+            << std::setw(12) << most.gas << "\n";
+    out << "  verdicts:";
+    for (const auto& [verdict, count] : verdicts)
+        if (verdict != 0) out << " " << slug(static_cast<Verdict>(verdict)) << "=" << count;
+    out << "\n";
+    const Reached& r = depth.reached;
+    print(out, "task states", r.tasks);
+    print(out, "run states", r.runs);
+    print(out, "segment states", r.segments);
+    print(out, "audit phases", r.audits);
+    print(out, "seat states", r.seats);
+    print(out, "dispute states", r.disputes);
+    print(out, "dispute kinds", r.dispute_kinds);
+    print(out, "endings", r.endings);
+    print(out, "report states", r.reports);
+    print(out, "report kinds", r.report_kinds);
+    print(out, "retention states", r.retentions);
+    print(out, "challenge states", r.challenges);
+    out << "  raised=" << r.raised << " successors=" << r.successors << " joined_late=" << r.joined_late
+        << " late_agendas=" << r.late_agendas << " longest_list=" << r.longest_list << "\n"
+        << std::setprecision(3) << "  of a call's bounds: reads " << depth.costs.call_reads_a_limit << " ("
+        << depth.costs.reads_of << "), writes " << depth.costs.call_writes_a_limit << " ("
+        << depth.costs.writes_of << "), bytes " << depth.costs.call_bytes_a_limit << " ("
+        << depth.costs.bytes_of << "); longest call " << depth.costs.call_seconds * 1e3
+        << " ms\n  the start of a block: at most " << depth.costs.block_reads << " records read, "
+        << depth.costs.block_seconds * 1e3 << " ms\n";
+    return out.str();
+}
+
+std::string to_json(const Depth& depth) {
+    std::ostringstream out;
+    out << "{\"games\":" << depth.games << ",\"calls\":" << depth.calls_in_all
+        << ",\"restarted\":" << depth.restarted << ",\"replayed\":" << depth.replayed << ",\"accepted\":{";
+    const char* comma = "";
+    for (const auto& [key, count] : depth.calls) {
+        if (key.second != 0) continue;
+        out << comma << "\"" << key.first << "\":" << count;
+        comma = ",";
+    }
+    out << "},\"never_reached\":" << never_reached(depth).size()
+        << ",\"block_reads\":" << depth.costs.block_reads
+        << ",\"block_ms\":" << depth.costs.block_seconds * 1e3
+        << ",\"call_ms\":" << depth.costs.call_seconds * 1e3
+        << ",\"longest_list\":" << depth.reached.longest_list;
+    return out.str();
+}
+
+std::optional<Failure> compare_replay(const World& world, const Options& options) {
+    Options plain = options;
+    plain.restart_every = 0;
+    plain.check_every = 0;
+    const Trace& trace = world.trace();
+    World again(trace.params, trace.accounts, plain);
+    try {
+        for (const Event& event : trace.events) again.play(event);
+        if (again.root() != world.root())
+            return Failure("the same calls make the same state, with restarts and without", "");
+    } catch (const Failure& failure) {
+        return failure;
+    }
+    return std::nullopt;
+}
+
+Played play_seed(std::uint64_t seed, Options options, Depth& depth, View input) {
+    Draws draws(seed, input);
+    Profile profile = profile_of(draws);
+    profile.calls = std::min(profile.calls, options.calls_max);
+    const bool restarts = options.restart_every != 0 || seed % 8 == 3;
+    if (restarts && options.restart_every == 0) options.restart_every = 5;
+    World world(profile.params, profile.accounts, options);
+    Played out;
+    try {
+        play(world, profile, draws);
+        if (restarts) {
+            ++depth.restarted;
+            world.restart();
+        }
+        if (restarts || seed % 16 == 7) {
+            ++depth.replayed;
+            out.failure = compare_replay(world, options);
+        }
+    } catch (const Failure& failure) {
+        out.failure = failure;
+    }
+    depth.add(world);
+    if (out.failure) out.trace = world.trace();
+    return out;
+}
+
+}  // namespace retrace::stateful

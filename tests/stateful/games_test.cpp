@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Games on the ledger hold what tests/stateful/SPEC.md says; and the games find faults, and say how to repeat
+// them.
+#include "tests/stateful/games.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/stateful/faults.hpp"
+
+namespace retrace::stateful {
+namespace {
+
+struct Found {
+    std::string property;
+    Trace shortest;
+};
+
+Options options_of(const ledger::TxExecutor* executor) {
+    Options options;
+    options.executor = executor;
+    options.calls_max = 1'500;
+    options.check_every = 1;
+    return options;
+}
+
+/// The first failure in games with this executor, cut down; at most so many games.
+std::optional<Found> find(const ledger::TxExecutor* executor, std::uint64_t games) {
+    const Options options = options_of(executor);
+    Depth depth;
+    for (std::uint64_t seed = 1; seed <= games; ++seed) {
+        const Played played = play_seed(seed, options, depth);
+        if (!played.failure) continue;
+        return Found{played.failure->what(), shrink(played.trace, played.failure->property, options, 20)};
+    }
+    return std::nullopt;
+}
+
+TEST(Games, HoldWhatTheLedgerPromises) {
+    const auto found = find(nullptr, 8);
+    EXPECT_FALSE(found.has_value()) << found->property << "\n" << to_text(found->shortest);
+}
+
+TEST(Games, FindBooksThatDoNotBalance) {
+    const InventsACoin faulty;
+    const auto found = find(&faulty, 20);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(found->property, testing::HasSubstr("holds the sum of its records"));
+    EXPECT_LE(found->shortest.events.size(), 25u) << to_text(found->shortest);
+    EXPECT_TRUE(replay(found->shortest, options_of(&faulty)).has_value());
+    EXPECT_FALSE(replay(found->shortest, options_of(nullptr)).has_value())
+        << "by the right rules it is a game like any other";
+}
+
+TEST(Games, FindADeadlineThatIsForgotten) {
+    const ForgetsADeadline faulty;
+    const auto found = find(&faulty, 20);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(found->property, testing::HasSubstr("a checkpoint is due by a deadline on the agenda"));
+    EXPECT_LE(found->shortest.events.size(), 25u) << to_text(found->shortest);
+}
+
+TEST(Games, FindARefusalThatReadsTooMuch) {
+    const ReadsTooMuch faulty;
+    const auto found = find(&faulty, 20);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(found->property, testing::HasSubstr("the records that a call reads are bounded by its gas"));
+    EXPECT_LE(found->shortest.events.size(), 3u) << to_text(found->shortest);
+}
+
+TEST(Games, FindAnAbort) {
+    const Aborts faulty;
+    const auto found = find(&faulty, 20);
+    ASSERT_TRUE(found.has_value());
+    EXPECT_THAT(found->property, testing::HasSubstr("nothing aborts: a solver has one task"));
+    EXPECT_LE(found->shortest.events.size(), 30u) << to_text(found->shortest);
+}
+
+TEST(Games, FindAStateThatDependsOnTheProcess) {
+    const DependsOnTheProcess faulty;
+    Options options = options_of(&faulty);
+    options.restart_every = 4;
+    Depth depth;
+    std::optional<Failure> failure;
+    for (std::uint64_t seed = 1; seed <= 5 && !failure; ++seed)
+        failure = play_seed(seed, options, depth).failure;
+    ASSERT_TRUE(failure.has_value());
+    EXPECT_EQ(failure->property, "the same calls make the same state, with restarts and without");
+}
+
+TEST(Traces, AreReadAsTheyWereWritten) {
+    Options options;
+    options.calls_max = 200;
+    Draws draws(5);
+    Profile profile = profile_of(draws);
+    profile.calls = 200;
+    World world(profile.params, profile.accounts, options);
+    play(world, profile, draws);
+    const auto read = read_trace(to_text(world.trace()));
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(read->params, world.trace().params);
+    EXPECT_EQ(read->accounts, world.trace().accounts);
+    EXPECT_EQ(read->events, world.trace().events);
+    EXPECT_FALSE(read_trace("call nobody 9 x y").has_value());
+}
+
+}  // namespace
+}  // namespace retrace::stateful

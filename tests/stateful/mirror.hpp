@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The contracts' records, decoded once when they are written: what the generator chooses from and what the
+// checks look at. It follows the diffs of blocks and calls, and never reads the state.
+#pragma once
+
+#include <array>
+#include <map>
+#include <set>
+
+#include "contracts/effects.hpp"
+#include "contracts/views/views.hpp"
+#include "ledger/state/state.hpp"
+
+namespace retrace::stateful {
+
+using ledger::Address;
+using ledger::U256;
+
+struct RunModel {
+    market::Run run;
+    std::map<std::uint64_t, market::Checkpoint> states;
+    std::map<std::uint64_t, market::Segment> segments;
+};
+struct TaskModel {
+    market::Task task;
+    market::TaskSpec spec;
+    std::map<Address, market::Bid> bids;
+    std::vector<RunModel> runs;
+};
+
+/// How often a record came into each of its states, by the state's number.
+using Visits = std::array<std::uint64_t, 16>;
+struct Reached {
+    Visits tasks{}, runs{}, segments{}, audits{}, seats{}, disputes{}, dispute_kinds{}, endings{}, reports{},
+        report_kinds{}, retentions{}, challenges{};
+    std::uint64_t raised = 0;        ///< Auctions for more replicas.
+    std::uint64_t successors = 0;    ///< Runs that start from a paid state.
+    std::uint64_t joined_late = 0;   ///< Runs with segments that are not paid to them.
+    std::uint64_t late_agendas = 0;  ///< Blocks that left items to the next one.
+    std::size_t longest_list = 0;    ///< Items of one record.
+    void add(const Reached& other);
+};
+
+class Mirror {
+public:
+    void apply(const ledger::StateDiff& diff);
+
+    std::vector<TaskModel> tasks;       ///< By id - 1.
+    std::vector<market::Audit> audits;  ///< By id - 1; likewise the next three.
+    std::vector<market::Dispute> disputes;
+    std::vector<market::Report> reports;
+    std::vector<market::Retention> retentions;
+    std::set<std::uint64_t> active_tasks, open_audits, open_disputes, open_reports, open_retentions;
+    std::map<std::uint64_t, market::Challenge> challenges;  ///< The newest of each solver.
+    std::map<Address, market::Stake> stakes;
+    std::map<Address, market::SolverInfo> solvers;
+    std::map<Address, market::VerifierInfo> verifiers;
+
+    /// Everything on the agenda, by height and page.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<contracts::DueItem>> agenda;
+    std::map<Bytes, std::uint64_t> reminders;                       ///< Heights, by key.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while items are late.
+    std::map<Bytes, std::uint64_t> queue;  ///< Which audit waits at a place; some were seated since.
+    Reached reached;
+
+    /// The next height at which something is due; nullopt: nothing is.
+    std::optional<std::uint64_t> next_due() const;
+
+private:
+    void market_record(View key, const Bytes& value);
+    void staking_record(View key, const Bytes& value);
+    void audits_record(View key, const Bytes& value);
+    void disputes_record(View key, const Bytes& value);
+    void task_record(std::uint64_t id, const Bytes& value);
+    void run_record(std::uint64_t id, std::uint64_t index, const Bytes& value);
+    void audit_record(std::uint64_t id, const Bytes& value);
+    TaskModel& task_of(std::uint64_t id);
+    RunModel& run_of(std::uint64_t id, std::uint64_t run);
+};
+
+}  // namespace retrace::stateful

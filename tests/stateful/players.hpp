@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Parties that know what is due, and do it, or something else: the generator of calls. Everything follows
+// from the draws and from what the ledger's records say.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "solver/capability/bench.hpp"
+#include "tests/stateful/profile.hpp"
+#include "tests/stateful/secrets.hpp"
+#include "tests/stateful/world.hpp"
+
+namespace retrace::stateful {
+
+class Players {
+public:
+    /// Both outlive this.
+    Players(World& world, const Profile& profile, Draws& draws);
+
+    /// What happens between two blocks, and the next block, or several in which nothing is due.
+    void block();
+    bool over() const { return world_.calls() >= profile_.calls; }
+
+private:
+    // players.cpp
+    void enlist();
+    void serve_staking();
+    void reveal_beacons();
+    void serve_challenges();
+    void join_beacon(const Address& who);
+    void bond(const Address& who, const U256& wanted);
+    // runs.cpp
+    void serve_tasks();
+    void post_task();
+    void serve_auction(const TaskModel& model);
+    void bid(const TaskModel& model);
+    void serve_run(const TaskModel& model, const RunModel& run);
+    void ask_keepers(const TaskModel& model, const RunModel& run);
+    void commit_states(const TaskModel& model, const RunModel& run);
+    void open_states(const TaskModel& model, const RunModel& run);
+    void challenge_windows(const TaskModel& model, const RunModel& run);
+    void serve_requester(const TaskModel& model);
+    // cases.cpp
+    void serve_audits();
+    void serve_audit(const market::Audit& audit);
+    void serve_seat(const market::Audit& audit, const market::Seat& seat);
+    void serve_disputes();
+    void serve_reports();
+    void report(const Address& who, market::ReportKind kind, std::uint64_t task, std::uint32_t run,
+                std::uint64_t index);
+    void answer(const market::Report& report);
+    void serve_retention();
+    /// Any call of anybody.
+    void noise();
+
+    /// Sends the call, or one in which something is odd.
+    template <class Call>
+    contracts::Verdict send(const Address& who, Call call, const U256& value = U256());
+    bool diligent() { return draws_.percent(profile_.diligence); }
+    bool out_of_gas() const { return world_.gas_left() < 12'000'000; }
+    Address anybody() { return party(static_cast<std::uint32_t>(draws_.below(profile_.accounts))); }
+    Address solver() { return party(static_cast<std::uint32_t>(draws_.below(profile_.solvers))); }
+    Address verifier() {
+        return party(profile_.solvers + static_cast<std::uint32_t>(draws_.below(profile_.verifiers)));
+    }
+    const Mirror& mirror() const { return world_.mirror(); }
+    market::Stake stake(const Address& who) const;
+    bool is_member(const Address& who) const;
+
+    World& world_;
+    const Profile& profile_;
+    Draws& draws_;
+    Secrets secrets_;
+    kernels::ThreadPool pool_{1};
+    solver::HonestBench bench_{pool_};
+    std::set<std::uint64_t> benched_;  ///< Challenges that were run in earnest; the others are claimed only.
+    std::set<std::uint64_t> to_attest_;  ///< Audits with verdicts.
+    std::uint64_t posted_ = 0;
+};
+
+/// Plays the game of a profile to its end, checks everything and lets all that is open end. Throws Failure.
+void play(World& world, const Profile& profile, Draws& draws);
+
+}  // namespace retrace::stateful

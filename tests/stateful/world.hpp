@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// A ledger of the native contracts without keys, blocks of bytes or a disk: calls and blocks run on the
+// ledger's own state as the ledger runs them (overlay, supply, invariants), and what must hold is looked at
+// after each.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stdexcept>
+
+#include "contracts/executor.hpp"
+#include "contracts/verdict.hpp"
+#include "ledger/chain/block_input.hpp"
+#include "ledger/chain/committed_view.hpp"
+#include "ledger/chain/records.hpp"
+#include "tests/stateful/mirror.hpp"
+#include "tests/stateful/trace.hpp"
+
+namespace retrace::stateful {
+
+/// A property that does not hold. `property` names it without numbers, so that a smaller trace can be
+/// compared.
+class Failure : public std::runtime_error {
+public:
+    Failure(std::string property, const std::string& detail)
+        : std::runtime_error(property + (detail.empty() ? "" : ": " + detail)),
+          property(std::move(property)) {}
+    std::string property;
+};
+
+/// SPEC 2: what a call may read and write for its gas, and what a block's own work may take.
+struct Limits {
+    std::uint64_t gas_a_read = 100;       ///< Reads of a record: one for so much gas,
+    std::uint64_t gas_a_write = 300;      ///< and writes of one,
+    std::uint64_t bytes_a_gas = 4;        ///< and bytes of both.
+    std::uint64_t block_reads = 400'000;  ///< Of the start of a block.
+    double block_seconds = 1.0;           ///< Processor time of the start of a block,
+    double call_seconds = 0.25;           ///< and of one call.
+};
+
+struct Options {
+    Limits limits;
+    unsigned check_every = 16;  ///< Sums over all records after so many blocks (all other checks after each).
+    unsigned restart_every =
+        0;  ///< Commits to the store and opens anew after so many executed blocks; 0: never.
+    std::uint64_t calls_max = ~std::uint64_t{0};   ///< A game ends after so many, or after its profile's.
+    const ledger::TxExecutor* executor = nullptr;  ///< nullptr: the contracts.
+};
+
+/// What the most expensive call and block took.
+struct Costs {
+    double call_reads_a_limit = 0;  ///< Reads, as a part of what the gas allows; likewise the next two.
+    double call_writes_a_limit = 0, call_bytes_a_limit = 0;
+    std::string reads_of, writes_of, bytes_of;  ///< Which method that was, and with which verdict.
+    struct Most {
+        std::uint64_t reads = 0, writes = 0, bytes = 0;
+        std::uint64_t items = 0;  ///< Put on the agenda.
+        std::uint64_t gas = 0;    ///< The least gas of these calls.
+    };
+    std::map<std::string, Most> methods;  ///< Of each method, accepted or refused.
+    std::uint64_t block_reads = 0;
+    double block_seconds = 0, call_seconds = 0;
+    void add(const Costs& other);
+};
+
+class World {
+public:
+    World(const market::Params& params, std::uint32_t accounts, Options options);
+
+    /// Throws Failure. The verdict, `ok` when the call was accepted.
+    contracts::Verdict send(const SendCall& call);
+    /// Throws Failure.
+    void pass(std::uint64_t blocks);
+    /// All sums, bounds and schedules now. Throws Failure.
+    void check() const;
+    /// Nobody does anything any more: within `blocks` heights everything that is open ends by itself, and no
+    /// stake stays locked. False: the longest window of these parameters is longer. Throws Failure.
+    bool drain(std::uint64_t blocks);
+    void play(const Event& event);
+    /// Writes everything to a store as the ledger does, opens it anew and goes on from there. Throws Failure.
+    void restart();
+    /// The root of the state tree over everything.
+    Hash32 root() const;
+
+    const Mirror& mirror() const { return mirror_; }
+    const ledger::StateView& state() const { return state_; }
+    const market::Params& params() const { return params_; }
+    std::uint64_t height() const { return block_.height; }
+    std::uint64_t gas_left() const { return gas_left_; }
+    const Trace& trace() const { return trace_; }
+    const Costs& costs() const { return costs_; }
+    std::uint64_t calls() const { return calls_; }
+    /// Calls by method (contract and selector) and verdict.
+    using Counts = std::map<std::pair<std::string, std::uint16_t>, std::uint64_t>;
+    const Counts& counts() const { return counts_; }
+    ledger::U256 balance(const Address& who) const { return state_.account(who).balance; }
+
+private:
+    class Counted;
+    void begin_block();
+    void advance(std::uint64_t blocks);
+    void take_over(ledger::State& next);
+    void check_cost(const std::string& method, std::uint64_t gas, const Counted& read,
+                    const ledger::State& next, const ledger::StateDiff& diff);
+    template <class Work>
+    void guarded(Work work);
+
+    Options options_;
+    market::Params params_;
+    /// What would be undone and logged by a node is a failure here.
+    contracts::Executor contracts_{
+        [](const std::string& what) { throw Failure("nothing breaks an invariant: " + what, ""); }};
+    const ledger::TxExecutor& executor_;
+    std::unique_ptr<ledger::MemoryStore> store_;
+    std::unique_ptr<ledger::StateView> base_;
+    std::unique_ptr<ledger::State> held_;
+    ledger::State& state_;
+    ledger::BlockContext block_;
+    Mirror mirror_;
+    Trace trace_;
+    Costs costs_;
+    Counts counts_;
+    std::vector<Address> parties_;
+    Hash32 stored_root_;
+    std::optional<ledger::TipRecord> tip_;
+    std::uint64_t gas_left_ = 0, calls_ = 0, blocks_ = 0;
+};
+
+/// Plays a trace. nullopt: everything holds.
+std::optional<Failure> replay(const Trace& trace, const Options& options);
+/// The shortest trace that was found to fail in the same way, by leaving out events, within so much processor
+/// time.
+Trace shrink(Trace trace, const std::string& property, const Options& options, double seconds = 60);
+/// Of this thread: a busy machine changes no finding.
+double processor_seconds();
+
+}  // namespace retrace::stateful

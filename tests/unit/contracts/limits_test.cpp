@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: MIT
+// What is limited, and per whom: no accounts, decoy tasks or stalling accomplices keep a fraud from being convicted,
+// and none of them takes the time of an honest machine. SPEC 15, 18 and 19.
+#include "contracts/audits/rules.hpp"
+#include "contracts/disputes/cases.hpp"
+#include "contracts/disputes/rules.hpp"
+#include "contracts/staking/backlog.hpp"
+#include "tests/unit/contracts/limits_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::DisputeKind;
+using market::DisputeState;
+using market::RunState;
+using market::SeatState;
+
+/// Counts what is read.
+class CountingView final : public ledger::StateView {
+public:
+    explicit CountingView(const ledger::StateView& inner) : inner_(inner) {}
+    ledger::Account account(const Address& address) const override { return inner_.account(address); }
+    Bytes slot(const Address& address, View key) const override {
+        ++reads;
+        return inner_.slot(address, key);
+    }
+    mutable std::uint64_t reads = 0;
+
+private:
+    const ledger::StateView& inner_;
+};
+
+/// Hole 3, the cheap way: challenges about a decoy run of the same solver.
+TEST_F(Limits, ChallengesOfADecoyShutNobodyOutElsewhere) {
+    start(slow_params(), {"alice", "bob"});
+    const std::uint64_t decoy = assign("alice", spec_of(20));
+    open_segments("alice", decoy, 16);
+    const std::uint64_t fraud = assign("alice", spec_of(4));
+    open_segments("alice", fraud, 1);
+    EXPECT_GE(fill(decoy, 16, 16), 64u);
+    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
+}
+
+/// Hole 3: 2,048 disputes about a decoy task, and no verdict that differs opened a dispute any more.
+TEST_F(Limits, AVerdictThatDiffersIsPlayedHoweverManyDisputesTheSolverIsIn) {
+    start(slow_params(), {"alice"});
+    wrong_from = 1;
+    const std::uint64_t id = assign("alice", spec_of(4));
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i, 0, id), Verdict::ok);
+    std::vector<std::uint64_t> full(market::kRecordListMax / 2);
+    for (std::size_t i = 0; i < full.size(); ++i) {
+        market::Dispute other;
+        other.id = full[i] = 1'000'000 + i;
+        other.kind = DisputeKind::challenge;
+        other.state = DisputeState::withdrawn;
+        store(state, keys::dispute(other.id), other);
+    }
+    store_list(state, keys::open_disputes(party("alice")), full);
+    commit_verdicts("alice", id, {});
+    for (const std::string& name : auditors_of(id)) EXPECT_EQ(reveal_verdict(name, id, {}), Verdict::ok);
+    ASSERT_FALSE(all<DisputeOpened>().empty());
+    ASSERT_TRUE(advance_until([&] { return run(0, id).state != RunState::running; }));
+    EXPECT_EQ(run(0, id).state, RunState::forfeited);
+    EXPECT_TRUE(run(0, id).earned.is_zero());
+    for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party("alice"));
+}
+
+/// Hole 4: an account bids on more tasks than it may run, before the first auction ends.
+TEST_F(Limits, BidsAndRunsOfAnAccountCountTogether) {
+    auto wanted = slow_params();
+    wanted.bid_blocks = wanted.reveal_blocks = 100;
+    start(wanted, {"alice"});
+    const TaskSpec spec = spec_of(4);
+    for (std::uint64_t id = 1; id <= market::kOpenItemsMax + 1; ++id) {
+        ASSERT_EQ(post(spec), id);
+        ASSERT_EQ(commit_bid("alice", 5, id), id <= market::kOpenItemsMax ? Verdict::ok : Verdict::too_many_open) << id;
+    }
+    EXPECT_EQ(send("requester", CancelTask{1}), Verdict::ok);
+    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 1), Verdict::ok) << "a bid that is over makes room";
+    EXPECT_EQ(post(spec), market::kOpenItemsMax + 2);
+    EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 2), Verdict::too_many_open);
+}
+
+/// Hole 5: one challenge on each of six runs of one machine, which needs all that it is allowed for each.
+TEST_F(Limits, SixFalseChallengesAtOnceLeaveAMachineTheTimeForEach) {
+    start(slow_params(), {"alice"});
+    constexpr std::uint64_t kRuns = 6, kReplay = 20, kWork = 2 * kReplay;
+    std::vector<std::uint64_t> tasks;
+    for (std::uint64_t i = 0; i < kRuns; ++i) {
+        tasks.push_back(assign("alice", spec_of(4, 2, kReplay)));
+        open_segments("alice", tasks.back(), 1);
+    }
+    const U256 bonded = views::stake(state, party("alice")).bonded;
+    for (const std::uint64_t id : tasks) ASSERT_EQ(challenge(accomplice(0), id, 0), Verdict::ok) << last.revert_reason;
+    for (std::uint64_t k = 1; k <= kRuns; ++k) {
+        advance(kWork);
+        EXPECT_EQ(post_hashes("alice", k), Verdict::ok) << "case " << k << ": " << last.revert_reason;
+    }
+    for (const std::uint64_t id : tasks) EXPECT_EQ(run(0, id).state, RunState::running);
+    EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded);
+}
+
+/// The same of the other side: one honest machine that challenges six frauds.
+TEST_F(Limits, SixChallengesOfOneMachineLeaveItTheTimeForEach) {
+    start(slow_params(), {"alice", "bob"});
+    constexpr std::uint64_t kRuns = 6, kReplay = 20, kWork = 2 * kReplay;
+    std::vector<std::uint64_t> tasks;
+    for (std::uint64_t i = 0; i < kRuns; ++i) {
+        tasks.push_back(assign("alice", spec_of(4, 2, kReplay)));
+        open_segments("alice", tasks.back(), 1);
+    }
+    for (std::uint64_t k = 1; k <= kRuns; ++k) {
+        ASSERT_EQ(challenge("bob", tasks[k - 1], 0), Verdict::ok) << last.revert_reason;
+        ASSERT_EQ(post_hashes("alice", k), Verdict::ok);
+    }
+    const Bytes choose = verifier::encode(verifier::Move{verifier::Choose{0}});
+    for (std::uint64_t k = 1; k <= kRuns; ++k) {
+        advance(kWork);
+        EXPECT_EQ(send("bob", PlayMove{k, choose}), Verdict::ok) << "case " << k << ": " << last.revert_reason;
+    }
+}
+
+/// 18.7: a challenger that says nothing for a while may come back to a machine that did something else meanwhile.
+TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
+    start(slow_params(), {"alice", "bob"});
+    const std::uint64_t id = assign("alice", spec_of(4, 2, 40));
+    open_segments("alice", id, 1);
+    ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);  // at once: nearly all of her 80 blocks are still to come
+    const std::uint64_t opened = height;
+    const auto with = [&](auto act) {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        const auto result = act(fx);
+        state.apply(next.diff());
+        return result;
+    };
+    const auto give = [&](Effects& fx) { return give_work(fx, party("alice"), 40); };
+    const std::uint64_t due = with(give);
+    EXPECT_EQ(due, opened + 80 + 40);
+    // bob's clock is long. She does the other work, and says so.
+    advance(15);
+    const auto done = [&](Effects& fx) { return return_work(fx, party("alice"), due, 40), true; };
+    with(done);
+    EXPECT_EQ(backlog(state, party("alice")).until, opened + 120) << "the dispute's 80 and these 40";
+    // An answer that is there at once cannot have taken long: accomplices that report do not make her busy.
+    const std::uint64_t answer = with(give), given = height;
+    next_block();
+    with([&](Effects& fx) { return return_work(fx, party("alice"), answer, 40, given), true; });
+    EXPECT_EQ(backlog(state, party("alice")).until, answer - 39);
+    ASSERT_TRUE(advance_until([&] { return dispute(1).state != DisputeState::open; }));
+    EXPECT_EQ(backlog(state, party("alice")).disputes, 0u);
+    EXPECT_EQ(backlog(state, party("bob")).disputes, 0u);
+    const std::uint64_t next_due = with(give);
+    with([&](Effects& fx) { return return_work(fx, party("alice"), next_due, 40), true; });
+    EXPECT_EQ(backlog(state, party("alice")).until, next_due - std::min<std::uint64_t>(40, next_due - height));
+}
+
+/// Hole 9: what a refusal reads does not grow with what the sender has open.
+TEST_F(Limits, RefusalsReadNoMoreHoweverMuchTheSenderHasOpen) {
+    start(slow_params(), {"alice", "bob"});
+    const std::uint64_t decoy = assign("alice", spec_of(20));
+    open_segments("alice", decoy, 16);
+    const std::uint64_t other = assign("bob", spec_of(4));
+    open_segments("bob", other, 1);
+    const auto reads = [&](const auto& call, const U256& value, Verdict expected) {
+        const CountingView counting(state);
+        const TxContext context{party(accomplice(0)), value, height, params};
+        EXPECT_EQ(admit(call, context, counting), expected);
+        return counting.reads;
+    };
+    const ChallengeSegment again{decoy, 0, 0, word("mine")};
+    const ReportUnavailable report{1, other, 0, 0, 0, 0};
+    ASSERT_EQ(challenge(accomplice(0), decoy, 0), Verdict::ok);
+    const std::uint64_t challenge_reads = reads(again, params.challenge_bond, Verdict::too_many_open),
+                        report_reads = reads(report, params.report_fee, Verdict::not_auditor);
+    for (std::uint64_t segment = 1; segment < 16; ++segment)
+        ASSERT_EQ(challenge(accomplice(0), decoy, segment), Verdict::ok);
+    EXPECT_EQ(reads(again, params.challenge_bond, Verdict::too_many_open), challenge_reads);
+    EXPECT_EQ(reads(report, params.report_fee, Verdict::not_auditor), report_reads);
+}
+
+/// 15.2.6: the owner of a fraud fills the run with its own challenges until the windows of all segments are over.
+TEST_F(Limits, NothingOfARunBecomesFinalWhileStrangersAreRefused) {
+    auto wanted = slow_params();
+    wanted.challenge_blocks = 30;
+    start(wanted, {"alice", "bob"});
+    const std::uint64_t id = assign("alice", spec_of(20));
+    open_segments("alice", id, 10);
+    std::uint64_t windows = 0;
+    for (std::uint64_t i = 0; i < 10; ++i) windows = std::max(windows, segment(i, 0, id).window_end);
+    ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
+    for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
+        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+    // The accomplices say no more: all lose at once when their clocks are over.
+    EXPECT_EQ(challenge("bob", id, 7), Verdict::too_many_open);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice", 0, id);
+        check_audits();
+        return run(0, id).open_disputes == 0;
+    }));
+    const std::uint64_t ended = height;
+    EXPECT_EQ(run(0, id).heard_until, ended + params.challenge_blocks);
+    ASSERT_TRUE(advance_until([&] { return height > windows; }));
+    EXPECT_LT(run(0, id).clear, 7u);
+    EXPECT_EQ(challenge("bob", id, 7), Verdict::ok) << last.revert_reason;
+}
+
+TEST_F(Limits, WithoutFurtherChallengesARunThatWasFullIsPaid) {
+    auto wanted = slow_params();
+    wanted.challenge_blocks = 30;
+    start(wanted, {"alice", "bob"});
+    const std::uint64_t id = assign("alice", spec_of(20));
+    open_segments("alice", id, 10);
+    ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
+    for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
+        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return run(0, id).clear >= 10; }));
+    EXPECT_EQ(height, run(0, id).heard_until);
+    EXPECT_EQ(challenge("bob", id, 7), Verdict::window_closed);
+}
+
+/// 18.6: neither side of a dispute can be made, or make itself, as late as it likes by other cases.
+TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
+    auto wanted = slow_params();
+    wanted.unbond_blocks = 2'000;
+    wanted.challenge_blocks = 60;
+    start(wanted, {"alice", "bob"});
+    const std::uint64_t decoy = assign("alice", spec_of(20, 2, 40));
+    open_segments("alice", decoy, 10);
+    const std::uint64_t fraud = assign("alice", spec_of(4, 2, 40));
+    open_segments("alice", fraud, 1);
+    const std::uint64_t ahead = challenges_ahead_max(params), work = 2 * 40;
+    std::uint64_t taken = 0;
+    for (int i = 0; i < 16; ++i) taken += challenge(accomplice(i), decoy, 0) == Verdict::ok;
+    EXPECT_EQ(taken, ahead / work + 1);
+    EXPECT_LE(backlog(state, party("alice")).challenges, height + ahead + work);
+    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::too_many_open);
+    const std::uint64_t free_at = backlog(state, party("alice")).challenges - ahead;
+    ASSERT_GT(free_at, height);
+    for (std::uint64_t dispute = 1; dispute <= taken; ++dispute)
+        ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] { return height == free_at + 50; }, 2'000));
+    EXPECT_EQ(run(0, fraud).clear, 0u) << "the window counts from when strangers are heard again";
+    EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
+}
+
+/// Nor can a challenger make itself as late as it likes.
+TEST_F(Limits, WhoHasManyChallengesToPlayOpensNoFurther) {
+    auto wanted = slow_params();
+    wanted.unbond_blocks = 2'000;
+    start(wanted, {"alice", "bob", "carol"});
+    std::vector<std::uint64_t> tasks;
+    for (const char* name : {"alice", "bob", "carol"}) {
+        tasks.push_back(assign(name, spec_of(8, 2, 40)));
+        open_segments(name, tasks.back(), 5);
+    }
+    std::uint64_t taken = 0;
+    for (std::uint64_t segment = 0; segment < 5; ++segment)
+        for (const std::uint64_t id : tasks) taken += challenge(accomplice(0), id, segment) == Verdict::ok;
+    EXPECT_EQ(taken, challenges_ahead_max(params) / 80 + 1);
+}
+
+/// A false challenge pays for two executions of the segment.
+TEST_F(Limits, AChallengeBringsFourTimesTheCeilingOfASegment) {
+    start(slow_params(), {"alice", "bob"});
+    TaskSpec spec = spec_of(4);
+    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond);
+    spec.price_ceiling = params.challenge_bond;
+    spec.audit_bp = 5'000;
+    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(4));
+    const std::uint64_t id = assign("alice", spec);
+    open_segments("alice", id, 1);
+    EXPECT_EQ(send("bob", ChallengeSegment{id, 0, 0, word("mine")}, params.challenge_bond), Verdict::wrong_value);
+    ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
+    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);
+    const U256 before = ledger::balance_of(state, party("alice"));
+    ASSERT_TRUE(advance_until([&] { return dispute(1).state == DisputeState::challenger_lost; }));
+    EXPECT_EQ(ledger::balance_of(state, party("alice")), before + spec.price_ceiling * U256(2));
+}
+
+}  // namespace
+}  // namespace retrace::contracts

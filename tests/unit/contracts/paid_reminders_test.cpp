@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+// What a call puts on the agenda is paid for by the call: an item costs what a block's share of the agenda costs
+// (SPEC 4.4, decisions/005), or a burst of cheap calls makes all deadlines late.
+#include "contracts/gas.hpp"
+#include "contracts/store/store.hpp"
+#include "tests/unit/contracts/market_fixture.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+class PaidReminders : public MarketTest {
+protected:
+    /// Items that wait, at whatever height.
+    std::uint64_t scheduled() const {
+        std::uint64_t count = 0;
+        for (std::uint64_t at = height + 1; at < height + 2'000; ++at) count += counter(state, keys::due_count(at));
+        return count;
+    }
+};
+
+TEST_F(PaidReminders, ABurstOfReportsPaysForItsDeadlines) {
+    auto many = params;
+    many.reports = 64;
+    many.answer_blocks = 40;
+    begin(many);
+    start_run();
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    seat_auditors("alice");
+    const std::vector<market::Seat> seats = views::audit(state, 1)->seats;
+    ASSERT_EQ(seats.size(), 2u);
+    const std::uint64_t before = scheduled();
+    std::uint64_t gas = 0, sent = 0;
+    for (const market::Seat& seat : seats) {
+        for (std::uint64_t tile = 0; tile < many.reports; ++tile) {
+            const ReportUnavailable report{1, 1, 0, 0, 0, tile};
+            if (send(name_of(seat.auditor), report, params.report_fee) != Verdict::ok) break;
+            gas += last.gas_used;
+            ++sent;
+        }
+    }
+    ASSERT_GE(sent, 1u) << "an auditor that is not served may say so";
+    const std::uint64_t items = scheduled() - before;
+    // One reminder for each audit and each of its auditors may be the chain's own: their number is bounded.
+    EXPECT_GE(gas, (items - std::min<std::uint64_t>(items, 1 + seats.size())) * kGasReminder)
+        << items << " items for " << sent << " reports";
+}
+
+}  // namespace
+}  // namespace retrace::contracts

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The names under which a port may be reached. What HTTP makes of them: functional/rpc/http_test.cpp.
+#include "node/http_head.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace retrace::node {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(HttpHead, AHostIsANameOrAnAddressWithAPortOrWithout) {
+    EXPECT_EQ(host_of("localhost"), "localhost");
+    EXPECT_EQ(host_of("LocalHost:8545"), "localhost");
+    EXPECT_EQ(host_of("[::1]:8545"), "::1");
+    EXPECT_EQ(host_of("[::1]"), "::1");
+    EXPECT_EQ(host_of("localhost:"), "localhost");
+    EXPECT_EQ(host_of(""), "");
+    for (const char* bad : {"[::1", "[]", "[localhost]", "[::1]x", "a b", "a@b", "a/b", "a,b", "::1", "a:b", "a:123456",
+                            "a:-1", "a\tb", "a\x80"})
+        EXPECT_EQ(host_of(bad), std::nullopt) << bad;
+}
+
+TEST(HttpHead, LoopbackHasAClosedListOfNames) {
+    EXPECT_THAT(hosts_of("127.0.0.1", {}), ElementsAre("localhost", "127.0.0.1", "::1"));
+    EXPECT_THAT(hosts_of("127.0.0.5", {"a.example"}),
+                ElementsAre("a.example", "localhost", "127.0.0.1", "::1", "127.0.0.5"));
+    EXPECT_THAT(hosts_of("0.0.0.0", {}), IsEmpty()) << "by whatever name others know the machine";
+    EXPECT_THAT(hosts_of("192.0.2.1", {"a.example"}),
+                ElementsAre("a.example", "localhost", "127.0.0.1", "::1", "192.0.2.1"));
+}
+
+TEST(HttpHead, NamesAreComparedWhole) {
+    const std::vector<std::string> names{"localhost", "[::1]", "Node.Example"};
+    for (const char* host : {"localhost", "::1", "node.example"}) EXPECT_TRUE(host_allowed(host, names)) << host;
+    for (const char* host : {"", "localhost.evil.example", "evil.example", "localhos", "127.0.0.1"})
+        EXPECT_FALSE(host_allowed(host, names)) << host;
+    EXPECT_TRUE(host_allowed("evil.example", {"*"}));
+}
+
+}  // namespace
+}  // namespace retrace::node

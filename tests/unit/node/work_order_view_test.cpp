@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: MIT
+// What agents see of their place in the order of work (contracts 18.2): of their own seats, sides of disputes and
+// reports.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "contracts/store/store.hpp"
+#include "node/service/views.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace keys = contracts::keys;
+using Ids = contracts::ListOf<std::uint64_t>;
+
+/// Records that a test puts.
+class PutState final : public ledger::StateView {
+public:
+    ledger::Account account(const ledger::Address&) const override { return {}; }
+    Bytes slot(const ledger::Address& contract, View key) const override {
+        const auto found = slots_.find({contract, to_bytes(key)});
+        return found == slots_.end() ? Bytes{} : found->second;
+    }
+    void put(const keys::Key& key, Bytes bytes) {
+        slots_[{contracts::address_of(key.contract), key.bytes}] = std::move(bytes);
+    }
+    template <class T>
+    void put(const keys::Key& key, const T& record) {
+        put(key, market::encode_record(record));
+    }
+
+private:
+    std::map<std::pair<ledger::Address, Bytes>, Bytes> slots_;
+};
+
+/// A solver and an auditor of its first segment, who are in dispute about it; somebody reports a state to each of them.
+struct WorkOrderView : ::testing::Test {
+    const ledger::Address solver{{1}}, auditor{{2}};
+    market::Params params;
+    PutState state;
+    Immutable immutable;
+
+    WorkOrderView() {
+        state.put(keys::params(), params);
+        market::TaskSpec spec;
+        spec.program_root = spec.init_root = Hash32{{1}};
+        spec.program_bytes = spec.interval = spec.finish_blocks = 1;
+        spec.steps = 4;
+        spec.price_ceiling = ledger::U256(1);
+        spec.audit_bp = spec.auditors = spec.replicas = 1;
+        state.put(keys::spec(1), spec);
+        market::Task task;
+        task.id = 1;
+        task.state = market::TaskState::running;
+        task.active = {0};
+        state.put(keys::task(1), task);
+        market::Run run;
+        run.task = 1;
+        run.solver = solver;
+        run.state = market::RunState::running;
+        run.next_state = 3;
+        state.put(keys::run(1, 0), run);
+        state.put(keys::open_runs(solver), contracts::ListOf<contracts::views::RunId>{{{1, 0}}});
+        market::Segment segment;
+        segment.state = market::SegmentState::auditing;
+        segment.audit = 1;
+        segment.window_end = 801;
+        state.put(keys::segment(1, 0, 0), segment);
+        market::Checkpoint point;
+        point.opened = true;
+        point.root = Hash32{{5}};
+        state.put(keys::checkpoint(1, 0, 0), point);
+        point.keepers = {auditor};
+        state.put(keys::checkpoint(1, 0, 2), point);
+        put_audit();
+        put_dispute();
+        put_reports();
+    }
+    void put_audit() {
+        market::Audit audit;
+        audit.id = audit.task = 1;
+        audit.phase = market::AuditPhase::collecting;
+        audit.deadline = 500;
+        market::Seat other, own;
+        other.auditor = ledger::Address{{3}};
+        own.auditor = auditor;
+        own.state = other.state = market::SeatState::drawn;
+        own.due = 310;
+        other.due = 290;
+        audit.seats = {other, own};
+        state.put(keys::audit(1), audit);
+        state.put(keys::open_audits(auditor), Ids{{1}});
+    }
+    void put_dispute() {
+        market::Dispute dispute;
+        dispute.id = dispute.task = 1;
+        dispute.kind = market::DisputeKind::audit;
+        dispute.state = market::DisputeState::open;
+        dispute.solver = solver;
+        dispute.challenger = auditor;
+        dispute.claimed_root = Hash32{{6}};
+        dispute.solver_due = 620;
+        dispute.challenger_due = 630;
+        state.put(keys::dispute(1), dispute);
+        const verifier::Claim claim{false, 0, 1, Hash32{{5}}, Hash32{{7}}};
+        state.put(keys::game(1), verifier::encode(verifier::start({}, claim)));
+        state.put(keys::open_disputes(auditor), Ids{{1}});
+        state.put(keys::run_disputes(1, 0), Ids{{1}});
+    }
+    void put_reports() {
+        market::Report report;
+        report.task = 1;
+        report.state = market::ReportState::open;
+        report.index = 2;
+        for (const auto& [id, kind] : {std::pair{1, market::ReportKind::state}, {2, market::ReportKind::kept}}) {
+            report.id = static_cast<std::uint64_t>(id);
+            report.kind = kind;
+            report.deadline = 700 + 10 * report.id + params.answer_blocks;
+            state.put(keys::report(report.id), report);
+        }
+        state.put(keys::open_reports(1), Ids{{1, 2}});
+    }
+};
+
+TEST_F(WorkOrderView, OfAVerifierIsOfItsOwnSeatSideAndReport) {
+    Seats seats;
+    const auto view = verifier_view(state, 100, auditor, seats, immutable, false, {{1, 0, 2}});
+    ASSERT_EQ(view.audits.size(), 1u);
+    EXPECT_EQ(view.audits[0].due, 310u);
+    ASSERT_EQ(view.initials.size(), 1u);
+    EXPECT_TRUE(view.initials[0].asked);
+    EXPECT_EQ(view.initials[0].due, 310u);
+    EXPECT_EQ(view.initials[0].deadline, 800u);
+    ASSERT_EQ(view.disputes.size(), 1u);
+    EXPECT_EQ(view.disputes[0].due, 630u);
+    EXPECT_EQ(view.disputes[0].claimed_root, (Hash32{{6}}));
+    ASSERT_EQ(view.reports.size(), 1u);
+    EXPECT_EQ(view.reports[0].deadline, 720 + params.answer_blocks);
+    EXPECT_EQ(view.reports[0].due, 720u);
+}
+
+TEST_F(WorkOrderView, OfASolverIsOfItsOwnSideAndReport) {
+    const auto view = solver_view(state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; },
+                                  immutable);
+    ASSERT_EQ(view.runs.size(), 1u);
+    ASSERT_EQ(view.runs[0].reports.size(), 1u);
+    EXPECT_EQ(view.runs[0].reports[0].due, 710u);
+    const auto disputes = dispute_views(state, solver, immutable);
+    ASSERT_EQ(disputes.size(), 1u);
+    EXPECT_EQ(disputes[0].due, 620u);
+}
+
+TEST_F(WorkOrderView, OfAnInitialStateThatIsOnlyWatchedIsNone) {
+    state.put(keys::open_audits(auditor), Ids{});
+    state.put(keys::active_tasks(), Ids{{1}});
+    Seats seats;
+    const auto view = verifier_view(state, 100, auditor, seats, immutable, true);
+    ASSERT_EQ(view.initials.size(), 1u);
+    EXPECT_FALSE(view.initials[0].asked);
+}
+
+}  // namespace
+}  // namespace retrace::node

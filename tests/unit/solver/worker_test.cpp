@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+// What a party and its worker process say to each other. The worker serves on a thread here; as a process of its own it
+// is in tests/functional/worker.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <limits>
+#include <thread>
+
+#include "solver/worker/messages.hpp"
+#include "solver/worker/record.hpp"
+#include "solver/worker/serve.hpp"
+#include "solver/worker/tensors.hpp"
+#include "tests/unit/solver/tiny_task.hpp"
+
+namespace retrace::test {
+namespace {
+
+using namespace solver;
+using ::testing::HasSubstr;
+
+std::vector<WorkerRequest> every_request() {
+    return {SetProgram{7, 9, DeviceChoice::automatic}, Load{3}, Advance{1}, Leave{2}, Store{}, Commit{},
+            BeginCommitment{}, FinishCommitment{}, StoreCommitted{}, Trace{}, Outputs{{0, 2, 5}},
+            Partial{1, 2, 3, 4, 5}};
+}
+std::vector<WorkerReply> every_reply() {
+    return {Ready{9, true}, Done{}, Stepped{{{{"loss", 0.5f}, {"", -1.0f}}, {}}}, Left{}, Stored{4},
+            Roots{4, {Hash32{}, Hash32{}}}, Computed{}, Failed{true, "why"}};
+}
+
+TEST(WorkerMessages, have_one_encoding_and_nothing_shorter_or_longer_is_one) {
+    const auto check = [](const auto& messages, auto decode) {
+        EXPECT_EQ(messages.size(), std::variant_size_v<std::decay_t<decltype(messages.front())>>) << "one of each";
+        for (const auto& message : messages) {
+            Bytes bytes = encode(message);
+            const auto again = decode(bytes);
+            ASSERT_TRUE(again.has_value()) << message.index();
+            EXPECT_EQ(again->index(), message.index());
+            EXPECT_EQ(encode(*again), bytes);
+            for (std::size_t size = 0; size < bytes.size(); ++size)
+                EXPECT_FALSE(decode(View(bytes).first(size)).has_value()) << message.index() << " cut to " << size;
+            bytes.push_back(0);
+            EXPECT_EQ(decode(bytes).error(), CodecError::trailing) << message.index();
+        }
+    };
+    check(every_request(), [](View bytes) { return decode_worker_request(bytes); });
+    check(every_reply(), [](View bytes) { return decode_worker_reply(bytes); });
+}
+
+TEST(WorkerMessages, of_unknown_kinds_or_with_lengths_that_nothing_follows_are_refused) {
+    EXPECT_FALSE(decode_worker_request(Bytes{0}).has_value());
+    EXPECT_FALSE(decode_worker_request(Bytes{13}).has_value());
+    EXPECT_FALSE(decode_worker_reply(Bytes{9}).has_value());
+    EXPECT_FALSE(decode_worker_reply(Bytes{3, 0xff, 0xff, 0xff, 0xff}).has_value()) << "metrics";
+    EXPECT_FALSE(decode_worker_reply(Bytes{6, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0, 0}).has_value()) << "roots";
+    EXPECT_FALSE(decode_worker_reply(Bytes{1, 0, 0, 0, 0, 0, 0, 0, 0, 2}).has_value()) << "a bool";
+    EXPECT_FALSE(decode_worker_reply(encode(WorkerReply(Stepped{{{{std::string(121, 'x'), 0}}}}))).has_value());
+}
+
+struct Pipe {
+    int read = -1, write = -1;
+    Pipe() {
+        std::array<int, 2> made{};
+        EXPECT_EQ(::pipe2(made.data(), O_CLOEXEC), 0);
+        read = made[0];
+        write = made[1];
+    }
+};
+
+/// A worker on a thread, and this side of its pipes.
+class Served {
+public:
+    explicit Served(WorkerRunner runner = honest_worker_runner(), std::chrono::milliseconds stall = {}) {
+        std::signal(SIGPIPE, SIG_IGN);
+        Pipe to, from;
+        here_ = std::make_unique<Channel>(from.read, to.write, stall);
+        worker_ = std::thread([in = to.read, out = from.write, runner = std::move(runner)] {
+            Channel channel(in, out);
+            kernels::ThreadPool pool(1);
+            serve(channel, pool, runner);
+        });
+    }
+    ~Served() {
+        here_.reset();
+        worker_.join();
+    }
+    Channel& channel() { return *here_; }
+    WorkerReply ask(const WorkerRequest& request, const std::function<void()>& follow = [] {}) {
+        here_->send(encode(request));
+        follow();
+        here_->flush();
+        return answer();
+    }
+    WorkerReply answer() { return decode_worker_reply(here_->receive()).value(); }
+    WorkerReply set_up(const TinyTask& task, const Bytes& program) {
+        return ask(SetProgram{task.terms.seed, program.size(), DeviceChoice::cpu}, [&] {
+            here_->send_raw(program);
+            send_tensors(*here_, task.data);
+        });
+    }
+    WorkerReply load(const kernels::State& state) {
+        return ask(Load{state.step}, [&] { send_tensors(*here_, state.tensors); });
+    }
+    /// That it gave up, in which words, and that it has ended.
+    std::string failure() {
+        const WorkerReply last = answer();
+        EXPECT_TRUE(std::holds_alternative<Failed>(last)) << last.index();
+        EXPECT_THROW(here_->receive(), ChannelBroken);
+        return std::holds_alternative<Failed>(last) ? std::get<Failed>(last).why : "";
+    }
+
+private:
+    std::unique_ptr<Channel> here_;
+    std::thread worker_;
+};
+
+TEST(Worker, gives_what_a_runner_in_this_process_gives) {
+    TinyTask task;
+    ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
+    kernels::State state = task.initial();
+    Served worker;
+    const auto ready = std::get<Ready>(worker.set_up(task, kernels::encode(task.train.program())));
+    EXPECT_EQ(ready.planned_bytes, runner.planned_bytes());
+    EXPECT_TRUE(std::holds_alternative<Done>(worker.load(state)));
+    EXPECT_EQ(std::get<Roots>(worker.ask(Trace{})).roots, runner.trace(state));
+    const auto metrics = runner.step(state);
+    const auto made = std::get<Stepped>(worker.ask(Advance{1, 1})).steps.at(0);
+    ASSERT_EQ(made.size(), metrics.size());
+    for (std::size_t i = 0; i < made.size(); ++i) {
+        EXPECT_EQ(made[i].name, metrics[i].name);
+        EXPECT_EQ(made[i].value, metrics[i].value);
+    }
+    const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
+    EXPECT_EQ(std::get<Roots>(worker.ask(Commit{})).roots, commitment.tensor_roots);
+    ASSERT_EQ(std::get<Stored>(worker.ask(Store{})).step, 1u);
+    std::vector<kernels::Tensor> came;
+    receive_tensors(worker.channel(), std::span(task.train.program().tensors).first(task.train.program().states),
+                    came);
+    EXPECT_EQ(came, state.tensors);
+}
+
+TEST(Worker, ends_with_a_reason_when_it_is_asked_what_nobody_asks) {
+    TinyTask task;
+    const Bytes program = kernels::encode(task.train.program());
+    const auto after = [&](const WorkerRequest& request, bool set_up) {
+        Served worker;
+        if (set_up) worker.set_up(task, program);
+        worker.channel().send(encode(request));
+        worker.channel().flush();
+        return worker.failure();
+    };
+    EXPECT_THAT(after(Advance{1}, false), HasSubstr("no state"));
+    EXPECT_THAT(after(Load{1}, false), HasSubstr("no program"));
+    EXPECT_THAT(after(Trace{}, true), HasSubstr("no state"));
+    EXPECT_THAT(after(FinishCommitment{}, true), HasSubstr("no state"));
+    EXPECT_THAT(after(Advance{1, 0}, true), HasSubstr("so many"));
+    EXPECT_THAT(after(Partial{1u << 30, 0, 0, 0, 0}, true), HasSubstr("no such op"));
+    Served worker;
+    worker.set_up(task, program);
+    worker.load(task.initial());
+    worker.channel().send(encode(WorkerRequest(Outputs{{3, 1}})));
+    worker.channel().flush();
+    EXPECT_THAT(worker.failure(), HasSubstr("no such ops"));
+}
+
+TEST(Worker, ends_in_order_on_frames_that_are_none) {
+    const auto after = [](const Bytes& bytes) {
+        Served worker;
+        worker.channel().send_raw(bytes);
+        worker.channel().flush();
+        return worker.failure();
+    };
+    EXPECT_THAT(after({1, 0, 0, 0, 200}), HasSubstr("none"));
+    EXPECT_THAT(after({0, 0, 0, 0}), HasSubstr("none"));
+    {
+        Served worker;  // Longer than any message: nothing is allocated, and nothing is answered.
+        worker.channel().send_raw(Bytes{0xff, 0xff, 0xff, 0xff, 1});
+        worker.channel().flush();
+        EXPECT_THROW(worker.channel().receive(), ChannelBroken);
+    }
+    {
+        Served worker;  // A program that is none, announced longer than it is.
+        worker.channel().send(encode(WorkerRequest(SetProgram{1, 5, DeviceChoice::cpu})));
+        worker.channel().send_raw(Bytes{1, 2, 3, 4, 5});
+        worker.channel().flush();
+        EXPECT_THAT(worker.failure(), HasSubstr("the program is none"));
+    }
+    Served worker;  // Half a message, and the other side is gone: the destructor would wait for ever.
+    worker.channel().send_raw(Bytes{9, 0, 0, 0, 1});
+    worker.channel().flush();
+}
+
+TEST(Worker, leaves_a_step_that_is_not_to_go_on_and_only_that_one) {
+    TinyTask task;
+    /// Waits between ops until it is told to stop, in the first step.
+    class Slow final : public ProgramRunner {
+    public:
+        using ProgramRunner::ProgramRunner;
+        std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                            const kernels::GoOn& go_on) override {
+            if (state.step != 0) return ProgramRunner::attempt(state, go_on);
+            while (go_on()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            state.tensors.clear();
+            return std::nullopt;
+        }
+    };
+    Served worker([](DeviceChoice, const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool) {
+        return std::make_unique<Slow>(program, std::move(inputs), pool);
+    });
+    worker.set_up(task, kernels::encode(task.train.program()));
+    kernels::State state = task.initial();
+    worker.load(state);
+    worker.channel().send(encode(WorkerRequest(Advance{7})));
+    worker.channel().send(encode(WorkerRequest(Leave{6})));  // Of the one before.
+    worker.channel().flush();
+    EXPECT_FALSE(worker.channel().wait(std::chrono::milliseconds(100)));
+    EXPECT_TRUE(std::holds_alternative<Left>(worker.ask(Leave{7})));
+    state.step = 3;
+    worker.load(state);
+    worker.channel().send(encode(WorkerRequest(Leave{7})));
+    EXPECT_TRUE(std::holds_alternative<Stepped>(worker.ask(Advance{8}))) << "one that comes too late is for nothing";
+}
+
+TEST(Worker, says_what_a_program_threw_and_what_memory_was_missing) {
+    TinyTask task;
+    const auto after = [&](std::function<void()> what) {
+        Served worker([what](DeviceChoice, const kernels::Program&, kernels::Inputs,
+                             kernels::ThreadPool&) -> std::unique_ptr<StepRunner> {
+            what();
+            return nullptr;
+        });
+        return std::get<Failed>(worker.set_up(task, kernels::encode(task.train.program())));
+    };
+    EXPECT_THAT(after([] { throw std::runtime_error("of a device"); }).why, HasSubstr("of a device"));
+    EXPECT_THAT(after([] { ensure(false, "of a plan"); }).why, HasSubstr("of a plan")) << "and not the end of it";
+    EXPECT_TRUE(after([] { throw std::bad_alloc(); }).memory);
+    EXPECT_THAT(after([] {}).why, HasSubstr("device cannot run"));
+}
+
+TEST(Channel, whoever_stops_in_the_middle_of_a_message_is_given_up) {
+    Pipe to, from;
+    ASSERT_EQ(::fcntl(from.read, F_SETFL, O_NONBLOCK), 0);
+    ASSERT_EQ(::fcntl(to.write, F_SETFL, O_NONBLOCK), 0);
+    Channel here(from.read, to.write, std::chrono::milliseconds(50));
+    const Bytes begun{9, 0, 0, 0, 1};
+    ASSERT_EQ(::write(from.write, begun.data(), begun.size()), 5);
+    EXPECT_THROW(here.receive(), ChannelBroken);
+    EXPECT_THROW(here.send_raw(Bytes(4 << 20)), ChannelBroken) << "nobody reads it";
+    ::close(from.write);
+    ::close(to.read);
+}
+
+TEST(WorkerLimitsTest, are_words_of_a_command_line) {
+    const auto again = parse_worker_limits(words_of({12345, 3, false}));
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(again->memory, 12345u);
+    EXPECT_EQ(again->threads, 3u);
+    EXPECT_FALSE(again->sandbox);
+    EXPECT_FALSE(parse_worker_limits({}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "x", "sandbox"}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "100000", "sandbox"}).has_value());
+    EXPECT_FALSE(parse_worker_limits({"1", "1", ""}).has_value());
+}
+
+TEST(WorkerRecordTest, puts_a_task_off_that_ends_its_worker_and_no_other) {
+    std::vector<std::string> told;
+    WorkerRecord record([&](const std::string& what) { told.push_back(what); });
+    for (int step = 0; step < 5; ++step) record.died(3, "ended by signal 9", "step " + std::to_string(step));
+    record.died(3, "ended by signal 11", "step 7");
+    record.died(3, "ended by signal 11", "step 7");
+    EXPECT_FALSE(record.put_off(3).has_value()) << "that may be chance";
+    record.died(3, "ended by signal 11", "step 7");
+    ASSERT_TRUE(record.put_off(3).has_value());
+    EXPECT_THAT(*record.put_off(3), HasSubstr("signal 11 at step 7, 3 times"));
+    EXPECT_FALSE(record.put_off(4).has_value());
+    EXPECT_EQ(record.figures().deaths, 8u);
+    EXPECT_EQ(record.figures().tasks_put_off, 1u);
+    record.worked(3);
+    EXPECT_FALSE(record.put_off(3).has_value());
+    EXPECT_THAT(told.back(), HasSubstr("task 3: its worker process ended by signal 11 at step 7, 3 times there"));
+}
+
+}  // namespace
+}  // namespace retrace::test
