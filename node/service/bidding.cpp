@@ -8,6 +8,7 @@
 #include "contracts/gas.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
+#include "node/service/raise_pricing.hpp"
 #include "node/units.hpp"
 
 namespace retrace::node {
@@ -31,38 +32,6 @@ std::string lacks_auditors(const ledger::StateView& state, const market::Params&
            " could be drawn: what is computed would not be paid";
 }
 
-/// The newest state that another run of the task will have committed when the auction ends, if all go on as they did.
-std::uint64_t committed_by_then(const ledger::StateView& state, const market::Task& task, std::uint64_t segments) {
-    std::uint64_t newest = 0;
-    for (const std::uint32_t index : task.active) {
-        const auto run = views::run(state, task.id, index);
-        if (!run || run->next_state <= run->first_state) continue;
-        const std::uint64_t at = run->next_state - 1;
-        const auto last = views::checkpoint(state, task.id, index, at);
-        if (!last || last->height <= run->assigned_height || task.reveal_end <= last->height) {
-            newest = std::max(newest, at);
-            continue;
-        }
-        const ledger::U256 more =
-            ledger::mul_div(ledger::U256(at - run->first_state), task.reveal_end - last->height,
-                            last->height - run->assigned_height);
-        const ledger::U256 most = ledger::U256(segments);
-        newest = std::max(newest, at + ledger::min(more, most).low64() + 1);
-    }
-    return std::min(newest, segments);
-}
-
-/// What is asked for a segment of a raise, so that those that are paid for pay for those that may be copies (contracts
-/// 12.7.9); nothing where none may be paid for.
-std::optional<ledger::U256> price_of_raise(const ledger::StateView& state, const market::Task& task,
-                                           std::uint64_t segments, const ledger::U256& price) {
-    const std::uint64_t start = views::joining_state(state, task).index;
-    const std::uint64_t below = std::max(start, committed_by_then(state, task, segments));
-    if (below >= segments) return std::nullopt;
-    const std::uint64_t paid = segments - below;
-    return ledger::mul_div(price, segments - start, paid) + ledger::U256(below > start ? 1 : 0);
-}
-
 }  // namespace
 
 ledger::U256 segment_fees(const ledger::U256& base_fee) {
@@ -75,11 +44,7 @@ ledger::U256 segment_fees(const ledger::U256& base_fee) {
 }
 
 bool Bidding::is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const {
-    if (!run.joined) return true;
-    const std::uint64_t segments = spec.segments();
-    const std::uint64_t paid = segments - std::min(segments, std::max(run.first_state, run.not_awaited_below));
-    const ledger::U256 least = wish_.price.value_or(segment_fees(base_fee));
-    return run.price * ledger::U256(paid) >= least * ledger::U256(segments - run.first_state);
+    return pays_for_all(run, spec.segments(), wish_.price.value_or(segment_fees(base_fee)));
 }
 
 ledger::U256 Bidding::promised_but(std::uint64_t task) const {

@@ -153,12 +153,17 @@ void Checkers::count_frauds(const ledger::StateView& view) {
 void Checkers::check_paid(const ledger::StateView& view, const market::Run& run) {
     const std::string which = "task " + std::to_string(run.task) + " run " + std::to_string(run.index) + " by " +
                               name(run.solver);
-    const auto due = due_.find({run.task, run.index});
-    if (due != due_.end() && run.state == market::RunState::settled &&
-        run.earned < run.price * ledger::U256(due->second))
-        verdicts_.unpaid_work.push_back(which + " computed " + std::to_string(due->second) + " segments and earned " +
-                                        run.earned.to_decimal() + " at " + run.price.to_decimal() + " each");
     const auto spec = views::spec(view, run.task);
+    const auto due = due_.find({run.task, run.index});
+    if (spec && due != due_.end() && run.state == market::RunState::settled) {
+        const std::uint64_t share = parties_.at(run.solver).price_bp;
+        const auto price = ledger::mul_div(spec->price_ceiling, share, market::kBasisPoints);
+        const auto asked = price * ledger::U256(due->second);
+        if (run.earned < asked)
+            verdicts_.unpaid_work.push_back(which + " computed " + std::to_string(due->second) +
+                                            " segments and earned " + run.earned.to_decimal() + ", but asked for " +
+                                            asked.to_decimal());
+    }
     const auto& truth = truth_[run.task];
     for (std::uint64_t index = run.first_state; spec && index < run.paid && index + 1 < truth.size(); ++index) {
         const auto start = views::checkpoint(view, run.task, run.index, index);

@@ -18,6 +18,7 @@ namespace retrace::sim {
 struct Watched {
     std::string name;
     bool honest = true;
+    std::uint64_t price_bp = 10'000;  ///< What a solver asks for a segment, as a share of its task's ceiling.
 };
 
 struct Verdicts {
@@ -26,7 +27,7 @@ struct Verdicts {
     std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker,
     std::uint64_t frauds_convicted = 0;  ///< and those of them whose solver lost its whole lock.
     /// Segments that honest solvers computed before anybody had opened what they lead to, in runs that were settled,
-    /// and that were not paid.
+    /// and that earned less than they asked for.
     std::vector<std::string> unpaid_work;
     /// Wrong segments that were paid although an audit was promised: the first of a run, the last of a task, or all.
     std::vector<std::string> paid_wrong;

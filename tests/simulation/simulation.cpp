@@ -93,6 +93,8 @@ Play::Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalo
         if (member.honest) host.victims.insert(member.address);
         watched[member.address] = {member.name, member.honest};
     }
+    for (std::size_t i = 0; i < scenario.solvers.size(); ++i)
+        watched[cast_[1 + i].address].price_bp = scenario.solvers[i].price_bp;
     if (!scenario.verifiers.empty()) executor_.set_victim(cast_[1 + scenario.solvers.size()].address);
     world_ = std::make_unique<World>(random_, catalogue, params_, scenario.costs, genesis(cast_), executor_,
                                      std::move(host), scenario.network, options.sink, options.folder);

@@ -6,6 +6,7 @@
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
+#include "node/service/raise_pricing.hpp"
 
 namespace retrace::sim {
 namespace {
@@ -118,8 +119,18 @@ std::size_t SolverParty::open_bids(const ledger::StateView& view) const {
     });
 }
 
-node::Quote SolverParty::quote(const ledger::StateView& view, const market::TaskSpec& spec) const {
-    const auto price = ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
+ledger::U256 SolverParty::wish(const market::TaskSpec& spec) const {
+    return ledger::mul_div(spec.price_ceiling, role_.price_bp, market::kBasisPoints);
+}
+
+node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, const market::TaskSpec& spec) const {
+    ledger::U256 price = wish(spec);
+    const auto task = views::task(view, id);
+    if (role_.honest() && task && task->state == market::TaskState::running) {
+        const auto raised = node::price_of_raise(view, *task, spec.segments(), price);
+        if (!raised || spec.price_ceiling < *raised) return {std::nullopt, "too much may be unpaid"};
+        price = *raised;
+    }
     const auto params = views::params(view);
     const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
     // More runs than it can train a segment of each, twice over, before the first is due it does not take.
@@ -134,8 +145,8 @@ node::Quote SolverParty::quote(const ledger::StateView& view, const market::Task
 
 void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     if (!views::solver(view, address())) return enroll(view, height);
-    const node::Pricing pricing = [&](std::uint64_t, const market::TaskSpec& spec) {
-        return quote(view, spec);
+    const node::Pricing pricing = [&](std::uint64_t id, const market::TaskSpec& spec) {
+        return quote(view, id, spec);
     };
     const solver::SolverView seen = node::solver_view(view, height, address(), pricing, world().immutable);
     solver::SolverAgent::Output out = memory_->agent->on_view(seen);
@@ -209,7 +220,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
 void SolverParty::send_bid(const ledger::StateView& view, const solver::CommitBid& bid) {
     const auto task = views::task(view, bid.task);
     const auto spec = views::spec(view, bid.task);
-    const auto price = spec ? quote(view, *spec).price : std::nullopt;
+    const auto price = spec ? quote(view, bid.task, *spec).price : std::nullopt;
     if (!task || !price) return;
     const SealedBid sealed =
         bids_.try_emplace({bid.task, bid.round}, SealedBid{*price, task->reveal_end + spec->finish_blocks})
@@ -231,7 +242,12 @@ void SolverParty::make_moves(const ledger::StateView& view, const solver::Solver
                 call("reveals its bid",
                      contracts::RevealBid{m->task, sealed->second.price, sealed->second.finish, m->salt});
         } else if (const auto* m = std::get_if<solver::AcceptData>(&move)) {
-            call("accepts the data", contracts::AcceptData{m->task});
+            const auto run = views::run(view, m->task, m->run);
+            const auto spec = views::spec(view, m->task);
+            if (role_.honest() && run && spec && !node::pays_for_all(*run, spec->segments(), wish(*spec)))
+                call("declines: too much may be unpaid", contracts::DeclineTask{m->task});
+            else
+                call("accepts the data", contracts::AcceptData{m->task});
         } else if (const auto* m = std::get_if<solver::Decline>(&move)) {
             call("declines: " + m->reason, contracts::DeclineTask{m->task});
         } else if (const auto* m = std::get_if<solver::CommitCheckpoint>(&move)) {

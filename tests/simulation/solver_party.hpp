@@ -48,7 +48,9 @@ private:
     void halt() override;
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height);
-    node::Quote quote(const ledger::StateView& view, const market::TaskSpec& spec) const;
+    /// What it asks for each segment that it computes.
+    ledger::U256 wish(const market::TaskSpec& spec) const;
+    node::Quote quote(const ledger::StateView& view, std::uint64_t task, const market::TaskSpec& spec) const;
     std::size_t open_bids(const ledger::StateView& view) const;
     void play(const ledger::StateView& view, std::uint64_t height);
     void hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const;
