@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/isolate.hpp"
 
+#include "contracts/audits/reports.hpp"
 #include "contracts/invariants.hpp"
 #include "contracts/market/runs.hpp"
 #include "contracts/market/tasks.hpp"
@@ -56,6 +57,7 @@ void release_task(Effects& fx, std::uint64_t id) {
         return schedule(fx, fx.height + 1, {DueKind::release, id, 0, 0});
     }
     return_bids(fx, task, true);
+    close_all_reports(fx, id);
     task.wanted = 0;
     move_task(fx, task, market::TaskEvent::release);
     end_task(fx, task);

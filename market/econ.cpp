@@ -100,9 +100,10 @@ Prospect dispute_decoy(const Setting& s, const Ratio& p) {
     return out;
 }
 
-/// SPEC 8.2.13: in the worst case the dispute takes two executions of the segment.
+/// SPEC 8.2.13: in the worst case the dispute takes two executions of the segment and three of a step.
 Prospect harass(const Setting& s) {
-    return sure(Fraud::harass_solver, replay_cost(s) * U256(2),
+    const U256 steps(std::max<std::uint64_t>(1, s.spec.interval));
+    return sure(Fraud::harass_solver, replay_cost(s) * U256(2) + replay_cost(s) * U256(3) / steps,
                 share_of(challenge_bond(s.params, s.spec), s.params.solver_cost_bp));
 }
 

@@ -10,7 +10,11 @@ U256 audit_fee(const Params& params, const TaskSpec& spec) {
 }
 
 U256 challenge_bond(const Params& params, const TaskSpec& spec) {
-    return std::max(params.challenge_bond, spec.price_ceiling * U256(4));  // No overflow: the ceiling is below 2^128.
+    // 6.5: half of it pays for two executions of the segment and three of one step. No overflow: the ceiling is below
+    // 2^128.
+    const std::uint64_t steps = std::max<std::uint64_t>(1, spec.interval);
+    const U256 single_steps = (spec.price_ceiling * U256(6) + U256(steps - 1)) / U256(steps);
+    return std::max(params.challenge_bond, spec.price_ceiling * U256(4) + single_steps);
 }
 
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params) {

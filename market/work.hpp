@@ -2,14 +2,28 @@
 // What the duties of a task cost in machine time. SPEC 10.
 #pragma once
 
+#include <algorithm>
+
 #include "market/types.hpp"
 
 namespace retrace::market {
 
 /// Blocks that an honest machine may take for each duty of a task: its replay allowance is the unit (10.2).
-constexpr std::uint64_t audit_work(const TaskSpec& spec) noexcept { return spec.replay_blocks; }
-/// One and a half executions of the segment, one step with every output hashed, and one tile's chain (verifier 8.7).
-constexpr std::uint64_t dispute_work(const TaskSpec& spec) noexcept { return 2 * spec.replay_blocks; }
+/// Of a seeded task the first segment is replayed, and its start is computed again.
+inline std::uint64_t audit_work(const TaskSpec& spec, std::uint64_t segment) noexcept {
+    return segment == 0 && !spec.init_root.is_zero() ? 2 * spec.replay_blocks : spec.replay_blocks;
+}
+/// One and a half executions of the segment, one step with every output hashed, one tile's chain, and three executions
+/// of the step in question (verifier 8.7), which in a segment of one step are three of the segment. An initialiser is
+/// one step.
+constexpr std::uint64_t dispute_work(const TaskSpec& spec, DisputeKind kind) noexcept {
+    const std::uint64_t steps = is_initial(kind) ? 1 : std::max<std::uint64_t>(1, spec.interval);
+    return 2 * spec.replay_blocks + (3 * spec.replay_blocks + steps - 1) / steps;
+}
+/// Of any dispute about the task.
+inline std::uint64_t longest_dispute_work(const TaskSpec& spec) noexcept {
+    return dispute_work(spec, spec.init_root.is_zero() ? DisputeKind::challenge : DisputeKind::initial);
+}
 /// Loads one state, or computes it again, and hashes it.
 constexpr std::uint64_t answer_work(const TaskSpec& spec) noexcept { return spec.replay_blocks; }
 

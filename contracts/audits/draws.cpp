@@ -25,6 +25,8 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     audit.task = run.task;
     audit.run = run.index;
     audit.segment = index;
+    // 14.12.1: what leaves after this cannot undo the draw.
+    if (enough_members(fx, audit)) note_members(fx, audit);
     add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
     segment.state = SegmentState::auditing;
     segment.audit = audit.id;

@@ -132,15 +132,14 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     const bool ready = report.kind == ReportKind::program || report.kind == ReportKind::data || about.open != 0;
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(report.task));
     std::uint64_t due = fx.height;
-    for (const Address& party : asked_by(fx.state, report))
-        due = std::max(due, ready ? busy_until(fx.state, party, fx.height)
-                                  : give_work(fx, party, market::answer_work(spec)));
-    ++about.open;
-    // Keepers have places of their own, and theirs are not kept: what they do not need is not returned.
-    if (!ready && report.kind != ReportKind::kept) {
-        about.due = due;
-        about.given = fx.height;
+    for (const Address& party : asked_by(fx.state, report)) {
+        const std::uint64_t place = ready ? busy_until(fx.state, party, fx.height)
+                                          : give_work(fx, party, market::answer_work(spec));
+        if (!ready) about.places.push_back({party, place});
+        due = std::max(due, place);
     }
+    ++about.open;
+    if (!ready) about.given = fx.height;
     store(fx.state, reports_about(report), about);
     return due + fx.params.answer_blocks;
 }

@@ -19,15 +19,14 @@ void penalise_keepers(Effects& fx, const market::Report& report) {
     store(fx.state, key, kept);
 }
 
-/// The first answer shows that the state is loaded and hashed, and a run that is over needs none (18.7).
+/// The first answer shows that the state is loaded and hashed, or that nobody else has to, and a run that is over needs
+/// none (18.7).
 void close_about(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
-    if (about.due != 0) {
-        const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
-        const auto run = must_load<market::Run>(fx.state, keys::run(report.task, report.run));
-        return_work(fx, run.solver, about.due, market::answer_work(spec), about.given);
-        about.due = 0;
-    }
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
+    for (const AnswerPlace& place : about.places)
+        return_work(fx, place.party, place.due, market::answer_work(spec), about.given);
+    about.places.clear();
     if (about.open <= 1) return remove(fx.state, reports_about(report));
     --about.open;
     store(fx.state, reports_about(report), about);
@@ -63,6 +62,10 @@ void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run) {
         // What is asked of keepers goes on without the run that made the state.
         if (report.run == run && report.kind != market::ReportKind::kept) close_report(fx, id, std::nullopt);
     }
+}
+
+void close_all_reports(Effects& fx, std::uint64_t task) {
+    for (const std::uint64_t id : views::open_reports(fx.state, task)) close_report(fx, id, std::nullopt);
 }
 
 }  // namespace retrace::contracts

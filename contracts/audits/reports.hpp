@@ -8,12 +8,18 @@
 
 namespace retrace::contracts {
 
+/// Of the answer in the order of work of a party that is asked.
+struct AnswerPlace {
+    Address party;
+    std::uint64_t due = 0;
+    static auto tie(auto& p) { return std::tie(p.party, p.due); }
+};
 /// Open reports of one kind about one state, program or data set of a run. 16.1.19
 struct ReportsAbout {
     std::uint64_t open = 0;
-    std::uint64_t due = 0;       ///< Place of the answers in the solver's order of work; 0 once one is there.
-    std::uint64_t given = 0;     ///< When it was given.
-    static auto tie(auto& r) { return std::tie(r.open, r.due, r.given); }
+    std::uint64_t given = 0;            ///< When the places were given.
+    std::vector<AnswerPlace> places;    ///< The solver's, or each keeper's; none once an answer is there.
+    static auto tie(auto& r) { return std::tie(r.open, r.given, r.places); }
 };
 keys::Key reports_about(const market::Report& report);
 
@@ -23,6 +29,8 @@ void report_deadline(Effects& fx, std::uint64_t report);
 void close_report(Effects& fx, std::uint64_t report, const std::optional<Address>& answered_by);
 /// The run is over: its reports fail.
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// The task is released: all of its reports end, those to keepers too, and nobody is punished.
+void close_all_reports(Effects& fx, std::uint64_t task);
 
 /// 16.1.13: the audit waited for this answer; its auditors have the usual time from now on.
 void resume_audit(Effects& fx, const market::Report& report);

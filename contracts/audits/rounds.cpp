@@ -24,6 +24,7 @@ market::TaskSpec spec_of(const Effects& fx, const market::Audit& audit) {
 void close(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
     end_wait_for_auditors(fx, audit);
+    forget_members(fx, audit);
     set_phase(fx, audit, AuditPhase::closed, 0);
     remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
 }
@@ -31,6 +32,29 @@ void close(Effects& fx, market::Audit& audit) {
 std::size_t count(const market::Audit& audit, SeatState state) {
     return static_cast<std::size_t>(std::count_if(audit.seats.begin(), audit.seats.end(),
                                                   [&](const market::Seat& seat) { return seat.state == state; }));
+}
+
+/// Auditors have something to say in it that may convict the run: who fled from it would escape. 14.12.5, 14.10
+bool is_seated(const market::Audit& audit) {
+    return audit.phase == AuditPhase::collecting || audit.phase == AuditPhase::revealing ||
+           audit.phase == AuditPhase::verdicts ||
+           (audit.phase == AuditPhase::drawing && count(audit, SeatState::committed) != 0);
+}
+
+/// Whether it was, before what this block has changed in it.
+bool was_seated(const Effects& fx, const market::Audit& audit) {
+    const auto before = views::audit(fx.state, audit.id);
+    return before && is_seated(*before);
+}
+
+/// Counts the run's audits that are seated, of which this is one that is about to be stored.
+void count_seated(Effects& fx, const market::Audit& audit) {
+    const bool before = was_seated(fx, audit), after = is_seated(audit);
+    if (before == after) return;
+    const keys::Key key = keys::seated_audits(audit.task, audit.run);
+    const std::uint64_t now = counter(fx.state, key) + (after ? 1 : 0) - (before ? 1 : 0);
+    if (now == 0) remove(fx.state, key);
+    else store(fx.state, key, Counter{now});
 }
 
 /// 16.1.13: said by an auditor that owes a verdict in the audit, of something that it needs there.
@@ -78,6 +102,7 @@ void replace_silent(Effects& fx, market::Audit& audit) {
 void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_t deadline) {
     audit.phase = phase;
     audit.deadline = deadline;
+    count_seated(fx, audit);
     store(fx.state, keys::audit(audit.id), audit);
     fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
     if (deadline != 0) remind(fx, deadline + 1, DueKind::audit_deadline, audit.id, 0);
@@ -103,8 +128,10 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
         const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
-        // A dispute that is open may be about to convict the run, and would end with it.
-        if (!starved && run.open_disputes != 0) return draw_again(fx, audit);
+        // A dispute that is open, or another audit's verdicts, may be about to convict the run, and would end with it.
+        const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
+                                     (was_seated(fx, audit) ? 1 : 0);
+        if (!starved && (run.open_disputes != 0 || others != 0)) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
     } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {
@@ -123,7 +150,7 @@ void enter_collecting(Effects& fx, market::Audit& audit) {
     for (const market::Seat& seat : audit.seats)
         if (seat.state == SeatState::drawn) due = std::max(due, seat.due);  // 14.6.8
     for (const market::Report& report : hindrances(fx, audit))
-        due = std::max(due, report.deadline + market::audit_work(spec_of(fx, audit)));
+        due = std::max(due, report.deadline + market::audit_work(spec_of(fx, audit), audit.segment));
     set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
 }
 
@@ -133,7 +160,7 @@ void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& audito
                                      [&](const market::Report& report) { return report.reporter == auditor; });
     for (market::Seat& seat : audit.seats)
         if (served && seat.state == SeatState::drawn && seat.auditor == auditor)
-            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit)));
+            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit), audit.segment));
     enter_collecting(fx, audit);
 }
 

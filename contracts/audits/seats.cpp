@@ -85,6 +85,18 @@ void leave_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 
 }  // namespace
 
+bool had_members(const StateView& view, const market::Audit& audit) {
+    return counter(view, keys::had_members(audit.id)) != 0;
+}
+
+void note_members(Effects& fx, const market::Audit& audit) {
+    store(fx.state, keys::had_members(audit.id), Counter{1});
+}
+
+void forget_members(Effects& fx, const market::Audit& audit) {
+    if (had_members(fx.state, audit)) remove(fx.state, keys::had_members(audit.id));
+}
+
 bool enough_members(const Effects& fx, const market::Audit& audit) {
     return pool_of(fx, audit).own_members >= must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
 }
@@ -95,14 +107,14 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
     const auto terms = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     // 14.12: an audit of two auditors is no audit of one. Who replaces the silent may be fewer.
     const bool whole = audit.seats.empty() && !terms.allow_unaudited;
-    if (whole && pool.own_members < terms.auditors) return Search::too_few;
+    if (whole && !had_members(fx.state, audit) && pool.own_members < terms.auditors) return Search::too_few;
     if (pool.own.all.is_zero()) return Search::nobody;
     // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
     if (pool.own.too_busy()) {
         if (pool.members.too_busy()) return Search::busy;
         return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
     }
-    if (whole && pool.free.size() < terms.auditors) return Search::own_busy;
+    if (whole && pool.free.size() < std::min<std::size_t>(terms.auditors, pool.own_members)) return Search::own_busy;
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
     const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
                                              pool.free, empty_seats(spec, audit));
@@ -112,7 +124,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
         seat.auditor = party;
         seat.state = market::SeatState::drawn;
         seat.bond = fx.params.audit_bond;
-        seat.due = give_work(fx, party, market::audit_work(spec));  // 14.6.8
+        seat.due = give_work(fx, party, market::audit_work(spec, audit.segment));  // 14.6.8
         audit.seats.push_back(seat);
         add_to_list(fx.state, keys::open_audits(party), audit.id);
     }
@@ -122,7 +134,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
 
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-    return_work(fx, seat.auditor, seat.due, market::audit_work(spec));
+    return_work(fx, seat.auditor, seat.due, market::audit_work(spec, audit.segment));
 }
 
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {

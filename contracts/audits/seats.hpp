@@ -23,6 +23,11 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last = Searc
 /// Nobody came to a verdict, and nobody will: the segment stays open to challenges only.
 void close_without_verdict(Effects& fx, market::Audit& audit);
 
+/// 14.12.1: there were as many members that may be drawn for the audit as its task has auditors, when its segment was
+/// drawn or later: who retires since then cannot undo its draw.
+bool had_members(const StateView& view, const market::Audit& audit);
+void note_members(Effects& fx, const market::Audit& audit);
+void forget_members(Effects& fx, const market::Audit& audit);
 /// Whether there are as many members that may be drawn for the audit as its task has auditors.
 bool enough_members(const Effects& fx, const market::Audit& audit);
 /// Draws auditors for the empty seats with the newest beacon, and locks their bonds.

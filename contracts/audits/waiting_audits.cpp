@@ -38,7 +38,8 @@ void look_again(Effects& fx, const market::Run& run) {
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {
-    return run.open_disputes == 0 && !disputes_replica(fx.state, run);
+    return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
+           views::seated_audits(fx.state, run.task, run.index) == 0;
 }
 
 /// 14.12.14: it is not drawn again.
@@ -115,6 +116,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         for (const market::Audit& waits : audits) {
             if (had_all_rounds(fx, waits)) continue;
             auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
+            note_members(fx, audit);
             enter_drawing(fx, audit);
         }
         const bool moved = !had_all_rounds(fx, audits.back());

@@ -53,13 +53,16 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
                          dispute.deadline});
 }
 
+/// Opened by whoever wants it, at own cost. 18.6
+bool is_at_will(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
+
 /// 15.3: what each side was given before, what this dispute takes, and its moves.
 void give_clocks(Effects& fx, market::Dispute& dispute) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
-    const std::uint64_t work = market::dispute_work(spec), moves = fx.params.moves * fx.params.move_blocks;
-    const bool at_will = dispute.kind == DisputeKind::challenge || dispute.kind == DisputeKind::initial;
-    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, at_will);
-    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, at_will);
+    const std::uint64_t work = market::dispute_work(spec, dispute.kind);
+    const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
+    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, is_at_will(dispute.kind));
+    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, is_at_will(dispute.kind));
     dispute.solver_clock = moves + dispute.solver_due - fx.height;
     dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
 }
@@ -73,7 +76,7 @@ void resume_payments(Effects& fx, const market::Dispute& dispute) {
 
 /// Takes one of the places that strangers share (15.2.5).
 bool is_strangers(DisputeKind kind, std::uint64_t audit) {
-    return audit == 0 && (kind == DisputeKind::challenge || kind == DisputeKind::initial);
+    return audit == 0 && is_at_will(kind);
 }
 
 /// Where it is found without a search: kinds of disputes that a party opens at will, or that two replicas have.
@@ -139,12 +142,20 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
     store(fx.state, keys::audit(id), audit);
 }
 
-/// 18.7: what both sides have not needed of their allowance.
+/// 18.7: what a side has not needed of its allowance.
+void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party, std::uint64_t due) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    const std::uint64_t work = market::dispute_work(spec, dispute.kind);
+    if (!end_dispute_work(fx, party, due, work, dispute.opened_height, is_at_will(dispute.kind))) return;
+    // 15.2.6: no window of its runs had an end.
+    for (const views::RunId& id : views::open_runs(fx.state, party))
+        remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
+}
+
 void end_work(Effects& fx, const market::Dispute& dispute) {
     if (dispute.solver_due == 0) return;  // It was decided when it opened.
-    const std::uint64_t work = market::dispute_work(must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task)));
-    end_dispute_work(fx, dispute.solver, dispute.solver_due, work, dispute.opened_height);
-    end_dispute_work(fx, dispute.challenger, dispute.challenger_due, work, dispute.opened_height);
+    end_work_of(fx, dispute, dispute.solver, dispute.solver_due);
+    end_work_of(fx, dispute, dispute.challenger, dispute.challenger_due);
 }
 
 /// Off all lists; the record stays with its result.
@@ -244,7 +255,7 @@ bool is_full(const market::Run& run) {
 }
 
 std::uint64_t challenge_window(const market::Params& params, const market::TaskSpec& spec) {
-    return params.challenge_blocks + spec.replay_blocks;
+    return params.challenge_blocks + market::audit_work(spec, 0);
 }
 
 std::optional<std::uint64_t> window_end(const StateView& view, const market::Params& params,
@@ -252,8 +263,10 @@ std::optional<std::uint64_t> window_end(const StateView& view, const market::Par
                                         const market::Segment& segment) {
     if (segment.window_end == 0 || is_full(run)) return std::nullopt;
     // 18.6: while the solver's challenges take it that long, strangers are refused about all of its runs.
-    const std::uint64_t busy = backlog(view, run.solver).challenges + challenge_window(params, spec);
+    const Backlog solver = backlog(view, run.solver);
     const std::uint64_t ahead = challenges_ahead_max(params);
+    if (solver.challenge_work > ahead) return std::nullopt;
+    const std::uint64_t busy = solver.challenges + challenge_window(params, spec);
     return std::max({segment.window_end, run.heard_until, busy - std::min(busy, ahead)});
 }
 

@@ -23,7 +23,8 @@ inline constexpr std::uint32_t kSegmentChallengesMax = 16, kRunChallengesMax = 6
 inline constexpr std::uint32_t kRunDisputesMax = 2048;
 /// Whether strangers are refused about any segment of the run.
 bool is_full(const market::Run& run);
-/// How long everybody has to challenge what is open: one replay of the segment beside the chain's own window.
+/// How long everybody has to challenge any segment of the task: one replay of it, and of how a seeded one starts,
+/// beside the chain's own window.
 std::uint64_t challenge_window(const market::Params& params, const market::TaskSpec& spec);
 /// The height from which nobody may challenge the segment, as things stand: nobody knows it while an end of the segment
 /// is not open or while strangers are refused. 15.2.6

@@ -20,7 +20,7 @@ std::uint64_t seat_from(const StateView& view, const market::Segment& segment, c
 
 /// 18.6: what strangers, or the party itself, have given it to do by challenges is not more than they may.
 bool takes_challenges(const StateView& view, const TxContext& context, const Address& party) {
-    return backlog(view, party).challenges <= context.height + challenges_ahead_max(context.params);
+    return challenges_until(view, party, context.height) <= context.height + challenges_ahead_max(context.params);
 }
 
 /// 15.2.5: places are counted for one segment and for one run: whatever a solver has elsewhere shuts nobody out.

@@ -26,7 +26,8 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
 }
 
 std::uint64_t uncounted_work(const StateView& view, const market::Run& run) {
-    return backlog(view, run.solver).total - run.work_counted;
+    const std::uint64_t total = backlog(view, run.solver).total;
+    return total - std::min(total, run.work_counted);  // It may have given back what was counted.
 }
 
 void count_work(Effects& fx, market::Run& run) {

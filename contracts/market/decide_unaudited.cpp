@@ -21,6 +21,8 @@ Verdict admit(const DecideUnaudited& call, const TxContext& context, const State
         return Verdict::too_early;                                                              // 14.12.11
     if (!call.pay && (run->open_disputes != 0 || disputes_replica(view, *run)))
         return Verdict::dispute_open;                                                           // 14.12.12
+    if (!call.pay && views::seated_audits(view, call.task, call.run) != 0)
+        return Verdict::too_early;                                                              // 14.12.15
     return Verdict::ok;
 }
 

@@ -36,7 +36,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     const auto end = views::checkpoint(fx.state, run.task, run.index, index + 1);
     if (!start || !start->opened || !end || !end->opened) return;
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
-    segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec);
+    segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
     remind(fx, segment->window_end, DueKind::payment, run.task, run.index);
 }
@@ -84,13 +84,13 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
     else if (may_open(fx.state, task, run, index)) start_deadlines(fx, run, index, *checkpoint);
 }
 
-/// Its deadline has begun, or that of an audit which waits for it.
+/// Its deadline has begun, or that of an audit which waits for it, or verdicts do.
 bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) {
     const auto state = views::checkpoint(view, run.task, run.index, index);
     if (state && state->open_deadline != 0) return true;
     if (const auto after = open_audit(view, run, index); after && after->phase == AuditPhase::opening) return true;
     const auto before = index > run.first_state ? open_audit(view, run, index - 1) : std::nullopt;
-    return before && before->phase == AuditPhase::revealing && before->deadline != 0;
+    return before && before->phase == AuditPhase::revealing;  // Auditors have committed to it, and may convict the run.
 }
 
 /// 14.12.2: what the requester has not decided to pay for is not shown to it, except what was due before.

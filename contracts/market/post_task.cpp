@@ -4,6 +4,7 @@
 #include "contracts/market/tasks.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
+#include "market/work.hpp"
 
 namespace retrace::contracts {
 namespace {
@@ -43,7 +44,7 @@ Verdict admit(const PostTask& call, const TxContext& context, const StateView& v
     const Params& params = context.params;
     if (spec.contract_hash != params.contract_hash) return Verdict::wrong_contract;                   // 12.1.14
     // 12.1.15: stake that secures a run must not leave before the longest dispute about it can end.
-    if (2 * (spec.replay_blocks + params.moves * params.move_blocks) >= params.unbond_blocks)
+    if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
         return Verdict::replay_too_long;
     if (!market::stake_floor(params, spec)) return Verdict::no_stake_suffices;                        // 12.1.16
     const auto escrow = market::escrow_of(spec, params);

@@ -66,12 +66,16 @@ Key backlog(const Address& party) { return std::move(staking('w').party(party));
 
 Key audit_count() { return audits('n'); }
 Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }
+Key had_members(std::uint64_t audit) { return std::move(audits('m').number(audit)); }
 Key audit_queue() { return audits('d'); }
 Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
 Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
 Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
 Key waiting_audits(std::uint64_t task, std::uint32_t run) {
     return std::move(audits('f').number(task).number(run));
+}
+Key seated_audits(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('s').number(task).number(run));
 }
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }

@@ -43,11 +43,13 @@ Key backlog(const Address& party);           ///< Machine time that it was given
 
 Key audit_count();
 Key audit(std::uint64_t audit);
+Key had_members(std::uint64_t audit);        ///< 1: as many as it wants could be drawn once (14.12.1).
 Key audit_queue();                           ///< Audits that wait for auditors: the first, and the end,
 Key queued_audit(std::uint64_t place);       ///< and who stands where.
 Key open_audits(const Address& party);
 Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run that are not closed.
 Key waiting_audits(std::uint64_t task, std::uint32_t run); ///< Segments of a run whose audits wait for auditors.
+Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< How many of a run have auditors that have yet to say.
 Key report_count();
 Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);

@@ -85,6 +85,8 @@ struct RunId {
     static auto tie(auto& r) { return std::tie(r.task, r.run); }
 };
 std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
+/// Audits of a run whose auditors have yet to say what may convict it. 14.12.5
+std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
 std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);

@@ -104,7 +104,8 @@ std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, 
 std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
                        const market::Params& params) {
     const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
-    return able_in(view, run, thinking + market::dispute_work(spec), market::kBasisPoints);
+    const std::uint64_t work = market::dispute_work(spec, market::DisputeKind::challenge);
+    return able_in(view, run, thinking + work, market::kBasisPoints);
 }
 
 solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,

@@ -261,7 +261,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
 TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 2'000;
-    wanted.unbond_blocks = 5'000;
+    wanted.unbond_blocks = 25'000;
     begin(wanted);
     for (const char* name : {"v1", "v2"}) add_verifier(name);
     add_verifier("v3", 1);  // the accomplice: one coin

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who keeps a state has something to lose until the task is over, and what a state that nobody kept costs.
 // SPEC 16.3.
+#include "contracts/audits/reports.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -12,11 +14,11 @@ using market::TaskState;
 class Keepers : public MarketTest {
 protected:
     /// alice's first segment is verified; who matched has not attested yet.
-    void verify_a_segment() {
+    void verify_a_segment(const TaskSpec& spec = small_spec()) {
         auto slow = small_params();
         slow.checkpoint_blocks = 300;
         begin(slow);
-        start_run();
+        start_run(spec);
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
         ASSERT_TRUE(advance_until([&] {
             serve("alice");
@@ -57,6 +59,26 @@ TEST_F(Keepers, OneThatLeavesKeepsABondUntilTheTaskIsOver) {
     ASSERT_EQ(send("requester", AcceptModel{1}), Verdict::ok);
     ASSERT_EQ(task().state, TaskState::settled);
     EXPECT_EQ(send(keeper, BeginUnbond{params.audit_bond}), Verdict::ok) << last.revert_reason;
+}
+
+/// Otherwise whoever succeeds to a run could make its keepers busier for good with each report (18.7).
+TEST_F(Keepers, WhatIsAskedOfThemIsReturnedWithTheAnswer) {
+    TaskSpec spec = small_spec();
+    spec.replay_blocks = 20;
+    verify_a_segment(spec);
+    for (const std::string& name : {keeper, second}) ASSERT_EQ(attest(name), Verdict::ok);
+    replace_alice();
+    const auto until = [&](const std::string& name) { return backlog(state, party(name)).until; };
+    advance_until([&] { return until(keeper) <= height && until(second) <= height; });
+    for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
+        ASSERT_EQ(send("bob", ReportUnavailable{5, 1, 0, 1, 0, tile}, params.report_fee), Verdict::ok);
+        for (const std::string& name : {keeper, second}) EXPECT_EQ(until(name), height + spec.replay_blocks);
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        close_report(fx, views::report_count(state), party(keeper));
+        state.apply(next.diff());
+        for (const std::string& name : {keeper, second}) EXPECT_LE(until(name), height);
+    }
 }
 
 TEST_F(Keepers, OneThatLeftPaysForAStateThatIsGone) {

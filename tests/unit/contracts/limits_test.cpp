@@ -5,6 +5,7 @@
 #include "contracts/disputes/cases.hpp"
 #include "contracts/disputes/rules.hpp"
 #include "contracts/staking/backlog.hpp"
+#include "market/work.hpp"
 #include "tests/unit/contracts/limits_fixture.hpp"
 
 namespace retrace::contracts {
@@ -126,7 +127,8 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     const std::uint64_t id = assign("alice", spec_of(4, 2, 40));
     open_segments("alice", id, 1);
     ASSERT_EQ(challenge("bob", id, 0), Verdict::ok) << last.revert_reason;
-    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);  // at once: nearly all of her 80 blocks are still to come
+    const std::uint64_t work = market::dispute_work(spec_of(4, 2, 40), DisputeKind::challenge);
+    ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);  // at once: nearly all of her work is still to come
     const std::uint64_t opened = height;
     const auto with = [&](auto act) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
@@ -137,20 +139,21 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     };
     const auto give = [&](Effects& fx) { return give_work(fx, party("alice"), 40); };
     const std::uint64_t due = with(give);
-    EXPECT_EQ(due, opened + 80 + 40);
+    EXPECT_EQ(due, opened + work + 40);
     // bob's clock is long. She does the other work, and says so.
     advance(15);
     const auto done = [&](Effects& fx) { return return_work(fx, party("alice"), due, 40), true; };
     with(done);
-    EXPECT_EQ(backlog(state, party("alice")).until, opened + 120) << "the dispute's 80 and these 40";
+    EXPECT_EQ(backlog(state, party("alice")).until, opened + work + 40) << "the dispute's and these 40";
     // An answer that is there at once cannot have taken long: accomplices that report do not make her busy.
     const std::uint64_t answer = with(give), given = height;
+    EXPECT_EQ(answer, std::max(opened + work + 40, height + work) + 40) << "the dispute's work may all be to come";
     next_block();
     with([&](Effects& fx) { return return_work(fx, party("alice"), answer, 40, given), true; });
     EXPECT_EQ(backlog(state, party("alice")).until, answer - 39);
     ASSERT_TRUE(advance_until([&] { return dispute(1).state != DisputeState::open; }));
-    EXPECT_EQ(backlog(state, party("alice")).disputes, 0u);
-    EXPECT_EQ(backlog(state, party("bob")).disputes, 0u);
+    EXPECT_EQ(backlog(state, party("alice")).dispute_work, 0u);
+    EXPECT_EQ(backlog(state, party("bob")).dispute_work, 0u);
     const std::uint64_t next_due = with(give);
     with([&](Effects& fx) { return return_work(fx, party("alice"), next_due, 40), true; });
     EXPECT_EQ(backlog(state, party("alice")).until, next_due - std::min<std::uint64_t>(40, next_due - height));
@@ -230,17 +233,21 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     open_segments("alice", decoy, 10);
     const std::uint64_t fraud = assign("alice", spec_of(4, 2, 40));
     open_segments("alice", fraud, 1);
-    const std::uint64_t ahead = challenges_ahead_max(params), work = 2 * 40;
+    const std::uint64_t ahead = challenges_ahead_max(params),
+                        work = market::dispute_work(spec_of(20, 2, 40), DisputeKind::challenge);
     std::uint64_t taken = 0;
     for (int i = 0; i < 16; ++i) taken += challenge(accomplice(i), decoy, 0) == Verdict::ok;
     EXPECT_EQ(taken, ahead / work + 1);
     EXPECT_LE(backlog(state, party("alice")).challenges, height + ahead + work);
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::too_many_open);
-    const std::uint64_t free_at = backlog(state, party("alice")).challenges - ahead;
-    ASSERT_GT(free_at, height);
+    const auto heard = [&] { return challenges_until(state, party("alice"), height) <= height + ahead; };
+    ASSERT_FALSE(heard());
     for (std::uint64_t dispute = 1; dispute <= taken; ++dispute)
         ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] { return height == free_at + 50; }, 2'000));
+    const std::uint64_t before = height;
+    ASSERT_TRUE(advance_until(heard, 2'000));
+    EXPECT_GT(height, before + params.challenge_blocks + 40) << "no window ends while they wait for their opponents";
+    advance(50);
     EXPECT_EQ(run(0, fraud).clear, 0u) << "the window counts from when strangers are heard again";
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
 }
@@ -258,17 +265,23 @@ TEST_F(Limits, WhoHasManyChallengesToPlayOpensNoFurther) {
     std::uint64_t taken = 0;
     for (std::uint64_t segment = 0; segment < 5; ++segment)
         for (const std::uint64_t id : tasks) taken += challenge(accomplice(0), id, segment) == Verdict::ok;
-    EXPECT_EQ(taken, challenges_ahead_max(params) / 80 + 1);
+    const std::uint64_t work = market::dispute_work(spec_of(8, 2, 40), DisputeKind::challenge);
+    EXPECT_EQ(taken, challenges_ahead_max(params) / work + 1);
 }
 
-/// A false challenge pays for two executions of the segment.
-TEST_F(Limits, AChallengeBringsFourTimesTheCeilingOfASegment) {
+/// A false challenge pays for two executions of the segment and three of one of its steps.
+TEST_F(Limits, AChallengePaysForWhatItMakesTheSolverExecute) {
     start(slow_params(), {"alice", "bob"});
     TaskSpec spec = spec_of(4);
     EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond);
     spec.price_ceiling = params.challenge_bond;
     spec.audit_bp = 5'000;
-    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(4));
+    spec.interval = 1;
+    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(10));
+    spec.interval = 6;
+    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(5));
+    spec.interval = 2;
+    EXPECT_EQ(market::challenge_bond(params, spec), params.challenge_bond * U256(7));
     const std::uint64_t id = assign("alice", spec);
     open_segments("alice", id, 1);
     EXPECT_EQ(send("bob", ChallengeSegment{id, 0, 0, word("mine")}, params.challenge_bond), Verdict::wrong_value);
@@ -276,7 +289,7 @@ TEST_F(Limits, AChallengeBringsFourTimesTheCeilingOfASegment) {
     ASSERT_EQ(post_hashes("alice", 1), Verdict::ok);
     const U256 before = ledger::balance_of(state, party("alice"));
     ASSERT_TRUE(advance_until([&] { return dispute(1).state == DisputeState::challenger_lost; }));
-    EXPECT_EQ(ledger::balance_of(state, party("alice")), before + spec.price_ceiling * U256(2));
+    EXPECT_EQ(ledger::balance_of(state, party("alice")), before + market::challenge_bond(params, spec) / U256(2));
 }
 
 }  // namespace

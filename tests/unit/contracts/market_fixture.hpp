@@ -333,12 +333,12 @@ protected:
     }
 
     /// Three verifiers, two solvers, one task won by alice, who accepts.
-    void start_run() {
+    void start_run(const TaskSpec& spec = small_spec()) {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         add_solver("alice");
         add_solver("bob");
         advance(9);
-        post();
+        post(spec);
         auction({{"alice", 400}, {"bob", 700}});
         ASSERT_EQ(task().state, market::TaskState::assigned);
         ASSERT_EQ(run().solver, party("alice"));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What happens to a task that asks for more auditors than could be drawn. SPEC 14.12.
+#include "contracts/audits/seats.hpp"
+#include "contracts/audits/waiting_audits.hpp"
+#include "contracts/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -195,6 +198,66 @@ TEST_F(UnauditedPay, ReplicasThatWaitEndOneByOne) {
         EXPECT_TRUE(run(index).earned.is_zero());
     }
     EXPECT_TRUE(all<Slashed>().empty());
+}
+
+/// Who has forged a segment that is drawn cannot undo the draw by an accomplice that leaves.
+TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
+    start({"v1", "v2"});
+    wrong_run = 0;
+    wrong_from = 1;
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice");
+        return views::audit_count(state) != 0 && views::audit(state, 1)->phase == market::AuditPhase::drawing;
+    }));
+    ASSERT_TRUE(views::audit(state, 1)->seats.empty());
+    ASSERT_EQ(send("v2", RetireVerifier{}), Verdict::ok) << last.revert_reason;
+    for (int i = 0; i < 100 && views::dispute_count(state) == 0; ++i) block();
+    ASSERT_EQ(views::dispute_count(state), 1u) << "v1 alone audits, and finds it";
+    EXPECT_EQ(views::dispute(state, 1)->challenger, party("v1"));
+}
+
+/// Nor by an audit of another segment that waits.
+TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
+    TaskSpec spec = small_spec();
+    spec.audit_bp = 10'000;
+    auto wanted = small_params();
+    wanted.checkpoint_blocks = 1'000;
+    wanted.reveal_verdict_blocks = 100;
+    begin(wanted);
+    start({"v1", "v2", "v3", "v4"}, spec);
+    hiding = {"v1", "v2", "v3", "v4"};
+    wrong_run = 0;
+    wrong_from = 2;
+    for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    const auto of_segment = [&](std::uint64_t index) { return views::audit(state, segment(index).audit); };
+    ASSERT_TRUE(advance_until([&] {
+        serve("alice");
+        if (segment(1).audit != 0 && of_segment(1)->phase == market::AuditPhase::collecting) return true;
+        check_audits();
+        return false;
+    }));
+    ASSERT_EQ(of_segment(0)->phase, market::AuditPhase::verdicts);
+    EXPECT_EQ(views::seated_audits(state, 1, 0), 2u);
+    // As if its auditors had found nothing that matches and nobody were left to draw (14.12.14).
+    ledger::State next{static_cast<const ledger::StateView&>(state)};
+    Effects fx{next, params, height, {}};
+    auto waits = of_segment(0).value();
+    for (market::Seat& seat : waits.seats) free_seat(fx, waits, seat);
+    wait_for_auditors(fx, waits);
+    // Nobody can be drawn anew.
+    for (const char* name : {"v1", "v2", "v3", "v4"}) give_work(fx, party(name), params.unbond_blocks);
+    state.apply(next.diff());
+    EXPECT_EQ(views::seated_audits(state, 1, 0), 1u);
+    check_audits();
+    ASSERT_EQ(of_segment(1)->phase, market::AuditPhase::revealing);
+    EXPECT_NE(of_segment(1)->deadline, 0u) << "what auditors have committed to is due";
+    advance(params.unaudited_blocks);
+    if (run().state == RunState::running) {
+        EXPECT_EQ(send("requester", DecideUnaudited{1, 0, false}), Verdict::too_early);
+    }
+    ASSERT_TRUE(advance_until([&] { return market::is_over(run().state); }));
+    EXPECT_EQ(run().state, RunState::forfeited) << "she did not show what they would have found";
 }
 
 TEST_F(UnauditedPay, Refusals) {

@@ -151,11 +151,11 @@ TEST(Econ, DecoysAndSeveralTasksAreWorthNoMoreThanOneFraud) {
     const double one = gain(setting, Fraud::skip_segment);
     EXPECT_NEAR(gain(setting, Fraud::several_tasks), 256 * one, 1e-9);
     EXPECT_NEAR(gain(setting, Fraud::dispute_decoy), one - 0.05, 1e-9) << "half of the bond is burned";
-    EXPECT_NEAR(gain(setting, Fraud::harass_solver), 2 * 0.004 - 0.05, 1e-9);
+    EXPECT_NEAR(gain(setting, Fraud::harass_solver), 5 * 0.004 - 0.05, 1e-9);
     Setting dear = setting;
     dear.spec.price_ceiling = 10'000 * kMilli;
     dear.stake = stake_floor(dear.params, dear.spec).value();
-    EXPECT_NEAR(gain(dear, Fraud::harass_solver), 2 * 8.0 - 20.0, 1e-9) << "the bond follows the price";
+    EXPECT_NEAR(gain(dear, Fraud::harass_solver), 5 * 8.0 - 50.0, 1e-9) << "the bond follows the price";
     dear.params.solver_cost_bp = 3'000;
     EXPECT_EQ(names(faults(dear)), "harass_solver ") << "a part of the bond that does not cover the work";
 }
