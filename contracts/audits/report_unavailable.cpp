@@ -135,11 +135,10 @@ std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     for (const Address& party : asked_by(fx.state, report)) {
         const std::uint64_t place = ready ? busy_until(fx.state, party, fx.height)
                                           : give_work(fx, party, market::answer_work(spec));
-        if (!ready) about.places.push_back({party, place});
+        if (!ready) about.busy.push_back(party);
         due = std::max(due, place);
     }
     ++about.open;
-    if (!ready) about.given = fx.height;
     store(fx.state, reports_about(report), about);
     return due + fx.params.answer_blocks;
 }

@@ -24,9 +24,8 @@ void penalise_keepers(Effects& fx, const market::Report& report) {
 void close_about(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
-    for (const AnswerPlace& place : about.places)
-        return_work(fx, place.party, place.due, market::answer_work(spec), about.given);
-    about.places.clear();
+    for (const Address& party : about.busy) end_work(fx, party, market::answer_work(spec));
+    about.busy.clear();
     if (about.open <= 1) return remove(fx.state, reports_about(report));
     --about.open;
     store(fx.state, reports_about(report), about);

@@ -8,18 +8,11 @@
 
 namespace retrace::contracts {
 
-/// Of the answer in the order of work of a party that is asked.
-struct AnswerPlace {
-    Address party;
-    std::uint64_t due = 0;
-    static auto tie(auto& p) { return std::tie(p.party, p.due); }
-};
 /// Open reports of one kind about one state, program or data set of a run. 16.1.19
 struct ReportsAbout {
     std::uint64_t open = 0;
-    std::uint64_t given = 0;            ///< When the places were given.
-    std::vector<AnswerPlace> places;    ///< The solver's, or each keeper's; none once an answer is there.
-    static auto tie(auto& r) { return std::tie(r.open, r.given, r.places); }
+    std::vector<Address> busy;   ///< Who has the work of an answer: the solver, or the keepers. None once one is there.
+    static auto tie(auto& r) { return std::tie(r.open, r.busy); }
 };
 keys::Key reports_about(const market::Report& report);
 

@@ -159,8 +159,10 @@ void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& audito
     const bool served = std::none_of(waiting.begin(), waiting.end(),
                                      [&](const market::Report& report) { return report.reporter == auditor; });
     for (market::Seat& seat : audit.seats)
-        if (served && seat.state == SeatState::drawn && seat.auditor == auditor)
+        if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
+            end_seat_work(fx, audit, seat);
             seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit), audit.segment));
+        }
     enter_collecting(fx, audit);
 }
 

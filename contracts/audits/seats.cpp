@@ -134,7 +134,7 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
 
 void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-    return_work(fx, seat.auditor, seat.due, market::audit_work(spec, audit.segment));
+    end_work(fx, seat.auditor, market::audit_work(spec, audit.segment));
 }
 
 void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
@@ -161,6 +161,7 @@ void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 }
 
 void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    end_seat_work(fx, audit, seat);
     const U256 penalty = market::split(seat.bond, fx.params.silence_penalty_bp).share;
     unlock(fx, seat.auditor, seat.bond - penalty);
     seat.bond = penalty;

@@ -143,19 +143,18 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
 }
 
 /// 18.7: what a side has not needed of its allowance.
-void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party, std::uint64_t due) {
+void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
-    const std::uint64_t work = market::dispute_work(spec, dispute.kind);
-    if (!end_dispute_work(fx, party, due, work, dispute.opened_height, is_at_will(dispute.kind))) return;
+    if (!end_dispute_work(fx, party, market::dispute_work(spec, dispute.kind), is_at_will(dispute.kind))) return;
     // 15.2.6: no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
         remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
 }
 
-void end_work(Effects& fx, const market::Dispute& dispute) {
+void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
     if (dispute.solver_due == 0) return;  // It was decided when it opened.
-    end_work_of(fx, dispute, dispute.solver, dispute.solver_due);
-    end_work_of(fx, dispute, dispute.challenger, dispute.challenger_due);
+    end_work_of(fx, dispute, dispute.solver);
+    end_work_of(fx, dispute, dispute.challenger);
 }
 
 /// Off all lists; the record stays with its result.
@@ -166,7 +165,7 @@ void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     store(fx.state, keys::dispute(dispute.id), dispute);
     remove(fx.state, keys::game(dispute.id));
     unlist_dispute(fx, dispute);
-    end_work(fx, dispute);
+    end_work_of_both(fx, dispute);
     count_closed(fx, dispute);
     if (dispute.kind == DisputeKind::audit && state != DisputeState::challenger_lost)
         free_waiting_seats(fx, dispute.audit);

@@ -138,25 +138,21 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
         return result;
     };
     const auto give = [&](Effects& fx) { return give_work(fx, party("alice"), 40); };
-    const std::uint64_t due = with(give);
-    EXPECT_EQ(due, opened + work + 40);
+    const auto done = [&](Effects& fx) { return end_work(fx, party("alice"), 40), true; };
+    EXPECT_EQ(with(give), opened + work + 40);
     // bob's clock is long. She does the other work, and says so.
     advance(15);
-    const auto done = [&](Effects& fx) { return return_work(fx, party("alice"), due, 40), true; };
     with(done);
-    EXPECT_EQ(backlog(state, party("alice")).until, opened + work + 40) << "the dispute's and these 40";
-    // An answer that is there at once cannot have taken long: accomplices that report do not make her busy.
-    const std::uint64_t answer = with(give), given = height;
-    EXPECT_EQ(answer, std::max(opened + work + 40, height + work) + 40) << "the dispute's work may all be to come";
-    next_block();
-    with([&](Effects& fx) { return return_work(fx, party("alice"), answer, 40, given), true; });
-    EXPECT_EQ(backlog(state, party("alice")).until, answer - 39);
+    EXPECT_EQ(busy_until(state, party("alice"), height), height + work) << "all of the dispute may be to come";
+    advance(5);
+    EXPECT_EQ(with(give), height + work + 40) << "however long it has waited";
+    with(done);
     ASSERT_TRUE(advance_until([&] { return dispute(1).state != DisputeState::open; }));
-    EXPECT_EQ(backlog(state, party("alice")).dispute_work, 0u);
-    EXPECT_EQ(backlog(state, party("bob")).dispute_work, 0u);
-    const std::uint64_t next_due = with(give);
-    with([&](Effects& fx) { return return_work(fx, party("alice"), next_due, 40), true; });
-    EXPECT_EQ(backlog(state, party("alice")).until, next_due - std::min<std::uint64_t>(40, next_due - height));
+    for (const char* name : {"alice", "bob"}) {
+        EXPECT_EQ(backlog(state, party(name)).open, 0u) << name;
+        EXPECT_EQ(backlog(state, party(name)).dispute_work, 0u) << name;
+        EXPECT_EQ(busy_until(state, party(name), height), height) << name;
+    }
 }
 
 /// Hole 9: what a refusal reads does not grow with what the sender has open.

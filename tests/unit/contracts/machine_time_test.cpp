@@ -153,6 +153,7 @@ TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     EXPECT_EQ(audit().seats.at(0).due, until + kReplay);
     EXPECT_EQ(audit().deadline, until + kReplay + params.verdict_blocks);
     EXPECT_EQ(given("v1"), 2 * kReplay + 50);
+    EXPECT_EQ(backlog(state, party("v1")).open, kReplay + 50) << "the replay once";
 }
 
 /// Otherwise a verifier that is quick and drawn often would seem ever busier, and who waits for it would wait longer.
@@ -166,6 +167,28 @@ TEST_F(MachineTime, WhatIsDoneEarlyIsNotWaitedFor) {
     give("v1", 100);
     EXPECT_EQ(backlog(state, party("v1")).until, height + 100);
     EXPECT_EQ(given("v1"), 1 + 100) << "the block that its replay took, and this";
+}
+
+/// What is done before its turn returns no more than what is left of the order: else a place that is given later would
+/// not hold what is still to do (found by the composed simulation).
+TEST_F(MachineTime, WhatIsDoneOutOfOrderLeavesRoomForWhatIsNot) {
+    start({"v1"}, 1);
+    for (int i = 0; i < 4; ++i) give("v1", 20);
+    const auto done = [&] {
+        ledger::State next{static_cast<const ledger::StateView&>(state)};
+        Effects fx{next, params, height, {}};
+        end_work(fx, party("v1"), 20);
+        state.apply(next.diff());
+    };
+    // The second, third and fourth are done in half of their time each, and the first is still to come.
+    for (int i = 0; i < 3; ++i) {
+        advance(10);
+        done();
+        EXPECT_EQ(busy_until(state, party("v1"), height), height + 20 * (3 - i)) << i;
+    }
+    give("v1", 20);
+    EXPECT_EQ(backlog(state, party("v1")).until, height + 20 + 20);
+    EXPECT_EQ(given("v1"), 3 * 10 + 20 + 20);
 }
 
 TEST_F(MachineTime, WhatATreeTookLessIsNotWaitedForEither) {
