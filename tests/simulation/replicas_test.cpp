@@ -55,20 +55,32 @@ INSTANTIATE_TEST_SUITE_P(ThreeToFive, HonestMinority,
                                     std::to_string(info.param.honest);
                          });
 
-/// Who joins a running task is paid for what was not public yet, which may be nothing.
+/// Who joins a running task is paid for what was not public yet. It joins where that is sure to be worth what it asks:
+/// in a task of which more is left than the others compute while the auction lasts.
 TEST(Replicas, five_honest_ones_all_settle) {
     for (const bool raised : {false, true}) {
+        SCOPED_TRACE(raised ? "three, raised to five" : "five from the start");
         Scenario scenario = calm_scenario();
         scenario.orders[0].replicas = raised ? 3 : 5;
-        scenario.orders[0].steps = 24;
+        scenario.orders[0].steps = raised ? 60 : 24;
         if (raised) scenario.orders[0].raise_to = 5;
+        constexpr std::uint64_t kAsked = 6'000;
         scenario.solvers.assign(5, *solver_named("honest"));
+        for (SolverRole& role : scenario.solvers) {
+            role.price_bp = kAsked;
+            if (raised) role.speed_bp = 2 * kJustAllowed;
+        }
         const Outcome outcome = play(3, scenario, catalogue(), {});
         expect_settled(outcome);
+        EXPECT_THAT(outcome.verdicts.unpaid_work, ::testing::IsEmpty());
         ASSERT_EQ(outcome.tasks[0].runs.size(), 5u);
+        const market::TaskSpec& spec = outcome.tasks[0].spec;
+        const ledger::U256 asked = ledger::mul_div(spec.price_ceiling, kAsked, market::kBasisPoints);
         for (const market::Run& run : outcome.tasks[0].runs) {
             EXPECT_EQ(run.state, RunState::settled);
-            EXPECT_TRUE(!run.earned.is_zero() || (raised && run.index >= 3));
+            EXPECT_EQ(run.joined, raised && run.index >= 3);
+            EXPECT_EQ(run.first_state < run.not_awaited_below, run.joined);  // Something might have been public.
+            EXPECT_GE(run.earned, asked * ledger::U256(spec.segments()));
         }
         EXPECT_THAT(outcome.disputes, ::testing::IsEmpty());
         EXPECT_EQ(outcome.tasks[0].true_root, outcome.tasks[0].paid_root);
