@@ -36,7 +36,8 @@ struct DisputeView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
     std::uint64_t segment = 0;      ///< Not used when game.claim.initialiser.
-    std::uint64_t first_state = 0;  ///< Of the run (a solver remakes lost states from there),
+    std::uint32_t own_run = 0;      ///< Whose states a solver that plays has: its own, also where it accuses another.
+    std::uint64_t first_state = 0;  ///< Of that one (lost states are remade from there),
     Hash32 first_root;              ///< with its root; zero for state 0.
     Side side{};
     Game game;

@@ -80,7 +80,7 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
     config.afterlife_blocks = options_.party.afterlife_blocks;
     agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
     desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
-        return agent_->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
+        return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
     });
     disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_, &agent_->slot());
 }

@@ -108,8 +108,19 @@ std::uint64_t playable(const ledger::StateView& view, const market::Run& run, co
     return able_in(view, run, thinking + work, market::kBasisPoints);
 }
 
-solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Run& run,
-                         const market::TaskSpec& spec, const market::Params& params) {
+/// Nobody asks for states below it any more: neither about this run nor because a replica that is behind, or may yet
+/// join, opens another end of a segment that is clear here (contracts 15.8).
+std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
+    std::uint64_t out = std::min(run.paid, run.clear);
+    for (const std::uint32_t index : task.active) {
+        const auto other = index == run.index ? std::nullopt : views::run(view, task.id, index);
+        if (other) out = std::min({out, other->paid, other->clear});
+    }
+    return task.wanted != 0 ? std::min(out, views::joining_state(view, task).index) : out;
+}
+
+solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,
+                         const market::Run& run, const market::TaskSpec& spec, const market::Params& params) {
     solver::RunView out;
     out.terms = terms_of(run.task, spec);
     out.run = run.index;
@@ -137,7 +148,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
         out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
                                report->tile, report->deadline, due_of(*report, params)});
     }
-    out.keep_from = std::min(run.paid, run.clear);
+    out.keep_from = keep_from(view, task, run);
     return out;
 }
 
@@ -226,9 +237,10 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
     if (params) out.challenge = challenge_view(view, height + 1, self, *params);
     for (const views::RunId& id : views::open_runs(view, self)) {
         if (contracts::is_frozen(view, id.task)) continue;  // What is due there would be refused.
+        const auto task = views::task(view, id.task);
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);
-        if (run && spec && params) out.runs.push_back(run_view(view, height + 1, *run, *spec, *params));
+        if (task && run && spec && params) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params));
     }
     return out;
 }

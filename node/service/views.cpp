@@ -72,6 +72,19 @@ std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
     return params_;
 }
 
+namespace {
+
+/// The run whose states this party has made: of a replica that accuses another its own, which leads to the same start.
+std::optional<market::Run> own_run(const ledger::StateView& view, const market::Dispute& dispute,
+                                   const ledger::Address& self) {
+    if (dispute.kind == market::DisputeKind::replica && dispute.challenger == self)
+        for (const views::RunId& id : views::open_runs(view, self))
+            if (id.task == dispute.task) return views::run(view, id.task, id.run);
+    return views::run(view, dispute.task, dispute.run);
+}
+
+}  // namespace
+
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
                                                  Immutable& immutable) {
     std::vector<verifier::DisputeView> out;
@@ -80,13 +93,14 @@ std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, 
         auto game = views::game(view, id);
         if (!dispute || !game || contracts::is_frozen(view, dispute->task)) continue;  // Its moves would be refused.
         const auto spec = immutable.spec(view, dispute->task);
-        const auto run = views::run(view, dispute->task, dispute->run);
+        const auto run = own_run(view, *dispute, self);
         if (!spec || !run) continue;
         verifier::DisputeView entry;
         entry.id = id;
         entry.terms = terms_of(dispute->task, *spec);
         entry.run = dispute->run;
         entry.segment = dispute->segment;
+        entry.own_run = run->index;
         entry.first_state = run->first_state;
         entry.first_root = run->first_root;
         entry.side = dispute->solver == self ? verifier::Side::solver : verifier::Side::challenger;

@@ -75,7 +75,7 @@ void SolverParty::boot() {
         std::make_unique<solver::SolverAgent>(std::move(config), *memory->workshop, *memory->store);
     memory->desk = std::make_unique<verifier::Desk>(
         *memory->workshop, [agent = memory->agent.get()](const verifier::DisputeView& view) {
-            return agent->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
+            return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
         });
     memory->disputes =
         std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->desk, &memory->agent->slot());

@@ -74,7 +74,7 @@ struct WorkOrderView : ::testing::Test {
         point.keepers = {auditor};
         state.put(keys::checkpoint(1, 0, 2), point);
         put_audit();
-        put_dispute();
+        put_dispute(market::DisputeKind::audit, auditor);
         put_reports();
     }
     void put_audit() {
@@ -92,20 +92,20 @@ struct WorkOrderView : ::testing::Test {
         state.put(keys::audit(1), audit);
         state.put(keys::open_audits(auditor), Ids{{1}});
     }
-    void put_dispute() {
+    void put_dispute(market::DisputeKind kind, const ledger::Address& challenger) {
         market::Dispute dispute;
         dispute.id = dispute.task = 1;
-        dispute.kind = market::DisputeKind::audit;
+        dispute.kind = kind;
         dispute.state = market::DisputeState::open;
         dispute.solver = solver;
-        dispute.challenger = auditor;
+        dispute.challenger = challenger;
         dispute.claimed_root = Hash32{{6}};
         dispute.solver_due = 620;
         dispute.challenger_due = 630;
         state.put(keys::dispute(1), dispute);
         const verifier::Claim claim{false, 0, 1, Hash32{{5}}, Hash32{{7}}};
         state.put(keys::game(1), verifier::encode(verifier::start({}, claim)));
-        state.put(keys::open_disputes(auditor), Ids{{1}});
+        state.put(keys::open_disputes(challenger), Ids{{1}});
         state.put(keys::run_disputes(1, 0), Ids{{1}});
     }
     void put_reports() {
@@ -149,6 +149,57 @@ TEST_F(WorkOrderView, OfASolverIsOfItsOwnSideAndReport) {
     const auto disputes = dispute_views(state, solver, immutable);
     ASSERT_EQ(disputes.size(), 1u);
     EXPECT_EQ(disputes[0].due, 620u);
+}
+
+/// It has the states of its own run alone, and the segment starts from the same one there (contracts 15.8).
+TEST_F(WorkOrderView, AReplicaThatAccusesBeginsWithTheStatesOfItsOwnRun) {
+    const ledger::Address replica{{4}};
+    market::Run run;
+    run.task = 1;
+    run.index = 3;
+    run.solver = replica;
+    run.state = market::RunState::running;
+    run.first_state = 2;
+    run.first_root = Hash32{{8}};
+    state.put(keys::run(1, 3), run);
+    state.put(keys::open_runs(replica), contracts::ListOf<contracts::views::RunId>{{{1, 3}}});
+    put_dispute(market::DisputeKind::replica, replica);
+    const auto accuser = dispute_views(state, replica, immutable);
+    ASSERT_EQ(accuser.size(), 1u);
+    EXPECT_EQ(accuser[0].run, 0u);
+    EXPECT_EQ(accuser[0].own_run, 3u);
+    EXPECT_EQ(accuser[0].first_state, 2u);
+    EXPECT_EQ(accuser[0].first_root, (Hash32{{8}}));
+    const auto accused = dispute_views(state, solver, immutable);
+    ASSERT_EQ(accused.size(), 1u);
+    EXPECT_EQ(accused[0].own_run, 0u);
+    EXPECT_EQ(accused[0].first_state, 0u);
+}
+
+/// Also while its own segments are clear and paid: another replica may yet differ about them.
+TEST_F(WorkOrderView, StatesAreKeptAsLongAsAnyReplicaMayDisputeFromThem) {
+    const auto keep_from = [&] {
+        return solver_view(state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; }, immutable)
+            .runs.at(0).keep_from;
+    };
+    market::Run run = contracts::views::run(state, 1, 0).value();
+    run.clear = run.paid = 3;
+    state.put(keys::run(1, 0), run);
+    EXPECT_EQ(keep_from(), 3u);
+    market::Run behind = run;
+    behind.index = 1;
+    behind.clear = 2;
+    behind.paid = 1;
+    state.put(keys::run(1, 1), behind);
+    market::Task task = contracts::views::task(state, 1).value();
+    task.active = {0, 1};
+    state.put(keys::task(1), task);
+    EXPECT_EQ(keep_from(), 1u);
+    task.active = {0};
+    task.wanted = 1;
+    task.joining_state = 2;
+    state.put(keys::task(1), task);
+    EXPECT_EQ(keep_from(), 2u) << "a replica may join there";
 }
 
 TEST_F(WorkOrderView, OfAnInitialStateThatIsOnlyWatchedIsNone) {

@@ -179,7 +179,7 @@ struct Disputed : GivingWay {
     Disputed() {
         agent->on_done(next().work->run());  // the first checkpoint
         desk = std::make_unique<Desk>(*party.workshop, [this](const DisputeView& dispute) {
-            return agent->state_of(dispute.terms, dispute.run, dispute.first_state, dispute.first_root,
+            return agent->state_of(dispute.terms, dispute.own_run, dispute.first_state, dispute.first_root,
                                    dispute.segment);
         });
         disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());

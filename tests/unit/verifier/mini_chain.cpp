@@ -44,7 +44,7 @@ void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
     config.secret = secret_of(100);
     agent = std::make_unique<solver::SolverAgent>(config, *workshop, *store);
     desk = std::make_unique<Desk>(*workshop, [this](const DisputeView& view) {
-        return agent->state_of(view.terms, view.run, view.first_state, view.first_root, view.segment);
+        return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
     });
     disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
 }
