@@ -180,11 +180,25 @@ void add_honest(Scenario& scenario, Random& random) {
         order.interval = random.between(1, 3);
         order.steps = order.interval * random.between(2, 5) + random.below(order.interval);
         order.seed = random.below(1000);
-        order.audit_bp = 10'000;  // What is not drawn may go unseen, which the odds account for and not a single run.
-        order.auditors = 3;  // More than the owner has that sit in a seat and say nothing true.
+        order.audit_bp = 10'000;
+        order.auditors = 3;
         if (random.chance(200)) order.raise_to = 2;
         order.at_height = kPosted + random.below(80);
         scenario.orders.push_back(order);
+    }
+}
+
+/// Half of the seeds leave it at all segments by three: there the odds excuse least.
+void vary_audits(Scenario& scenario, Random& random) {
+    if (random.chance(500)) return;
+    constexpr std::uint16_t kShares[] = {500, 1'000, 2'500, 5'000, 10'000};
+    for (Order& order : scenario.orders) {
+        order.audit_bp = random.pick(kShares);
+        order.auditors = static_cast<std::uint8_t>(random.between(1, market::kAuditorsMax));
+        while (scenario.verifiers.size() < order.auditors) {
+            scenario.verifiers.push_back(scenario.verifiers.front());
+            scenario.verifiers.back().speed_bp = random.pick(kHonestSpeeds);
+        }
     }
 }
 
@@ -193,30 +207,79 @@ U256 wealth(const Outcome& outcome, const std::string& name) {
     return balance.coins + balance.bonded + balance.fees;
 }
 
-/// What others owe the owner for work that its machines did as asked.
-U256 worth_of_honest_work(const Scenario& scenario, const Outcome& outcome) {
-    const auto owns = [&](const ledger::Address& party) {
-        const auto found = outcome.names.find(party);
-        return found != outcome.names.end() && scenario.owned.contains(found->second);
-    };
+/// What the records of a run say about the parties of its scenario.
+class Account {
+public:
+    Account(const Scenario& scenario, const Outcome& outcome) : scenario_(scenario), outcome_(outcome) {}
+
+    bool owns(const ledger::Address& party) const {
+        const auto found = outcome_.names.find(party);
+        return found != outcome_.names.end() && scenario_.owned.contains(found->second);
+    }
+    /// Paid segments of a run, without the wrong ones that no odds excuse.
+    std::uint64_t justly_paid(const Outcome::TaskEnd& task, std::size_t run) const;
+    /// What others owe the owner for work that its machines did as asked, and for what the odds account for.
+    U256 worth_of_honest_work() const;
+
+private:
+    /// Ends in another state than the true one of its start. Of a start that is wrong itself nobody here knows the end.
+    static bool is_wrong(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment);
+    bool is_excused(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment) const;
+
+    const Scenario& scenario_;
+    const Outcome& outcome_;
+};
+
+bool Account::is_wrong(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment) {
+    const auto& roots = task.roots.at(run);
+    const bool knows = segment == 0 || roots.at(segment) == task.truth.at(segment);
+    return knows && roots.at(segment + 1) != task.truth.at(segment + 1);
+}
+
+/// By the odds (market 5): it was not drawn, and no audit of it was promised, or all who were drawn are the owner's and
+/// as many as the task asks for. Whoever else is drawn has to see it.
+bool Account::is_excused(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment) const {
+    const market::Run& of = task.runs.at(run);
+    const auto audit = std::find_if(outcome_.audits.begin(), outcome_.audits.end(), [&](const market::Audit& one) {
+        return one.task == of.task && one.run == of.index && one.segment == segment;
+    });
+    if (audit == outcome_.audits.end())
+        return segment != of.first_state && segment + 1 != task.spec.segments() &&
+               task.spec.audit_bp != market::kBasisPoints;
+    return audit->seats.size() >= task.spec.auditors &&
+           std::all_of(audit->seats.begin(), audit->seats.end(),
+                       [&](const market::Seat& seat) { return owns(seat.auditor); });
+}
+
+std::uint64_t Account::justly_paid(const Outcome::TaskEnd& task, std::size_t run) const {
+    const market::Run& of = task.runs.at(run);
+    std::uint64_t count = 0;
+    for (std::uint64_t segment = of.first_state; segment < of.paid; ++segment)
+        count += is_wrong(task, run, segment) && !is_excused(task, run, segment) ? 0 : 1;
+    return count;
+}
+
+U256 Account::worth_of_honest_work() const {
     U256 sum;
-    for (const auto& task : outcome.tasks) {
+    for (const auto& task : outcome_.tasks) {
         if (owns(task.requester)) continue;  // From one pocket into the other.
         for (std::size_t i = 0; i < task.runs.size(); ++i)
             if (owns(task.runs[i].solver))
-                sum += ledger::min(task.runs[i].earned, task.runs[i].price * U256(task.true_paid[i]));
+                sum += ledger::min(task.runs[i].earned, task.runs[i].price * U256(justly_paid(task, i)));
     }
-    for (const market::Audit& audit : outcome.audits) {
-        const auto& task = outcome.tasks.at(audit.task - 1);
+    for (const market::Audit& audit : outcome_.audits) {
+        const auto& task = outcome_.tasks.at(audit.task - 1);
         if (owns(task.requester)) continue;
-        const U256 fee = market::audit_fee(scenario.params, task.spec);
+        const U256 fee = market::audit_fee(scenario_.params, task.spec);
+        const bool wrong = is_wrong(task, audit.run, audit.segment) && !is_excused(task, audit.run, audit.segment);
         for (const market::Seat& seat : audit.seats) {
-            const bool right = audit.segment + 1 < task.truth.size() && seat.root == task.truth[audit.segment + 1];
+            const bool right = seat.root == task.truth.at(audit.segment + 1) ||
+                               (!wrong && seat.root == task.roots.at(audit.run).at(audit.segment + 1));
             if (seat.paid && owns(seat.auditor) && (right || seat.root.is_zero())) sum += fee;
         }
     }
-    for (const market::Report& report : outcome.reports) {
-        const auto& runs = outcome.tasks.at(report.task - 1).runs;
+    for (const market::Report& report : outcome_.reports) {
+        const auto& runs = outcome_.tasks.at(report.task - 1).runs;
         if (report.state == market::ReportState::answered && !owns(report.reporter) && owns(runs.at(report.run).solver))
             sum += report.fee;
     }
@@ -239,6 +302,8 @@ Scenario composed_scenario(std::uint64_t seed) {
     Scenario out = calm_scenario();
     out.costs.tile = 2;  // A dispute hashes the outputs of hundreds of ops: a replay's time is in its steps.
     add_honest(out, random);
+    Random audits(seed ^ 0xa0d175u);  // Of its own, so that all else of a seed stays as it was.
+    vary_audits(out, audits);
     OwnerDraft owner(out, random);
     // As many of the list as the seed says; none twice.
     std::vector<Plan> plans(std::begin(kPlans), std::end(kPlans));
@@ -253,11 +318,17 @@ Scenario composed_scenario(std::uint64_t seed) {
     // Where nobody honest audits, nothing may be paid as if somebody had. The owner has fewer than there are seats:
     // that all who are drawn collude is the odds' business (market 5).
     if (random.chance(50)) {
+        for (Order& order : out.orders)
+            if (order.requester == 0) order.auditors = std::max<std::uint8_t>(order.auditors, 2);
         std::erase_if(out.verifiers, [](const VerifierRole& role) { return role.honest(); });
         if (out.verifiers.size() > 1) out.verifiers.resize(1);
         std::erase_if(out.owned, [](const std::string& name) { return name.starts_with("verifier"); });
         if (!out.verifiers.empty()) out.owned.insert("verifier0");
     }
+    // A cheater that serves nobody but answers each report takes so long for a segment, and asks its own auditor.
+    constexpr std::uint64_t kSegmentBlocks = 1'000;
+    for (const Order& order : out.orders)
+        out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (order.steps / order.interval + 1));
     out.network.delay_max = random.between(100, 900);
     out.network.loss_permille = static_cast<unsigned>(random.below(40));
     return out;
@@ -286,13 +357,14 @@ Judgement judge(const Scenario& scenario, const Outcome& outcome) {
                 lose("honest " + name + " lost " + (initial_coins() - has).to_decimal());
         }
     }
+    const Account account(scenario, outcome);
     for (const auto& task : outcome.tasks) {
-        if (scenario.owned.contains(outcome.names.at(task.requester))) continue;
+        if (account.owns(task.requester)) continue;
         for (std::size_t i = 0; i < task.runs.size(); ++i)
-            if (task.runs[i].earned > task.runs[i].price * U256(task.true_paid[i]))
+            if (task.runs[i].earned > task.runs[i].price * U256(account.justly_paid(task, i)))
                 lose("a requester paid " + outcome.solver_of(task.runs[i]) + " for what is wrong");
     }
-    const U256 worth = worth_of_honest_work(scenario, outcome);
+    const U256 worth = account.worth_of_honest_work();
     if (!scenario.owned.empty() && gained > began + worth) {
         out.owners_ahead = 1;
         out.sentences.push_back("the owner gained " + (gained - began).to_decimal() + " by work that is worth " +

@@ -231,13 +231,13 @@ void Play::produce() {
     if (!over_) world.clock.after(kBlockMillis, [this] { produce(); });
 }
 
-std::uint64_t true_paid(const ledger::StateView& view, const market::Run& run, const std::vector<Hash32>& truth) {
-    std::uint64_t count = 0;
-    for (std::uint64_t index = run.first_state; index < run.paid; ++index) {
-        const auto end = views::checkpoint(view, run.task, run.index, index + 1);
-        count += end && index + 1 < truth.size() && end->root == truth[index + 1] ? 1 : 0;
+std::vector<Hash32> opened_roots(const ledger::StateView& view, const market::Run& run, std::size_t states) {
+    std::vector<Hash32> out(states);
+    for (std::size_t index = 0; index < states; ++index) {
+        const auto state = views::checkpoint(view, run.task, run.index, index);
+        if (state && state->opened) out[index] = state->root;
     }
-    return count;
+    return out;
 }
 
 Outcome Play::outcome() const {
@@ -270,7 +270,7 @@ Outcome Play::outcome() const {
         end.requester = task->requester;
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             end.runs.push_back(views::run(*view, id, index).value());
-            end.true_paid.push_back(true_paid(*view, end.runs.back(), end.truth));
+            end.roots.push_back(opened_roots(*view, end.runs.back(), end.truth.size()));
             const auto last = views::checkpoint(*view, id, index, truths_.at(id).size() - 1);
             if (last && last->opened) end.final_root = last->root;
             if (last && end.runs.back().state == market::RunState::settled) end.paid_root = last->root;

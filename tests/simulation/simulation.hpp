@@ -28,7 +28,7 @@ struct Outcome {
         market::TaskSpec spec;
         ledger::Address requester;
         std::vector<Hash32> truth;             ///< Roots of all states.
-        std::vector<std::uint64_t> true_paid;  ///< By run: segments below `paid` that end in the true state.
+        std::vector<std::vector<Hash32>> roots;  ///< By run: of all states, zero where it opened none.
     };
     std::vector<TaskEnd> tasks;
     std::vector<market::Dispute> disputes;

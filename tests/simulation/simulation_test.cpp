@@ -157,6 +157,65 @@ TEST(Composed, a_gain_and_a_loss_are_seen) {
     EXPECT_EQ(judgement.honest_losses, 1u);
 }
 
+/// A cheater of the owner beside an honest solver; verifiers that say whatever it asked them to say.
+Scenario colluding_scenario() {
+    Scenario scenario = calm_scenario();
+    scenario.orders[0].audit_bp = market::kBasisPoints;
+    scenario.solvers[0] = *solver_named("ulp");
+    scenario.solvers[0].segment = 1;
+    scenario.solvers[0].price_bp = 5'000;
+    scenario.verifiers.assign(3, *verifier_named("colluder"));
+    scenario.owned = {"solver0"};
+    return scenario;
+}
+
+/// The judge is told that these verifiers are honest: it sees what nobody looked at.
+TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
+    Scenario scenario = colluding_scenario();
+    Outcome outcome = play(1, scenario, catalogue(), {});
+    ASSERT_THAT(outcome.verdicts.violations, ::testing::IsEmpty());
+    const Judgement judgement = judge(scenario, outcome);
+    EXPECT_THAT(judgement.sentences,
+                ::testing::UnorderedElementsAre("a requester paid solver0 for what is wrong",
+                                                ::testing::StartsWith("the owner gained ")));
+    EXPECT_EQ(judgement.honest_losses, 1u);
+    EXPECT_EQ(judgement.owners_ahead, 1u);
+    // One honest party among the drawn is enough.
+    scenario.owned.insert({"verifier0", "verifier1"});
+    EXPECT_FALSE(judge(scenario, outcome).good());
+}
+
+/// That all who are drawn are the owner's is the odds' business, and so is what was not drawn. An audit that was promised
+/// and did not happen, or had fewer seats than were asked for, is a broken rule.
+TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
+    Scenario scenario = colluding_scenario();
+    Outcome outcome = play(1, scenario, catalogue(), {});
+    scenario.owned.insert({"verifier0", "verifier1", "verifier2"});
+    EXPECT_THAT(judge(scenario, outcome).sentences, ::testing::IsEmpty());
+    Outcome alone = outcome;
+    for (market::Audit& audit : alone.audits) audit.seats.resize(1);
+    EXPECT_FALSE(judge(scenario, alone).good()) << "two auditors were asked for";
+    scenario.owned = {"solver0"};  // No fees of auditors, as there are no audits.
+    Outcome unaudited = outcome;
+    unaudited.audits.clear();
+    EXPECT_FALSE(judge(scenario, unaudited).good()) << "all segments are audited";
+    unaudited.tasks[0].spec.audit_bp = 2'500;
+    EXPECT_THAT(judge(scenario, unaudited).sentences, ::testing::IsEmpty()) << "it was not drawn";
+}
+
+/// A rule that is switched off is reported of the composed scenarios too.
+TEST(Composed, a_broken_rule_is_reported) {
+    RunOptions options;
+    options.sabotage = Sabotage::acquit;
+    const Played broken = play_seed(7, Draw::composed, catalogue(), options);
+    EXPECT_THAT(broken.outcome.verdicts.violations,
+                ::testing::Contains(::testing::HasSubstr("was audited and not convicted")));
+    EXPECT_TRUE(play_seed(7, Draw::composed, catalogue(), {}).outcome.good());
+    Summary summary;
+    summary.add(broken);
+    EXPECT_FALSE(summary.good());
+}
+
 TEST(Composed, the_summary_says_what_owners_gained) {
     Summary summary;
     summary.judgement = Judgement{2, 1, {}};
