@@ -185,8 +185,8 @@ TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
     EXPECT_FALSE(judge(scenario, outcome).good());
 }
 
-/// That all who are drawn are the owner's is the odds' business, and so is what was not drawn. An audit that was promised
-/// and did not happen, or had fewer seats than were asked for, is a broken rule.
+/// That all who are drawn are the owner's is the odds' business, and so is what was not drawn. An audit that was
+/// promised and did not happen, or had fewer seats than were asked for, is a broken rule.
 TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});

@@ -179,8 +179,8 @@ TEST_F(WorkOrderView, AReplicaThatAccusesBeginsWithTheStatesOfItsOwnRun) {
 /// Also while its own segments are clear and paid: another replica may yet differ about them.
 TEST_F(WorkOrderView, StatesAreKeptAsLongAsAnyReplicaMayDisputeFromThem) {
     const auto keep_from = [&] {
-        return solver_view(state, 100, solver, [](std::uint64_t, const market::TaskSpec&) { return Quote{}; }, immutable)
-            .runs.at(0).keep_from;
+        const auto quote = [](std::uint64_t, const market::TaskSpec&) { return Quote{}; };
+        return solver_view(state, 100, solver, quote, immutable).runs.at(0).keep_from;
     };
     market::Run run = contracts::views::run(state, 1, 0).value();
     run.clear = run.paid = 3;
