@@ -31,7 +31,7 @@ SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     if (slot_.is_free()) {
         out.work = next_work(view);
         busy_ = out.work.has_value();
-        if (out.work) out.work->gives_way = slot_.gives_way();
+        if (out.work) slot_.equip(*out.work);
     } else {
         if (const auto asked = first_report(view)) slot_.wait(asked->place);
         if (is_more_urgent(view)) give_way();

@@ -11,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "solver/run/preemption.hpp"
+
 namespace retrace::solver {
 
 template <class Result>
@@ -23,12 +25,16 @@ struct WorkOrder {
 };
 
 /// An order that ends with `blank` and the reason in its `problem` when it throws: memory may not be to be had, and
-/// that is no reason for the other runs of the party to die.
+/// that is no reason for the other runs of the party to die. It is put off, without a problem, when it throws PutOff.
 template <class Result, class Done, class Run>
 WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_t fetch_by = 0) {
     const auto guarded = [blank = std::move(blank), run = std::move(run)]() -> Result {
         try {
             return run();
+        } catch (const PutOff&) {
+            Done out = blank;
+            out.put_off = true;
+            return out;
         } catch (const std::exception& failed) {
             Done out = blank;
             out.problem = std::string("given up: ") + failed.what();

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 
+#include "solver/agent/work.hpp"
 #include "solver/run/preemption.hpp"
 
 namespace retrace::solver {
@@ -43,9 +44,15 @@ public:
     bool dispute_goes_before(std::uint64_t place) const noexcept { return dispute_ && *dispute_ <= place; }
 
     Preemption& preemption() noexcept { return preemption_; }
-    /// For an order that waits for peers. The slot outlives it.
-    std::function<bool()> gives_way() const {
-        return [this] { return preemption_.requested(); };
+    /// An order that goes out learns what waits meanwhile: where it waits for peers, and where it computes. The slot
+    /// outlives it.
+    template <class Result>
+    void equip(WorkOrder<Result>& order) {
+        order.gives_way = [this] { return preemption_.requested(); };
+        order.run = [this, run = std::move(order.run)] {
+            const PreemptionScope working(preemption_);
+            return run();
+        };
     }
 
 private:

@@ -11,10 +11,13 @@ public:
     explicit Patience(std::chrono::milliseconds most) : most_(most) {}
     /// A step begins.
     void begin() { began_ = Clock::now(); }
-    bool is_over() const { return Clock::now() - began_ >= most_; }
+    bool is_over() const { return is_over_since(began_); }
+
+    using Clock = std::chrono::steady_clock;
+    /// The same of something else that began then.
+    bool is_over_since(Clock::time_point began) const { return Clock::now() - began >= most_; }
 
 private:
-    using Clock = std::chrono::steady_clock;
     std::chrono::milliseconds most_;
     Clock::time_point began_ = Clock::now();
 };

@@ -9,26 +9,34 @@
 #include <cstring>
 #include <string>
 
-#include "solver/worker/messages.hpp"
-
 namespace retrace::solver {
 namespace {
 
 constexpr std::size_t kBuffer = 64 << 10;
 /// What a length alone makes us allocate.
 constexpr std::size_t kPart = 1 << 20;
+/// Between two looks whether the other side is still to be waited for.
+constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 [[noreturn]] void broken(const char* what) { throw ChannelBroken(std::string(what) + ": " + std::strerror(errno)); }
 
 }  // namespace
 
-Channel::Channel(int in, int out, std::chrono::milliseconds stall) : in_(in), out_(out), stall_(stall) {
-    written_.reserve(kBuffer);
-}
+Channel::Channel(int in, int out) : in_(in), out_(out) { written_.reserve(kBuffer); }
 
 Channel::~Channel() {
     ::close(in_);
     ::close(out_);
+}
+
+void Channel::begin_exchange(Clock::time_point by, std::function<bool()> go_on) {
+    by_ = by;
+    go_on_ = std::move(go_on);
+}
+
+void Channel::check_exchange() const {
+    if (by_ && Clock::now() >= *by_) throw ExchangeOver(ExchangeOver::Why::late);
+    if (go_on_ && !go_on_()) throw ExchangeOver(ExchangeOver::Why::left);
 }
 
 void Channel::send(View message) {
@@ -51,7 +59,7 @@ void Channel::flush() {
 
 void Channel::write_all(View bytes) {
     while (!bytes.empty()) {
-        if (stall_.count() != 0) await(out_, POLLOUT, false);
+        if (by_) await(out_, POLLOUT);
         const ssize_t count = ::write(out_, bytes.data(), bytes.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) broken("cannot write to the other side");
@@ -59,19 +67,20 @@ void Channel::write_all(View bytes) {
     }
 }
 
-void Channel::await(int descriptor, short event, bool may_wait) const {
-    pollfd ready{descriptor, event, 0};
-    const int most = may_wait || stall_.count() == 0 ? -1 : static_cast<int>(stall_.count());
-    int count = 0;
-    do count = ::poll(&ready, 1, most);
-    while (count < 0 && errno == EINTR);
-    if (count < 0) broken("cannot wait for the other side");
-    if (count == 0) throw ChannelBroken("the other side stopped in the middle of a message");
+/// Looks before each part that comes or goes too: whoever sends a byte now and then gets no more time than others.
+void Channel::await(int descriptor, short event) const {
+    for (;;) {
+        check_exchange();
+        pollfd ready{descriptor, event, 0};
+        const int count = ::poll(&ready, 1, static_cast<int>(kBetweenLooks.count()));
+        if (count > 0) return;
+        if (count < 0 && errno != EINTR) broken("cannot wait for the other side");
+    }
 }
 
-std::size_t Channel::read_some(std::span<std::uint8_t> into, bool may_wait) {
+std::size_t Channel::read_some(std::span<std::uint8_t> into) {
     for (;;) {
-        if (stall_.count() != 0) await(in_, POLLIN, may_wait);
+        if (by_) await(in_, POLLIN);
         const ssize_t count = ::read(in_, into.data(), into.size());
         if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
         if (count < 0) broken("cannot read from the other side");
@@ -88,27 +97,27 @@ void Channel::receive_raw(std::span<std::uint8_t> into) {
             at_ += count;
             into = into.subspan(count);
         } else if (into.size() >= kBuffer) {
-            into = into.subspan(read_some(into, false));
+            into = into.subspan(read_some(into));
         } else {
             read_.resize(kBuffer);
             at_ = read_.size();  // Nothing is in it, should reading throw.
-            read_.resize(read_some(read_, false));
+            read_.resize(read_some(read_));
             at_ = 0;
         }
     }
 }
 
-Bytes Channel::receive() {
+Bytes Channel::receive(std::size_t most) {
     if (at_ == read_.size()) {
         read_.resize(kBuffer);
         at_ = read_.size();
-        read_.resize(read_some(read_, true));
+        read_.resize(read_some(read_));
         at_ = 0;
     }
     std::uint8_t length[4];
     receive_raw(length);
     const std::size_t size = load_u32(length);
-    if (size > kMessageMax) throw ChannelBroken("the other side announces a message that is too long");
+    if (size > most) throw ChannelBroken("the other side announces a message that is too long");
     Bytes message;
     while (message.size() < size) {
         const std::size_t begun = message.size(), part = std::min(size - begun, std::max(kPart, begun));

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <new>
 
+#include "kernels/program/limits.hpp"
+#include "solver/run/preemption.hpp"
 #include "solver/worker/tensors.hpp"
 
 namespace retrace::solver {
@@ -16,7 +18,24 @@ std::string plain(std::string text) {
     return text;
 }
 
+/// What an order that may be put off lets an exchange that begins now ask; nothing: there is none.
+std::function<bool()> while_nothing_waits() {
+    const Preemption* const preemption = Preemption::of_this_thread();
+    if (preemption == nullptr) return {};
+    return [preemption, began = Channel::Clock::now()] { return preemption->may_go_on_since(began); };
+}
+
 }  // namespace
+
+std::chrono::milliseconds exchange_time(const kernels::Program& program, std::chrono::milliseconds least) {
+    constexpr std::uint64_t kAMillisecond = 10'000;
+    constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+    std::uint64_t worth = kernels::step_cost(program);
+    for (const kernels::TensorRecord& tensor : program.tensors)
+        worth = kernels::saturating_add(worth, bytes_of(tensor));
+    const std::chrono::milliseconds own(static_cast<std::int64_t>(worth / kAMillisecond));
+    return std::min(kYear, std::min(kYear, own) + std::min(kYear, least));
+}
 
 void Connection::died(const std::string& how) {
     const std::string end = process_->end();
@@ -24,9 +43,14 @@ void Connection::died(const std::string& how) {
 }
 
 template <class Work>
-auto Connection::talk(Work work) {
+auto Connection::exchange(const std::function<bool()>& go_on, Work work) {
+    process_->channel().begin_exchange(Channel::Clock::now() + most_, go_on);
     try {
         return work();
+    } catch (const ExchangeOver& over) {
+        (void)process_->end();
+        if (over.why() == ExchangeOver::Why::left) throw PutOff();
+        throw WorkerDied("was stopped: it did not answer within " + std::to_string(most_.count()) + " ms", true);
     } catch (const ChannelBroken& broken) {
         const std::string how = broken.what();
         try {
@@ -39,8 +63,13 @@ auto Connection::talk(Work work) {
     }
 }
 
+template <class Work>
+auto Connection::exchange(Work work) {
+    return exchange(while_nothing_waits(), std::move(work));
+}
+
 WorkerReply Connection::receive() {
-    auto reply = decode_worker_reply(process_->channel().receive());
+    auto reply = decode_worker_reply(process_->channel().receive(kMessageMax));
     if (!reply) died("it answered what is no answer");
     if (const auto* failed = std::get_if<Failed>(&*reply)) {
         (void)process_->end();
@@ -52,10 +81,6 @@ WorkerReply Connection::receive() {
 
 template <class Wanted>
 Wanted Connection::expect() {
-    if (!process_->channel().wait(answer_within_)) {
-        (void)process_->end();
-        throw WorkerDied("was stopped: it did not answer", true);
-    }
     WorkerReply reply = receive();
     auto* const wanted = std::get_if<Wanted>(&reply);
     if (wanted == nullptr) died("it answered something else than was asked");
@@ -64,20 +89,20 @@ Wanted Connection::expect() {
 
 template <class Wanted>
 Wanted Connection::ask(const WorkerRequest& request) {
-    return talk([&] {
-        process_->channel().send(encode(request));
-        process_->channel().flush();
-        return expect<Wanted>();
-    });
+    process_->channel().send(encode(request));
+    process_->channel().flush();
+    return expect<Wanted>();
 }
 
 Connection::Connection(const WorkerOptions& options, const std::string& label, const kernels::Program& program,
                        const kernels::Inputs& inputs)
-    : program_(program), leave_within_(options.leave_within), answer_within_(options.answer_within) {
-    auto started = WorkerProcess::start(options.executable, options.limits, label, options.stall);
+    : program_(program),
+      leave_within_(options.leave_within),
+      most_(exchange_time(program, options.answer_within)) {
+    auto started = WorkerProcess::start(options.executable, options.limits, label);
     if (!started) throw std::runtime_error(started.error().message);
     process_ = std::move(*started);
-    ready_ = talk([&] {
+    ready_ = exchange([&] {
         Channel& channel = process_->channel();
         const Bytes file = kernels::encode(program);
         channel.send(encode(WorkerRequest(SetProgram{inputs.seed, file.size(), options.device})));
@@ -89,7 +114,7 @@ Connection::Connection(const WorkerOptions& options, const std::string& label, c
 }
 
 void Connection::load(const kernels::State& state) {
-    talk([&] {
+    exchange([&] {
         Channel& channel = process_->channel();
         channel.send(encode(WorkerRequest(Load{state.step})));
         send_tensors(channel, state.tensors);
@@ -100,61 +125,78 @@ void Connection::load(const kernels::State& state) {
 
 std::optional<std::vector<std::vector<kernels::Metric>>> Connection::advance(std::uint64_t most,
                                                                              const kernels::GoOn& go_on) {
-    using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::milliseconds kBetweenLooks{5}, kForEver{60'000};
-    return talk([&]() -> std::optional<std::vector<std::vector<kernels::Metric>>> {
-        Channel& channel = process_->channel();
-        const std::uint64_t number = ++requests_;
-        const auto at_once = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kStepsMax));
-        channel.send(encode(WorkerRequest(Advance{number, at_once})));
-        channel.flush();
-        std::optional<Clock::time_point> leaving;
-        while (!channel.wait(go_on ? kBetweenLooks : kForEver)) {
-            if (leaving && Clock::now() - *leaving >= leave_within_) {
-                (void)process_->end();
-                return std::nullopt;
-            }
-            if (leaving || !go_on || go_on()) continue;
-            leaving = Clock::now();
-            channel.send(encode(WorkerRequest(Leave{number})));
+    constexpr std::chrono::milliseconds kBetweenLooks{5};
+    const kernels::GoOn may = go_on ? go_on : while_nothing_waits();
+    std::optional<Channel::Clock::time_point> leaving;
+    // A worker that leaves its step lives on, so it has a moment for that.
+    const auto look = [&] {
+        if (leaving) return Channel::Clock::now() - *leaving < leave_within_;
+        if (may && !may()) leaving = Channel::Clock::now();
+        return true;
+    };
+    std::optional<std::vector<std::vector<kernels::Metric>>> made;
+    try {
+        exchange(look, [&] {
+            Channel& channel = process_->channel();
+            const std::uint64_t number = ++requests_;
+            const auto at_once = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kStepsMax));
+            channel.send(encode(WorkerRequest(Advance{number, at_once})));
             channel.flush();
-        }
-        WorkerReply reply = receive();
-        if (std::holds_alternative<Left>(reply) && leaving) return std::nullopt;
-        auto* const stepped = std::get_if<Stepped>(&reply);
-        if (stepped == nullptr || stepped->steps.empty() || stepped->steps.size() > at_once)
-            died("it answered something else than steps");
-        return std::move(stepped->steps);
-    });
+            for (bool told = false; !channel.wait(kBetweenLooks);) {
+                channel.check_exchange();
+                if (!leaving || told) continue;
+                told = true;
+                channel.send(encode(WorkerRequest(Leave{number})));
+                channel.flush();
+            }
+            WorkerReply reply = receive();
+            if (std::holds_alternative<Left>(reply) && leaving) return;
+            auto* const stepped = std::get_if<Stepped>(&reply);
+            if (stepped == nullptr || stepped->steps.empty() || stepped->steps.size() > at_once)
+                died("it answered something else than steps");
+            made = std::move(stepped->steps);
+        });
+    } catch (const PutOff&) {
+        if (!go_on) throw;
+    }
+    if (!made && !go_on) throw PutOff();
+    return made;
 }
 
-void Connection::begin_commitment() { (void)ask<Done>(BeginCommitment{}); }
+void Connection::begin_commitment() {
+    exchange([&] { (void)ask<Done>(BeginCommitment{}); });
+}
 
 void Connection::fetch(const WorkerRequest& request, std::uint64_t step, kernels::State& state) {
-    const auto stored = ask<Stored>(request);
-    if (stored.step != step) died("it has another state than was asked for");
-    talk([&] { receive_tensors(process_->channel(), states(), state.tensors); });
+    exchange([&] {
+        if (ask<Stored>(request).step != step) died("it has another state than was asked for");
+        receive_tensors(process_->channel(), states(), state.tensors);
+    });
     state.step = step;
 }
 
 std::vector<Hash32> Connection::roots(const WorkerRequest& request, std::uint64_t step, std::size_t count) {
-    Roots found = ask<Roots>(request);
-    if (found.step != step || found.roots.size() != count) died("it has other roots than were asked for");
-    return std::move(found.roots);
+    return exchange([&] {
+        Roots found = ask<Roots>(request);
+        if (found.step != step || found.roots.size() != count) died("it has other roots than were asked for");
+        return std::move(found.roots);
+    });
 }
 
 std::vector<kernels::Tensor> Connection::outputs(const std::vector<std::uint32_t>& ops) {
-    (void)ask<Computed>(Outputs{ops});
     std::vector<kernels::TensorRecord> records;
     for (const std::uint32_t op : ops) records.push_back(program_.tensors[program_.output_of(op)]);
     std::vector<kernels::Tensor> made;
-    talk([&] { receive_tensors(process_->channel(), records, made); });
+    exchange([&] {
+        (void)ask<Computed>(Outputs{ops});
+        receive_tensors(process_->channel(), records, made);
+    });
     return made;
 }
 
 void Connection::partial(const Partial& which, std::span<const std::uint8_t* const> inputs, View carried_in,
                          std::span<std::uint8_t> carried_out) {
-    talk([&] {
+    exchange([&] {
         Channel& channel = process_->channel();
         channel.send(encode(WorkerRequest(which)));
         channel.send_raw(carried_in);

@@ -99,8 +99,7 @@ std::string words_of_status(int status) {
 }  // namespace
 
 Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesystem::path& executable,
-                                                            const WorkerLimits& limits, const std::string& label,
-                                                            std::chrono::milliseconds stall) {
+                                                            const WorkerLimits& limits, const std::string& label) {
     std::signal(SIGPIPE, SIG_IGN);
     End request_in, request_out, reply_in, reply_out;
     if (!open_pipe(request_in, request_out) || !open_pipe(reply_in, reply_out) ||
@@ -115,8 +114,7 @@ Result<std::unique_ptr<WorkerProcess>> WorkerProcess::start(const std::filesyste
         Spawning(request_in.descriptor, reply_out.descriptor).run(executable.string(), std::move(words), pid);
     if (failed != 0)
         return error("the worker process " + executable.string() + " does not start: " + std::strerror(failed));
-    return std::unique_ptr<WorkerProcess>(
-        new WorkerProcess(pid, reply_in.release(), request_out.release(), stall));
+    return std::unique_ptr<WorkerProcess>(new WorkerProcess(pid, reply_in.release(), request_out.release()));
 }
 
 WorkerProcess::~WorkerProcess() { (void)end(); }

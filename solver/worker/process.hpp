@@ -17,8 +17,7 @@ public:
     /// Runs `executable worker LIMITS LABEL`. The label is for whoever lists processes. From now on a pipe that nobody
     /// reads is an error of this process, and not its end (SIGPIPE).
     static Result<std::unique_ptr<WorkerProcess>> start(const std::filesystem::path& executable,
-                                                        const WorkerLimits& limits, const std::string& label,
-                                                        std::chrono::milliseconds stall);
+                                                        const WorkerLimits& limits, const std::string& label);
     ~WorkerProcess();
     WorkerProcess(const WorkerProcess&) = delete;
     WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -27,10 +26,10 @@ public:
     int pid() const noexcept { return pid_; }
     /// Ends it, if it has not ended by itself: which of both, and how, in words.
     std::string end();
+    bool is_over() const noexcept { return !ended_.empty(); }
 
 private:
-    WorkerProcess(int pid, int in, int out, std::chrono::milliseconds stall)
-        : pid_(pid), channel_(in, out, stall) {}
+    WorkerProcess(int pid, int in, int out) : pid_(pid), channel_(in, out) {}
 
     int pid_;
     Channel channel_;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "kernels/program/limits.hpp"
+#include "solver/run/preemption.hpp"
 #include "solver/worker/remote_training.hpp"
 
 namespace retrace::solver {
@@ -16,7 +17,7 @@ std::string step_name(std::uint64_t step) { return "step " + std::to_string(step
 }  // namespace
 
 Connection& RemoteRunner::connection() {
-    if (connection_ == nullptr) {
+    if (connection_ == nullptr || connection_->is_over()) {
         connection_ = std::make_unique<Connection>(options_, label_, program_, inputs_);
         ++number_;
         record_->started();
@@ -44,6 +45,9 @@ auto RemoteRunner::insist(unsigned& deaths, const std::string& where, Work work)
             leave_device();
             throw std::runtime_error("task " + std::to_string(task_) + ": its worker process " + died.what() + " at " +
                                      where + ", " + std::to_string(deaths) + " times");
+        } catch (const PutOff&) {
+            drop();
+            throw;
         } catch (...) {
             drop();
             leave_device();

@@ -95,7 +95,7 @@ private:
             if (now - looked < kLook) return true;
             looked = now;
             while (channel_.wait(std::chrono::milliseconds(0))) {
-                const auto request = decode_worker_request(channel_.receive());
+                const auto request = decode_worker_request(channel_.receive(kMessageMax));
                 const auto* leave = request ? std::get_if<Leave>(&*request) : nullptr;
                 need(leave != nullptr, "another request in the middle of a step");
                 if (leave->number == m.number) return false;
@@ -205,7 +205,7 @@ void serve(Channel& channel, kernels::ThreadPool& pool, const WorkerRunner& make
         const NonFatalScope question;  // A broken invariant is an answer too.
         Session session(channel, pool, make_runner);
         for (;;) {
-            const auto request = decode_worker_request(channel.receive());
+            const auto request = decode_worker_request(channel.receive(kMessageMax));
             if (!request) throw Refused("a request that is none");
             session.answer(*request);
         }

@@ -75,13 +75,13 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     if (played.work) {
         auto run = std::move(played.work->run);
         out.work = VerifierWork{played.work->what, [run = std::move(run)] { return VerifierResult(run()); },
-                                height_ + config_.side_fetch_blocks, slot_.gives_way()};
+                                height_ + config_.side_fetch_blocks, std::move(played.work->gives_way)};
     } else if (slot_.is_free()) {
         if (duty) out.work = order_for(view, *duty);
         else out.work = watch_work(view);
         if (out.work) {
             slot_.take(duty ? duty->place : solver::kUnasked);
-            out.work->gives_way = slot_.gives_way();
+            slot_.equip(*out.work);
         }
     } else if (duty) {
         slot_.wait(duty->place);

@@ -92,8 +92,8 @@ Result<Bytes, MoveProblem> Desk::attempt(const DisputeView& view, solver::Preemp
         }
         RETRACE_TRY(move, next_move(view.game, view.side, *own));
         return encode(move);
-    } catch (const ReplayStopped& stopped) {
-        return Unexpected{MoveProblem{stopped.what(), MoveProblem::Kind::put_off}};
+    } catch (const solver::PutOff& left) {
+        return Unexpected{MoveProblem{left.what(), MoveProblem::Kind::put_off}};
     } catch (const BrokenInvariant& impossible) {
         // The view is a node's word, and an account that it led astray is of no use.
         accounts_.erase(view.id);

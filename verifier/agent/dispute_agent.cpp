@@ -52,7 +52,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
             slot_.set_waiting_dispute(std::nullopt);
             working_ = first->id;
             out.work = answer_order(*first);
-            out.work->gives_way = slot_.gives_way();
+            slot_.equip(*out.work);
         }
     }
     std::erase_if(answers_, [&](const auto& item) {

@@ -3,7 +3,6 @@
 // dispute may ask for it.
 #pragma once
 
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,10 +27,7 @@ struct ReplaySetup {
 };
 
 /// Ends a call that was told to stop. What it had reached is kept, and the same call goes on from there.
-class ReplayStopped final : public std::exception {
-public:
-    const char* what() const noexcept override { return "work with an earlier place waits"; }
-};
+class ReplayStopped final : public solver::PutOff {};
 
 /// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about one and a half
 /// executions of the segment and a commitment for each root that is asked for (roots_at). Beside the start

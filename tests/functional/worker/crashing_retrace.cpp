@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: MIT
-// retrace with kernels that a program can crash: one of a task with the seed below writes where nothing is, in every
-// step from the third on. In all else it is the real program, also as the worker that it starts.
+// retrace with kernels that a program can crash: one of a task with the first of the seeds writes where nothing is, in
+// every step from the third on; the others keep their worker busy for ever. In all else it is the real program, also as
+// the worker that it starts.
+#include <unistd.h>
+
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 #include "node/cli/cli.hpp"
 #include "solver/worker/serve.hpp"
@@ -19,11 +24,33 @@ public:
     }
 };
 
+[[noreturn]] void sleep_for_ever() {
+    for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+}
+
+/// The length of a message that is allowed, and then its bytes, one after another.
+class DrippingRunner final : public solver::ProgramRunner {
+public:
+    using solver::ProgramRunner::ProgramRunner;
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State&, const kernels::GoOn&) override {
+        constexpr int kLeast = 3, kMost = 8;  // One of these is the pipe to the party, and the only one to write to.
+        const std::uint8_t length[4] = {0, 0, 1, 0};
+        for (std::size_t i = 0;; ++i) {
+            const std::uint8_t byte = length[std::min<std::size_t>(i, 3)];
+            for (int pipe = kLeast; pipe <= kMost; ++pipe) (void)!::write(pipe, &byte, 1);
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+    }
+};
+
 solver::WorkerRunner crashing_runner() {
     return [](solver::DeviceChoice device, const kernels::Program& program, kernels::Inputs inputs,
               kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
         if (inputs.seed == kCrashingSeed)
             return std::make_unique<CrashingRunner>(program, std::move(inputs), pool);
+        if (inputs.seed == kSilentSeed) sleep_for_ever();
+        if (inputs.seed == kDrippingSeed)
+            return std::make_unique<DrippingRunner>(program, std::move(inputs), pool);
         return solver::honest_worker_runner()(device, program, std::move(inputs), pool);
     };
 }

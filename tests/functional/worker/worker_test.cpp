@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "kernels/builder/training.hpp"
+#include "solver/run/preemption.hpp"
 #include "solver/sandbox/sandbox.hpp"
 #include "solver/train/trainer.hpp"
 #include "solver/worker/remote_runner.hpp"
@@ -41,6 +42,10 @@ protected:
     std::unique_ptr<RemoteRunner> runner_of(const TinyTask& task, const WorkerOptions& options) {
         return std::make_unique<RemoteRunner>(task.terms.id, "task 5", task.train.program(), task.inputs(), options,
                                               record_);
+    }
+    /// Alive, but without a word from now on.
+    static void stop_workers() {
+        for (const int worker : workers_of(::getpid())) ::kill(worker, SIGSTOP);
     }
     static std::string what_is_thrown(const std::function<void()>& work) {
         try {
@@ -270,10 +275,78 @@ TEST_F(Workers, that_do_not_answer_are_ended_and_their_task_is_put_off) {
     WorkerOptions short_of_time = options();
     short_of_time.answer_within = std::chrono::milliseconds(200);
     const auto runner = runner_of(task, short_of_time);
-    for (const int worker : workers_of(::getpid())) ::kill(worker, SIGSTOP);
+    stop_workers();
     EXPECT_THAT(what_is_thrown([&] { (void)runner->trace(task.initial()); }), HasSubstr("it did not answer"));
     EXPECT_TRUE(workers_of(::getpid()).empty());
     EXPECT_EQ(record_->figures().tasks_put_off, 1u) << "at the first time";
+}
+
+TEST_F(Workers, that_never_answer_a_step_are_ended_and_the_work_fails_by_name) {
+    TinyTask task;
+    WorkerOptions short_of_time = options();
+    short_of_time.answer_within = std::chrono::milliseconds(300);
+    const auto runner = runner_of(task, short_of_time);
+    kernels::State state = task.initial();
+    const auto training = runner->train(task.train, state, task.pool);
+    training->advance();
+    stop_workers();
+    EXPECT_THAT(what_is_thrown([&] { training->advance(); }),
+                AllOf(HasSubstr("task 5: its worker process was stopped: it did not answer within"),
+                      HasSubstr("at step 1")));
+    EXPECT_TRUE(workers_of(::getpid()).empty());
+    EXPECT_EQ(record_->figures().tasks_put_off, 1u);
+}
+
+TEST_F(Workers, that_send_a_byte_now_and_then_get_no_more_time_for_it) {
+    TinyTask task;
+    task.terms.seed = kDrippingSeed;
+    WorkerOptions short_of_time = options(CRASHING_PROGRAM);
+    short_of_time.answer_within = std::chrono::milliseconds(2'000);
+    const auto runner = runner_of(task, short_of_time);
+    kernels::State state = task.initial();
+    const auto training = runner->train(task.train, state, task.pool);
+    const auto began = Patience::Clock::now();
+    EXPECT_THAT(what_is_thrown([&] { training->advance(); }), HasSubstr("it did not answer within"));
+    EXPECT_LT(Patience::Clock::now() - began, std::chrono::seconds(60));
+}
+
+/// The party can do its other duties, and the task is not at fault before its time is over.
+TEST_F(Workers, that_do_not_answer_are_left_when_something_waits_whatever_they_were_asked) {
+    TinyTask task;
+    Preemption preemption(std::chrono::milliseconds(50));
+    const PreemptionScope working(preemption);
+    WorkerOptions quick = options();
+    quick.leave_within = std::chrono::milliseconds(200);
+    const auto is_left = [&](const char* name, const std::function<void(StepRunner&, Training&)>& work) {
+        SCOPED_TRACE(name);
+        preemption.clear();
+        const auto runner = runner_of(task, quick);
+        kernels::State state = task.initial();
+        const auto training = runner->train(task.train, state, task.pool);
+        training->advance();
+        stop_workers();
+        preemption.request();
+        EXPECT_THROW(work(*runner, *training), PutOff);
+        EXPECT_TRUE(workers_of(::getpid()).empty());
+        preemption.clear();
+        EXPECT_EQ(training->step(), 1u);
+        training->advance();  // By another worker.
+        ProgramRunner here(task.train.program(), task.inputs(), task.pool);
+        kernels::State own = task.initial();
+        for (int i = 0; i < 2; ++i) here.step(own);
+        EXPECT_EQ(training->state(), own);
+    };
+    is_left("save", [](StepRunner&, Training& training) { training.state(); });
+    is_left("commit", [](StepRunner&, Training& training) { training.commit(); });
+    is_left("step", [](StepRunner&, Training& training) { training.advance(); });
+    is_left("trace", [&](StepRunner& runner, Training&) { runner.trace(task.initial()); });
+    is_left("outputs", [&](StepRunner& runner, Training&) { runner.outputs(task.initial(), {0}); });
+    task.terms.seed = kSilentSeed;
+    preemption.request();
+    EXPECT_THROW(runner_of(task, options(CRASHING_PROGRAM)), PutOff) << "nor becomes ready";
+    EXPECT_TRUE(workers_of(::getpid()).empty());
+    EXPECT_EQ(record_->figures().deaths, 0u);
+    EXPECT_EQ(record_->figures().tasks_put_off, 0u);
 }
 
 TEST_F(Workers, leave_a_step_and_the_state_of_before_is_kept) {
@@ -286,7 +359,7 @@ TEST_F(Workers, leave_a_step_and_the_state_of_before_is_kept) {
     const auto training = runner->train(task.train, state, task.pool);
     for (int i = 0; i < 5; ++i) training->advance();
     EXPECT_EQ(state.step, 5u) << "saved after each step";
-    for (const int worker : workers_of(::getpid())) ::kill(worker, SIGSTOP);
+    stop_workers();
     EXPECT_FALSE(training->attempt([] { return false; }).has_value()) << "ended, because it does not answer";
     EXPECT_EQ(state.step, 5u);
     ProgramRunner here(task.train.program(), task.inputs(), task.pool);

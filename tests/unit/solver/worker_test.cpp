@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include "solver/worker/connection.hpp"
 #include "solver/worker/messages.hpp"
 #include "solver/worker/record.hpp"
 #include "solver/worker/serve.hpp"
@@ -74,10 +75,10 @@ struct Pipe {
 /// A worker on a thread, and this side of its pipes.
 class Served {
 public:
-    explicit Served(WorkerRunner runner = honest_worker_runner(), std::chrono::milliseconds stall = {}) {
+    explicit Served(WorkerRunner runner = honest_worker_runner()) {
         std::signal(SIGPIPE, SIG_IGN);
         Pipe to, from;
-        here_ = std::make_unique<Channel>(from.read, to.write, stall);
+        here_ = std::make_unique<Channel>(from.read, to.write);
         worker_ = std::thread([in = to.read, out = from.write, runner = std::move(runner)] {
             Channel channel(in, out);
             kernels::ThreadPool pool(1);
@@ -95,7 +96,7 @@ public:
         here_->flush();
         return answer();
     }
-    WorkerReply answer() { return decode_worker_reply(here_->receive()).value(); }
+    WorkerReply answer() { return decode_worker_reply(here_->receive(kMessageMax)).value(); }
     WorkerReply set_up(const TinyTask& task, const Bytes& program) {
         return ask(SetProgram{task.terms.seed, program.size(), DeviceChoice::cpu}, [&] {
             here_->send_raw(program);
@@ -109,7 +110,7 @@ public:
     std::string failure() {
         const WorkerReply last = answer();
         EXPECT_TRUE(std::holds_alternative<Failed>(last)) << last.index();
-        EXPECT_THROW(here_->receive(), ChannelBroken);
+        EXPECT_THROW(here_->receive(kMessageMax), ChannelBroken);
         return std::holds_alternative<Failed>(last) ? std::get<Failed>(last).why : "";
     }
 
@@ -180,7 +181,7 @@ TEST(Worker, ends_in_order_on_frames_that_are_none) {
         Served worker;  // Longer than any message: nothing is allocated, and nothing is answered.
         worker.channel().send_raw(Bytes{0xff, 0xff, 0xff, 0xff, 1});
         worker.channel().flush();
-        EXPECT_THROW(worker.channel().receive(), ChannelBroken);
+        EXPECT_THROW(worker.channel().receive(kMessageMax), ChannelBroken);
     }
     {
         Served worker;  // A program that is none, announced longer than it is.
@@ -241,17 +242,87 @@ TEST(Worker, says_what_a_program_threw_and_what_memory_was_missing) {
     EXPECT_THAT(after([] {}).why, HasSubstr("device cannot run"));
 }
 
-TEST(Channel, whoever_stops_in_the_middle_of_a_message_is_given_up) {
+/// This side of a worker, without one: the other side is the test's.
+struct Exchange : ::testing::Test {
     Pipe to, from;
-    ASSERT_EQ(::fcntl(from.read, F_SETFL, O_NONBLOCK), 0);
-    ASSERT_EQ(::fcntl(to.write, F_SETFL, O_NONBLOCK), 0);
-    Channel here(from.read, to.write, std::chrono::milliseconds(50));
-    const Bytes begun{9, 0, 0, 0, 1};
-    ASSERT_EQ(::write(from.write, begun.data(), begun.size()), 5);
-    EXPECT_THROW(here.receive(), ChannelBroken);
-    EXPECT_THROW(here.send_raw(Bytes(4 << 20)), ChannelBroken) << "nobody reads it";
-    ::close(from.write);
-    ::close(to.read);
+    std::unique_ptr<Channel> here;
+    Exchange() {
+        std::signal(SIGPIPE, SIG_IGN);
+        EXPECT_EQ(::fcntl(from.read, F_SETFL, O_NONBLOCK), 0);
+        EXPECT_EQ(::fcntl(to.write, F_SETFL, O_NONBLOCK), 0);
+        here = std::make_unique<Channel>(from.read, to.write);
+    }
+    ~Exchange() override {
+        ::close(from.write);
+        ::close(to.read);
+    }
+    void write(const Bytes& bytes) const {
+        ASSERT_EQ(::write(from.write, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    }
+    void begin(int milliseconds, std::function<bool()> go_on = {}) const {
+        here->begin_exchange(Channel::Clock::now() + std::chrono::milliseconds(milliseconds), std::move(go_on));
+    }
+    /// How it is over while `work` waits; nothing: it is not.
+    static std::optional<ExchangeOver::Why> over(const std::function<void()>& work) {
+        try {
+            work();
+        } catch (const ExchangeOver& thrown) {
+            return thrown.why();
+        }
+        return std::nullopt;
+    }
+};
+
+TEST_F(Exchange, is_over_at_its_time_whether_nothing_comes_or_half_a_message_or_nobody_reads) {
+    begin(50);
+    EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::late);
+    begin(50);
+    write({9, 0, 0, 0, 1});
+    EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::late);
+    begin(50);
+    EXPECT_EQ(over([&] { here->send_raw(Bytes(4 << 20)); }), ExchangeOver::Why::late);
+}
+
+TEST_F(Exchange, is_over_at_its_time_though_a_byte_comes_now_and_then) {
+    std::jthread drips([&](const std::stop_token& stop) {
+        const std::uint8_t one = 1;
+        while (!stop.stop_requested() && ::write(from.write, &one, 1) == 1)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    });
+    const auto began = Channel::Clock::now();
+    begin(100);
+    Bytes much(100'000);
+    EXPECT_EQ(over([&] { here->receive_raw(much); }), ExchangeOver::Why::late);
+    EXPECT_LT(Channel::Clock::now() - began, std::chrono::seconds(20));
+}
+
+TEST_F(Exchange, is_left_when_it_is_not_to_go_on) {
+    int looks = 0;
+    begin(600'000, [&] { return ++looks < 5; });
+    EXPECT_EQ(over([&] { here->receive(kMessageMax); }), ExchangeOver::Why::left);
+    EXPECT_EQ(looks, 5);
+    begin(600'000);
+    write({1, 0, 0, 0, 7});
+    EXPECT_EQ(here->receive(1), Bytes{7}) << "the next one is another";
+    write({2, 0, 0, 0, 7, 7});
+    EXPECT_THROW(here->receive(1), ChannelBroken) << "longer than it may be";
+}
+
+TEST(ExchangeTime, is_more_than_any_honest_step_takes_and_ends) {
+    using std::chrono::seconds;
+    TinyTask task;
+    const kernels::Program& tiny = task.train.program();
+    EXPECT_GE(exchange_time(tiny, seconds(600)), seconds(600));
+    EXPECT_LT(exchange_time(tiny, seconds(600)), seconds(601));
+    kernels::Program large = tiny;
+    const std::uint64_t before = kernels::step_cost(large);
+    for (kernels::TensorRecord& tensor : large.tensors)
+        if (tensor.dims.size() == 2) tensor.dims = {30'000, 30'000};
+    // A thread of today makes 10^10 multiply-adds a second and more.
+    const auto honest = seconds(kernels::step_cost(large) / 10'000'000'000);
+    EXPECT_GT(kernels::step_cost(large), 1'000'000 * before);
+    EXPECT_GT(exchange_time(large, seconds(0)), 900 * honest);
+    EXPECT_LE(exchange_time(large, std::chrono::milliseconds::max()), std::chrono::hours(24 * 365));
 }
 
 TEST(WorkerLimitsTest, are_words_of_a_command_line) {

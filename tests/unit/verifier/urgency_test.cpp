@@ -137,6 +137,30 @@ TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
     }
 }
 
+/// As a worker process that is waited for in the middle of nowhere.
+TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_problem) {
+    begin();
+    sit(10, 5, 1, 5'000);
+    before_step = [this] {
+        EXPECT_NE(solver::Preemption::of_this_thread(), nullptr) << "what computes knows whom to ask";
+        sit(11, 6, 2, 140);
+        (void)next();
+        EXPECT_FALSE(solver::Preemption::of_this_thread()->may_go_on_since({}));
+        throw solver::PutOff();
+    };
+    run(*next().work);
+    EXPECT_EQ(solver::Preemption::of_this_thread(), nullptr);
+    before_step = [] {};
+    EXPECT_TRUE(agent->take_problems().empty());
+    for (const char* name : {"replay task 6 segment 2", "replay task 5 segment 1"}) {
+        const auto out = next();
+        ASSERT_TRUE(out.work);
+        EXPECT_EQ(out.work->what, name);
+        run(*out.work);
+    }
+    EXPECT_EQ(committed(next()), Audits{10});
+}
+
 TEST_F(Urgency, what_nobody_asked_for_comes_last) {
     begin();
     view.initials.push_back({terms(6), 0, root(0), false});
