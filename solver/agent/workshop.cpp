@@ -2,6 +2,8 @@
 #include "solver/agent/workshop.hpp"
 
 #include "kernels/contract.hpp"
+#include "kernels/program/limits.hpp"
+#include "solver/run/preemption.hpp"
 
 namespace retrace::solver {
 namespace {
@@ -141,7 +143,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, co
         const auto fits = check_initialiser(made->init->program(), made->program->program());
         if (!fits) return unavailable(fits.error().message, std::nullopt);
         made->init_runner = initialisers_(terms, made->init->program(), kernels::Inputs{terms.seed, {}}, pool_);
-        made->bytes += made->init_runner->planned_bytes();
+        made->bytes = kernels::saturating_add(made->bytes, made->init_runner->planned_bytes());
         if (const auto room = check_memory(*made, make_room); !room)
             return unavailable(room.error().message, std::nullopt);
     }
@@ -149,7 +151,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, co
     made->data = std::move(data);
     made->runner = runners_(terms, made->program->program(), made->inputs(), pool_);
     if (made->runner == nullptr) return unavailable("the chosen device cannot run the task's program", std::nullopt);
-    made->bytes += made->runner->planned_bytes();
+    made->bytes = kernels::saturating_add(made->bytes, made->runner->planned_bytes());
     if (const auto room = check_memory(*made, make_room); !room) return unavailable(room.error().message, std::nullopt);
     return (materials_[terms.id] = std::move(made)).get();
 }

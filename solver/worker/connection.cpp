@@ -69,8 +69,8 @@ auto Connection::exchange(Work work) {
 }
 
 WorkerReply Connection::receive() {
-    auto reply = decode_worker_reply(process_->channel().receive(kMessageMax));
-    if (!reply) died("it answered what is no answer");
+    auto reply = decode_worker_reply(process_->channel().receive(longest_reply(limits_)), limits_);
+    if (!reply) died("it answered what is no answer (" + std::string(slug(reply.error())) + ")");
     if (const auto* failed = std::get_if<Failed>(&*reply)) {
         (void)process_->end();
         if (failed->memory) throw std::bad_alloc();
@@ -98,7 +98,8 @@ Connection::Connection(const WorkerOptions& options, const std::string& label, c
                        const kernels::Inputs& inputs)
     : program_(program),
       leave_within_(options.leave_within),
-      most_(exchange_time(program, options.answer_within)) {
+      most_(exchange_time(program, options.answer_within)),
+      limits_(limits_of(program)) {
     auto started = WorkerProcess::start(options.executable, options.limits, label);
     if (!started) throw std::runtime_error(started.error().message);
     process_ = std::move(*started);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "solver/worker/messages.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -48,9 +50,10 @@ void write(Writer& out, const std::vector<kernels::Metric>& metrics) {
         out.text(metric.name).u32(std::bit_cast<std::uint32_t>(metric.value));
 }
 
-std::vector<kernels::Metric> read_metrics(Reader& in) {
+std::vector<kernels::Metric> read_metrics(Reader& in, std::size_t most) {
+    constexpr std::size_t kLeast = 8;  // Bytes.
     std::vector<kernels::Metric> metrics;
-    for (std::uint32_t left = in.count(kLimits.ops, 8); left > 0 && in.ok(); --left) {
+    for (std::uint32_t left = in.count(most, kLeast); left > 0 && in.ok(); --left) {
         kernels::Metric metric;
         metric.name = in.text(kNameMax);
         metric.value = std::bit_cast<float>(in.u32());
@@ -59,7 +62,32 @@ std::vector<kernels::Metric> read_metrics(Reader& in) {
     return metrics;
 }
 
+/// As many steps as a worker makes at once: none is begun after kMetricsAtOnce metrics.
+std::vector<std::vector<kernels::Metric>> read_steps(Reader& in, std::size_t metrics_of_a_step) {
+    std::vector<std::vector<kernels::Metric>> steps;
+    std::size_t metrics = 0;
+    for (std::uint32_t left = in.count(kStepsMax, 4); left > 0 && in.ok(); --left) {
+        if (metrics >= kMetricsAtOnce) in.fail(CodecError::too_long);
+        steps.push_back(read_metrics(in, metrics_of_a_step));
+        metrics += steps.back().size();
+    }
+    return steps;
+}
+
 }  // namespace
+
+ReplyLimits limits_of(const kernels::Program& program) {
+    ReplyLimits limits{0, std::max(program.states, static_cast<std::uint32_t>(program.ops.size()))};
+    for (const kernels::TensorRecord& tensor : std::span(program.tensors).subspan(program.tensors_static()))
+        if (!tensor.name.empty() && tensor.dims.empty() && tensor.dtype == kernels::DType::f32) ++limits.metrics;
+    return limits;
+}
+
+std::size_t longest_reply(const ReplyLimits& limits) {
+    constexpr std::size_t kHead = 64, kMetric = 8 + kNameMax;
+    const std::size_t metrics = std::size_t{kMetricsAtOnce} + limits.metrics;
+    return kHead + std::max({kWhyMax, 4 * std::size_t{kStepsMax} + kMetric * metrics, sizeof(Hash32) * limits.roots});
+}
 
 Bytes encode(const WorkerRequest& request) {
     Writer out = begin(request);
@@ -134,23 +162,21 @@ Result<WorkerRequest, CodecError> decode_worker_request(View bytes) {
     return out;
 }
 
-Result<WorkerReply, CodecError> decode_worker_reply(View bytes) {
+Result<WorkerReply, CodecError> decode_worker_reply(View bytes, const ReplyLimits& limits) {
     Reader in(bytes);
     Result<WorkerReply, CodecError> out = WorkerReply();
     read_kind(in, *out);
     std::visit(Overloaded{
                    [&](Ready& m) {
                        m.planned_bytes = in.u64();
+                       if (m.planned_bytes > kPlannedMax) in.fail(CodecError::too_long);
                        m.on_device = in.boolean();
                    },
-                   [&](Stepped& m) {
-                       for (std::uint32_t left = in.count(kStepsMax, 4); left > 0 && in.ok(); --left)
-                           m.steps.push_back(read_metrics(in));
-                   },
+                   [&](Stepped& m) { m.steps = read_steps(in, limits.metrics); },
                    [&](Stored& m) { m.step = in.u64(); },
                    [&](Roots& m) {
                        m.step = in.u64();
-                       for (std::uint32_t left = in.count(kLimits.tensors, 32); left > 0; --left)
+                       for (std::uint32_t left = in.count(limits.roots, 32); left > 0; --left)
                            m.roots.push_back(in.hash());
                    },
                    [&](Failed& m) {

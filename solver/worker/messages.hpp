@@ -19,6 +19,11 @@ namespace retrace::solver {
 inline constexpr std::uint32_t kMessageMax = 256u << 20;
 /// Most steps of one request.
 inline constexpr std::uint32_t kStepsMax = 1024;
+/// With so many metrics an answer has no further step.
+inline constexpr std::uint32_t kMetricsAtOnce = 4096;
+/// No plan takes more: of all tensors that a program may have, four at once. Two of them and what a party holds beside
+/// them are no overflow.
+inline constexpr std::uint64_t kPlannedMax = std::uint64_t{1} << 62;
 
 // --- To the worker.
 
@@ -87,9 +92,19 @@ struct Failed {
 };
 using WorkerReply = std::variant<Ready, Done, Stepped, Left, Stored, Roots, Computed, Failed>;
 
+/// What the answers of a program's worker may hold. The party knows them from the program, not from the worker.
+struct ReplyLimits {
+    std::uint32_t metrics = kernels::Limits().ops;  ///< Of a step: named fp32 outputs of rank 0 (kernels 5.5).
+    std::uint32_t roots = kernels::Limits().tensors;
+};
+ReplyLimits limits_of(const kernels::Program& program);
+/// Bytes of the longest answer within them.
+std::size_t longest_reply(const ReplyLimits& limits);
+
 Bytes encode(const WorkerRequest& request);
 Bytes encode(const WorkerReply& reply);
 Result<WorkerRequest, CodecError> decode_worker_request(View bytes);
-Result<WorkerReply, CodecError> decode_worker_reply(View bytes);
+/// `too_long`: more metrics, roots or planned bytes than there can be.
+Result<WorkerReply, CodecError> decode_worker_reply(View bytes, const ReplyLimits& limits = {});
 
 }  // namespace retrace::solver

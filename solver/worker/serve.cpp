@@ -19,7 +19,6 @@ using kernels::TensorRecord;
 constexpr std::chrono::milliseconds kLook{2};
 /// Steps that take less are made together: waking the other side costs as much as a step of a small model.
 constexpr std::chrono::milliseconds kAtOnce{5};
-constexpr std::size_t kMetricsAtOnce = 4096;
 
 /// What a request that is in order asks for in vain.
 class Refused final : public std::runtime_error {

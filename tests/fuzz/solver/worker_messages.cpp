@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Messages between a party and a worker process that a stranger's program may have taken over: what decodes has one
-// encoding, and a worker ends in order whatever it is sent.
+// encoding and no more of anything than the program says, and a worker ends in order whatever it is sent.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -39,6 +39,21 @@ Bytes framed(const WorkerRequest& request) {
     return out;
 }
 
+void require_within(const WorkerReply& reply, View bytes, const ReplyLimits& limits) {
+    require(bytes.size() <= longest_reply(limits), "an answer is as long as it may be");
+    if (const auto* ready = std::get_if<Ready>(&reply))
+        require(ready->planned_bytes <= kPlannedMax, "a plan is no larger than there can be");
+    if (const auto* roots = std::get_if<Roots>(&reply)) require(roots->roots.size() <= limits.roots, "as many roots");
+    if (const auto* stepped = std::get_if<Stepped>(&reply)) {
+        std::size_t metrics = 0;
+        for (const auto& step : stepped->steps) {
+            require(step.size() <= limits.metrics, "as many metrics of a step");
+            metrics += step.size();
+        }
+        require(metrics < kMetricsAtOnce + limits.metrics, "as many metrics of all steps");
+    }
+}
+
 /// A worker has a limit; a program may ask for more than this machine has.
 void limit_memory() {
     static const int limited = [] {
@@ -73,7 +88,9 @@ std::vector<Bytes> seeds() {
         out.push_back(with_kind(0, encode(request)));
     for (const WorkerReply& reply :
          {WorkerReply(Ready{9, true}), WorkerReply(Stepped{{{{"loss", 0.5f}}, {}}}), WorkerReply(Stored{4}),
-          WorkerReply(Roots{4, {Hash32{}, Hash32{}}}), WorkerReply(Failed{true, "why"})})
+          WorkerReply(Roots{4, {Hash32{}, Hash32{}}}), WorkerReply(Failed{true, "why"}),
+          WorkerReply(Ready{kPlannedMax + 1, true}), WorkerReply(Stepped{{std::vector<kernels::Metric>(3)}}),
+          WorkerReply(Stepped{{2, std::vector<kernels::Metric>(kMetricsAtOnce)}})})
         out.push_back(with_kind(1, encode(reply)));
     Bytes talk = framed(SetProgram{7, program().size(), DeviceChoice::cpu});
     talk.insert(talk.end(), program().begin(), program().end());
@@ -91,6 +108,8 @@ void run(View input) {
     } else if (what == 1) {
         if (const auto reply = decode_worker_reply(bytes))
             require(equal(encode(*reply), bytes), "one reply has one encoding");
+        constexpr ReplyLimits kFew{2, 3};
+        if (const auto reply = decode_worker_reply(bytes, kFew)) require_within(*reply, bytes, kFew);
     } else {
         serve_bytes(bytes);
     }

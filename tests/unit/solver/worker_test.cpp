@@ -52,6 +52,42 @@ TEST(WorkerMessages, have_one_encoding_and_nothing_shorter_or_longer_is_one) {
     check(every_reply(), [](View bytes) { return decode_worker_reply(bytes); });
 }
 
+TEST(WorkerMessages, with_more_planned_bytes_or_metrics_than_there_can_be_are_refused_by_name) {
+    EXPECT_TRUE(decode_worker_reply(encode(WorkerReply(Ready{kPlannedMax, true}))).has_value());
+    for (const std::uint64_t bytes : {kPlannedMax + 1, UINT64_MAX}) {
+        const auto refused = decode_worker_reply(encode(WorkerReply(Ready{bytes, true})));
+        ASSERT_FALSE(refused.has_value()) << bytes;
+        EXPECT_EQ(refused.error(), CodecError::too_long);
+    }
+    const auto with_steps = [](std::size_t steps, std::size_t metrics) {
+        return encode(WorkerReply(Stepped{{steps, std::vector<kernels::Metric>(metrics)}}));
+    };
+    const ReplyLimits three{3, 1};
+    EXPECT_TRUE(decode_worker_reply(with_steps(kStepsMax, 3), three).has_value());
+    EXPECT_EQ(decode_worker_reply(with_steps(1, 4), three).error(), CodecError::too_long) << "of one step";
+    EXPECT_TRUE(decode_worker_reply(with_steps(2, kMetricsAtOnce - 1)).has_value());
+    EXPECT_EQ(decode_worker_reply(with_steps(2, kMetricsAtOnce)).error(), CodecError::too_long) << "of all steps";
+    EXPECT_EQ(decode_worker_reply(encode(WorkerReply(Roots{4, {Hash32{}, Hash32{}}})), three).error(),
+              CodecError::too_long);
+}
+
+TEST(WorkerMessages, are_as_long_as_the_answers_of_a_program_can_be) {
+    TinyTask task;
+    const kernels::Program& program = task.train.program();
+    const ReplyLimits limits = limits_of(program);
+    ProgramRunner runner(program, task.inputs(), task.pool);
+    kernels::State state = task.initial();
+    EXPECT_EQ(limits.metrics, runner.step(state).size());
+    EXPECT_EQ(limits.roots, program.ops.size());
+    const std::vector<kernels::Metric> step(kMetricsAtOnce - 1, {std::string(120, 'x'), 0});
+    const ReplyLimits many{kMetricsAtOnce - 1, 1};
+    EXPECT_LE(encode(WorkerReply(Stepped{{step, step}})).size(), longest_reply(many));
+    EXPECT_LE(encode(WorkerReply(Failed{false, std::string(2'000, 'x')})).size(), longest_reply({0, 0}));
+    const std::vector<Hash32> roots(200);
+    EXPECT_LE(encode(WorkerReply(Roots{4, roots})).size(), longest_reply({0, 200}));
+    EXPECT_LT(longest_reply(limits), kMessageMax / 100);
+}
+
 TEST(WorkerMessages, of_unknown_kinds_or_with_lengths_that_nothing_follows_are_refused) {
     EXPECT_FALSE(decode_worker_request(Bytes{0}).has_value());
     EXPECT_FALSE(decode_worker_request(Bytes{13}).has_value());
