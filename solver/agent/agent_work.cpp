@@ -96,9 +96,12 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
         RETRACE_CHECK(store_.save({task, run, at}, commitment, state));
         return store_.retain({task, run, at}, true);
     };
+    Preemption& preemption = slot_.preemption();
+    preemption.begin_step();
+    const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
     RETRACE_TRY(state, nearest({task, run}, index, last, may_wait));
     if (!state) {
-        auto first = first_root.is_zero() ? workshop_.initial_state(material)
+        auto first = first_root.is_zero() ? workshop_.initial_state(material, go_on)
                                           : workshop_.fetch(material, first_root, first_state);
         if (!first) return error(first.error().message);
         state = std::move(first).value();
@@ -106,14 +109,12 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
             save(first_state, kernels::commit_state(material.program->root(), *state, pool), *state));
     }
     Trainer trainer(*material.program, *material.runner, material.terms.schedule, pool);
-    Preemption& preemption = slot_.preemption();
     preemption.begin_step();
     const auto progress = [&](const Progress& done) {
         if (config_.on_progress) config_.on_progress(task, done);
         preemption.begin_step();
         return !may_wait || !preemption.requested();
     };
-    const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
     RETRACE_TRY(finished, trainer.run(*state, index, progress, save, go_on));
     // A step that was left has no state: the next time begins at the newest checkpoint.
     if (!finished && !state->tensors.empty() && state->step < last)

@@ -167,10 +167,10 @@ Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& te
     return headers_.emplace(terms.program_root, (*program)->header()).first->second;
 }
 
-Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material) {
+Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material, const kernels::GoOn& go_on) {
     if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
     kernels::State state = blank_state(material.init->program());
-    material.init_runner->step(state);
+    if (!material.init_runner->attempt(state, go_on)) throw PutOff();
     state.step = 0;
     return state;
 }

@@ -58,8 +58,9 @@ public:
     Result<TaskMaterial*, Unavailable> material(const TaskTerms& terms, const MakeRoom& make_room = {});
     /// What opens the program's root. The program alone is fetched, if it is not here.
     Result<kernels::ProgramHeader, Unavailable> header(const TaskTerms& terms);
-    /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again.
-    Result<kernels::State, Unavailable> initial_state(TaskMaterial& material);
+    /// State 0: by the initialiser, or fetched. For a seeded one every call computes it again; where `go_on` is given,
+    /// it is asked between ops, and PutOff is thrown if it says no.
+    Result<kernels::State, Unavailable> initial_state(TaskMaterial& material, const kernels::GoOn& go_on = {});
     /// A state that somebody else serves.
     Result<kernels::State, Unavailable> fetch(TaskMaterial& material, const Hash32& root,
                                               std::uint64_t index);

@@ -216,7 +216,9 @@ InitialChecked VerifierAgent::check_initial(const InitialView& view) {
         done.put_off = gives_way();
         return done;
     }
-    const auto state = workshop_.initial_state(**material);
+    solver::Preemption& preemption = slot_.preemption();
+    preemption.begin_step();
+    const auto state = workshop_.initial_state(**material, [&] { return preemption.may_finish_step(); });
     if (!state) {
         done.problem = state.error().message;
         done.put_off = gives_way();

@@ -12,6 +12,24 @@ using namespace verifier;
 
 inline constexpr std::uint64_t kSegment = 6;  // steps
 
+/// Says between two ops that it is asked whether to go on.
+class HeardInitialiser final : public solver::ProgramRunner {
+public:
+    HeardInitialiser(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
+                     std::function<void()>& between)
+        : ProgramRunner(program, std::move(inputs), pool), between_(between) {}
+    std::optional<std::vector<kernels::Metric>> attempt(kernels::State& state,
+                                                        const kernels::GoOn& go_on) override {
+        return ProgramRunner::attempt(state, [&] {
+            between_();
+            return !go_on || go_on();
+        });
+    }
+
+private:
+    std::function<void()>& between_;
+};
+
 /// Says before each step that it is about to be made.
 class HeardRunner final : public solver::ProgramRunner {
 public:
@@ -39,6 +57,7 @@ struct OneWorker : ::testing::Test {
     VerifierView view;
     std::size_t steps = 0;
     std::function<void()> before_step = [this] { ++steps; };
+    std::function<void()> in_initialiser = [] {};
     std::chrono::milliseconds patience{10'000};
 
     void begin(solver::RunnerFactory runners = solver::honest_runners()) {
@@ -51,6 +70,11 @@ struct OneWorker : ::testing::Test {
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                    kernels::ThreadPool& pool) {
                 return std::make_unique<HeardRunner>(program, std::move(inputs), pool, before_step);
+            },
+            UINT64_MAX,
+            [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
+                   kernels::ThreadPool& pool) {
+                return std::make_unique<HeardInitialiser>(program, std::move(inputs), pool, in_initialiser);
             });
         VerifierConfig config;
         config.secret = party->secret;

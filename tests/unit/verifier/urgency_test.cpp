@@ -137,6 +137,55 @@ TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
     }
 }
 
+TEST_F(Urgency, the_check_of_an_initial_state_is_left_between_two_ops_for_what_comes_first_and_made_again) {
+    patience = std::chrono::milliseconds(0);
+    begin();
+    Hash32 forged = root(0);
+    forged.bytes[0] ^= 1;
+    view.initials.push_back({terms(6), 0, forged, true, 360, 0});
+    auto out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "check initial state of task 6");
+    std::size_t asked = 0;
+    in_initialiser = [&] {
+        if (asked++ != 0) return;
+        sit(10, 5, 1, 140);
+        EXPECT_FALSE(next().work) << "one order at a time";
+    };
+    run(*out.work);
+    EXPECT_EQ(asked, 1u) << "no further op was computed";
+    EXPECT_TRUE(agent->take_problems().empty());
+    in_initialiser = [] {};
+    out = next();
+    EXPECT_TRUE(out.moves.empty()) << "nothing was found yet";
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 5 segment 1");
+    run(*out.work);
+    out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "check initial state of task 6");
+    run(*out.work);
+    const auto moves = next().moves;
+    ASSERT_EQ(moves.size(), 1u);
+    EXPECT_TRUE(std::holds_alternative<ChallengeInitial>(moves[0]));
+}
+
+TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to_its_end) {
+    begin();
+    view.initials.push_back({terms(6), 0, root(0), true, 360, 0});
+    std::size_t asked = 0;
+    in_initialiser = [&] {
+        if (asked++ == 0) sit(10, 5, 1, 140), (void)next();
+    };
+    run(*next().work);
+    EXPECT_GT(asked, 1u);
+    const auto out = next();
+    ASSERT_TRUE(out.work);
+    EXPECT_EQ(out.work->what, "replay task 5 segment 1");
+    run(*out.work);
+    EXPECT_FALSE(next().work) << "it is checked";
+}
+
 /// As a worker process that is waited for in the middle of nowhere.
 TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_problem) {
     begin();
