@@ -218,6 +218,8 @@ bool SolverAgent::is_more_urgent(const SolverView& view) {
         return running_deadline_ != 0 && RunKey{run.terms.id, run.run} == running_;
     };
     // Since it began, the chain may have come to ask for what it makes.
+    if (running_deadline_ != 0 && std::none_of(view.runs.begin(), view.runs.end(), is_running))
+        return true;  // Nobody asks for it any more.
     for (const RunView& run : view.runs)
         if (is_running(run)) running_deadline_ = deadline_of(run);
     for (const RunView& run : view.runs)

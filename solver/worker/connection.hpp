@@ -32,9 +32,9 @@ struct WorkerOptions {
 };
 
 /// All that a request and its whole answer may take together: `least`, and a second for each ten million multiply-adds
-/// of a step and bytes of all tensors of the program. One thread makes a thousand times as many of either, and on a busy
-/// machine twice as many where it has the ops' element rules alone, so no honest step takes so long on a machine that
-/// keeps to any deadline. At most a year.
+/// of a step and bytes of all tensors of the program. One thread makes a thousand times as many of either, and twice as
+/// many by the ops' element rules alone on a busy machine, so no honest step takes so long on a machine that keeps to
+/// any deadline. At most a year.
 std::chrono::milliseconds exchange_time(const kernels::Program& program, std::chrono::milliseconds least);
 
 /// Every call throws WorkerDied, std::bad_alloc where the worker had not the memory, and std::runtime_error in the

@@ -83,8 +83,10 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
             slot_.take(duty ? duty->place : solver::kUnasked);
             slot_.equip(*out.work);
         }
-    } else if (duty) {
-        slot_.wait(duty->place);
+    } else {
+        if (duty) slot_.wait(duty->place);
+        // What is too late is for nothing, and must not hold the worker.
+        if (wanted_ && !wanted_(view)) slot_.preemption().request();
     }
     return out;
 }
@@ -113,6 +115,7 @@ VerifierWork VerifierAgent::order_for(const VerifierView& view, const Duty& duty
 
 void VerifierAgent::on_done(const VerifierResult& result) {
     replaying_ = 0;
+    wanted_ = nullptr;
     slot_.release();
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
@@ -209,6 +212,11 @@ std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView&
 VerifierWork VerifierAgent::audit_work(const VerifierView& view, const AuditView& seat) {
     const std::string name = "task " + std::to_string(seat.terms.id) + " segment " + std::to_string(seat.segment);
     replaying_ = seat.id;
+    wanted_ = [id = seat.id](const VerifierView& now) {
+        return std::any_of(now.audits.begin(), now.audits.end(), [&](const AuditView& other) {
+            return other.id == id && (other.may_commit || other.may_reveal);
+        });
+    };
     Replayed blank;
     blank.audit = seat.id;
     return solver::make_order<VerifierResult>(

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -189,6 +190,7 @@ private:
     solver::WorkerSlot slot_;
     DisputeAgent disputes_;
     std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.
+    std::function<bool(const VerifierView&)> wanted_;  // Whether a view still asks for the order that is out.
     std::map<std::uint64_t, Begun> begun_;  // Task → what was put off. The worker's while an order is out.
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, std::uint64_t> retry_height_;   // Audit → after a failed fetch.

@@ -43,6 +43,9 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
             first = &view;
         }
     }
+    // A move that nobody waits for any more must not hold the worker.
+    const auto waits = [&](const DisputeView& view) { return view.id == working_ && is_due(view); };
+    if (working_ && std::none_of(disputes.begin(), disputes.end(), waits)) slot_.preemption().request();
     slot_.set_waiting_dispute(first != nullptr ? std::optional(place_of(*first)) : std::nullopt);
     if (first != nullptr) {
         const std::uint64_t place = place_of(*first);

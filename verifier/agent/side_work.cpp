@@ -117,6 +117,12 @@ VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptRepo
         if (other.id != report.id && other.terms.id == report.terms.id && other.run == report.run &&
             other.index == report.index && waits_for_answer(other))
             others.push_back(other);
+    std::set<std::uint64_t> ids{report.id};
+    for (const KeptReportView& other : others) ids.insert(other.id);
+    wanted_ = [ids](const VerifierView& now) {
+        return std::any_of(now.reports.begin(), now.reports.end(),
+                           [&](const KeptReportView& open) { return ids.count(open.id) != 0; });
+    };
     const auto work = [this, report, others] {
         KeptAnswer made = answer_kept(report);
         for (const KeptReportView& other : others) made.others.push_back(answer_kept(other));
@@ -129,6 +135,11 @@ VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptRepo
 }
 
 VerifierWork VerifierAgent::initial_work(const InitialView& initial) {
+    wanted_ = [run = RunKey{initial.terms.id, initial.run}](const VerifierView& now) {
+        return std::any_of(now.initials.begin(), now.initials.end(), [&](const InitialView& other) {
+            return RunKey{other.terms.id, other.run} == run;
+        });
+    };
     return solver::make_order<VerifierResult>(
         "check " + initial_name(initial.terms.id), InitialChecked{initial.terms.id, initial.run, std::nullopt, ""},
         [this, initial] { return VerifierResult(check_initial(initial)); }, height_ + config_.side_fetch_blocks);
@@ -152,6 +163,11 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
         if (first == nullptr || draw < least) first = &seen, least = draw;
     }
     if (first != nullptr) {
+        wanted_ = [segment = CheckpointKey{first->terms.id, first->run, first->segment}](const VerifierView& now) {
+            return std::any_of(now.watch.begin(), now.watch.end(), [&](const WatchView& seen) {
+                return CheckpointKey{seen.terms.id, seen.run, seen.segment} == segment;
+            });
+        };
         return solver::make_order<VerifierResult>(
             "watch " + place(first->terms.id, first->run, first->segment),
             Watched{first->terms.id, first->run, first->segment, std::nullopt, ""},

@@ -111,6 +111,18 @@ TEST_F(GivingWay, training_is_put_off_for_a_report_and_goes_on_where_it_was) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
+TEST_F(GivingWay, training_of_a_run_that_is_over_is_left) {
+    auto out = next();
+    ASSERT_TRUE(out.work);
+    run(*out.work, 3, [&] {
+        view.runs.clear();
+        EXPECT_FALSE(next().work);
+    });
+    EXPECT_EQ(steps, 3u);
+    EXPECT_FALSE(next().work);
+    EXPECT_TRUE(agent->take_problems().empty());
+}
+
 TEST_F(GivingWay, a_dispute_has_its_state_while_training_is_put_off) {
     auto out = next();
     run(*out.work, kInterval, [] {});

@@ -186,6 +186,43 @@ TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to
     EXPECT_FALSE(next().work) << "it is checked";
 }
 
+/// Each was asked for when its order went out, and is over in the middle of it.
+TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
+    patience = std::chrono::milliseconds(0);
+    begin();
+    const auto is_left_after = [&](std::size_t at, const char* name) {
+        const auto out = next();
+        ASSERT_TRUE(out.work) << name;
+        EXPECT_EQ(out.work->what, name);
+        const std::size_t before = steps;
+        run(*out.work, at, [&] {
+            const std::uint64_t height = view.height;
+            view = {};
+            view.height = height;
+        });
+        EXPECT_EQ(steps, before + at) << name;
+    };
+    sit(10, 5, 1, 140);
+    is_left_after(3, "replay task 5 segment 1");
+    view.watch.push_back({task.terms, 0, 3, root(3), root(4)});
+    is_left_after(2, "watch 5 0 3");
+    view.disputes.push_back(dispute_of(1, 2, 2'000));
+    is_left_after(4, "move in dispute 1");
+    view.initials.push_back({terms(6), 0, root(0), true, 360, 0});
+    const auto out = next();
+    ASSERT_TRUE(out.work);
+    std::size_t asked = 0;
+    in_initialiser = [&] {
+        ++asked;
+        view.initials.clear();
+        (void)next();
+    };
+    run(*out.work);
+    EXPECT_EQ(asked, 1u);
+    EXPECT_FALSE(next().work);
+    EXPECT_TRUE(agent->take_problems().empty());
+}
+
 /// As a worker process that is waited for in the middle of nowhere.
 TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_problem) {
     begin();
