@@ -26,7 +26,7 @@ json::object demo_params() {
             {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},
             {"open_blocks", 60},           {"verdict_blocks", 60},   {"reveal_segment_blocks", 60},
             {"reveal_verdict_blocks", 60}, {"challenge_blocks", 15}, {"deliver_blocks", 200},
-            {"answer_blocks", 60},         {"unbond_blocks", 3000}, {"capability_blocks", 12}};
+            {"answer_blocks", 60},         {"unbond_blocks", 6000}, {"capability_blocks", 12}};
 }
 
 Status<> write_text(const fs::path& path, const std::string& text) {

@@ -105,9 +105,10 @@ TEST_F(Market, a_running_task_is_given_a_second_solver) {
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}},
           {{"challenge_blocks", 50}});
     if (HasFatalFailure()) return;
-    // Long enough that there is something left that a replica is paid for: it bids for nothing else (contracts 12.7.9).
-    constexpr std::uint64_t kSegments = 12;
-    const std::string task = compile(kTraining + " --steps 3600 --checkpoint-every 300");
+    // Long enough, on a fast machine too, that there is something left that a replica is paid for when it has won: it
+    // declines otherwise (contracts 12.7.9).
+    constexpr std::uint64_t kSegments = 16;
+    const std::string task = compile(kTraining + " --steps 32000 --checkpoint-every 2000");
     const std::uint64_t id = submit(task);
     ASSERT_NE(id, 0U);
     until("it runs", [&](const node::RemoteState& state) {

@@ -72,7 +72,7 @@ void stretch(Params& p, Draws& draws) {
           &p.capability_blocks, &p.capability_rest_blocks, &p.unaudited_blocks})
         if (draws.one_in(3)) *blocks = duration(draws);
     // Without that no task is taken (contracts 12.1.15).
-    p.unbond_blocks = 2 * p.moves * p.move_blocks + 1 + draws.below(300);
+    p.unbond_blocks = 2 * p.moves * p.move_blocks + 80 + draws.below(300);
     for (U256* coins :
          {&p.bid_deposit, &p.min_verifier_stake, &p.min_solver_stake, &p.audit_bond, &p.challenge_bond,
           &p.report_fee, &p.audit_fee, &p.beacon_penalty, &p.capability_penalty})
