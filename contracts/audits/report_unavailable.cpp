@@ -188,6 +188,7 @@ void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx)
     report.deadline = answer_due(fx, report);
     report.fee = context.value;
     store(fx.state, keys::report(report.id), report);
+    await_answer(fx, report);
     add_to_list(fx.state, keys::open_reports(call.task), report.id);
     schedule(fx, report.deadline + 1, {DueKind::report_deadline, report.id, 0, 0});
     fx.emit(ReportOpened{report.id, report.task, call.kind, report.run, report.index, report.tensor, report.tile,

@@ -31,7 +31,41 @@ void close_about(Effects& fx, const market::Report& report) {
     store(fx.state, reports_about(report), about);
 }
 
+keys::Key awaited(const market::Report& report) {
+    const bool any = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data;
+    return any ? keys::awaited(report.task, report.run, report.reporter)
+               : keys::awaited_state(report.task, report.run, report.index, report.reporter);
+}
+
+/// Nobody but its reporter waits for what is reported of a model or of a kept state.
+bool holds_audits_up(const market::Report& report) {
+    return report.kind != market::ReportKind::model && report.kind != market::ReportKind::kept;
+}
+
+void end_wait(Effects& fx, const market::Report& report) {
+    if (!holds_audits_up(report)) return;
+    auto waits = must_load<Awaited>(fx.state, awaited(report));
+    if (--waits.open == 0) return remove(fx.state, awaited(report));
+    store(fx.state, awaited(report), waits);
+}
+
 }  // namespace
+
+void await_answer(Effects& fx, const market::Report& report) {
+    if (!holds_audits_up(report)) return;
+    auto waits = load<Awaited>(fx.state, awaited(report)).value_or(Awaited{});
+    ++waits.open;
+    waits.until = std::max(waits.until, report.deadline);
+    store(fx.state, awaited(report), waits);
+}
+
+std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit,
+                                             const Address& auditor) {
+    const auto any = load<Awaited>(view, keys::awaited(audit.task, audit.run, auditor));
+    const auto start = load<Awaited>(view, keys::awaited_state(audit.task, audit.run, audit.segment, auditor));
+    if (!any && !start) return std::nullopt;
+    return std::max(any ? any->until : 0, start ? start->until : 0);
+}
 
 keys::Key reports_about(const market::Report& report) {
     return keys::reports_about(report.task, report.run, static_cast<std::uint8_t>(report.kind), report.index);
@@ -51,6 +85,7 @@ void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& a
     store(fx.state, keys::report(id), report);
     remove_from_list(fx.state, keys::open_reports(report.task), id);
     close_about(fx, report);
+    end_wait(fx, report);
     pay(fx, Contract::audits, answered_by.value_or(report.reporter), report.fee);
     fx.emit(ReportClosed{id, report.task, answered_by.has_value()});
 }

@@ -16,6 +16,16 @@ struct ReportsAbout {
 };
 keys::Key reports_about(const market::Report& report);
 
+/// What one party reported of a run and waits for: of a state, or of program and data, which any segment needs. 16.1.13
+struct Awaited {
+    std::uint64_t open = 0;
+    std::uint64_t until = 0;     ///< By when the last of the answers is due.
+    static auto tie(auto& a) { return std::tie(a.open, a.until); }
+};
+void await_answer(Effects& fx, const market::Report& report);
+/// By when the auditor is answered what it needs in this audit; none if it waits for nothing.
+std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit, const Address& auditor);
+
 /// The answer is late: the solver loses its run (the keepers a bond each), the reporter gets its fee back.
 void report_deadline(Effects& fx, std::uint64_t report);
 /// Closes a report: the fee goes to who answered, or back to the reporter.

@@ -2,6 +2,7 @@
 // Phases of an audit. The draw is in draws.cpp.
 #include "contracts/audits/rounds.hpp"
 
+#include "contracts/audits/reports.hpp"
 #include "contracts/audits/seats.hpp"
 #include "contracts/audits/waiting_audits.hpp"
 #include "contracts/market/runs.hpp"
@@ -55,26 +56,6 @@ void count_seated(Effects& fx, const market::Audit& audit) {
     const std::uint64_t now = counter(fx.state, key) + (after ? 1 : 0) - (before ? 1 : 0);
     if (now == 0) remove(fx.state, key);
     else store(fx.state, key, Counter{now});
-}
-
-/// 16.1.13: said by an auditor that owes a verdict in the audit, of something that it needs there.
-bool holds_up(const market::Report& report, const market::Audit& audit) {
-    const bool needed = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data ||
-                        (report.kind == market::ReportKind::state && report.index == audit.segment);
-    return needed && report.run == audit.run &&
-           std::any_of(audit.seats.begin(), audit.seats.end(), [&](const market::Seat& seat) {
-               return seat.state == SeatState::drawn && seat.auditor == report.reporter;
-           });
-}
-
-/// Open reports that hold the audit up.
-std::vector<market::Report> hindrances(const Effects& fx, const market::Audit& audit) {
-    std::vector<market::Report> out;
-    for (const std::uint64_t id : views::open_reports(fx.state, audit.task)) {
-        auto report = must_load<market::Report>(fx.state, keys::report(id));
-        if (holds_up(report, audit)) out.push_back(std::move(report));
-    }
-    return out;
 }
 
 void draw_again(Effects& fx, market::Audit& audit) {
@@ -147,17 +128,17 @@ void enter_opening(Effects& fx, market::Audit& audit) {
 
 void enter_collecting(Effects& fx, market::Audit& audit) {
     std::uint64_t due = fx.height;
-    for (const market::Seat& seat : audit.seats)
-        if (seat.state == SeatState::drawn) due = std::max(due, seat.due);  // 14.6.8
-    for (const market::Report& report : hindrances(fx, audit))
-        due = std::max(due, report.deadline + market::audit_work(spec_of(fx, audit), audit.segment));
+    const std::uint64_t work = market::audit_work(spec_of(fx, audit), audit.segment);
+    for (const market::Seat& seat : audit.seats) {
+        if (seat.state != SeatState::drawn) continue;
+        const auto answered = answers_awaited(fx.state, audit, seat.auditor);
+        due = std::max({due, seat.due, answered ? *answered + work : 0});  // 14.6.8, 16.1.13
+    }
     set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
 }
 
 void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor) {
-    const auto waiting = hindrances(fx, audit);
-    const bool served = std::none_of(waiting.begin(), waiting.end(),
-                                     [&](const market::Report& report) { return report.reporter == auditor; });
+    const bool served = !answers_awaited(fx.state, audit, auditor);
     for (market::Seat& seat : audit.seats)
         if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
             end_seat_work(fx, audit, seat);

@@ -83,6 +83,12 @@ Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)
 Key reports_about(std::uint64_t task, std::uint32_t run, std::uint8_t kind, std::uint64_t index) {
     return std::move(audits('i').number(task).number(run).number(kind).number(index));
 }
+Key awaited(std::uint64_t task, std::uint32_t run, const Address& reporter) {
+    return std::move(audits('W').number(task).number(run).party(reporter));
+}
+Key awaited_state(std::uint64_t task, std::uint32_t run, std::uint64_t index, const Address& reporter) {
+    return std::move(audits('I').number(task).number(run).number(index).party(reporter));
+}
 Key retention_count() { return audits('y'); }
 Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
 Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }

@@ -55,6 +55,9 @@ Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);
 /// Reports of this kind that are open about this state, program or data set of a run.
 Key reports_about(std::uint64_t task, std::uint32_t run, std::uint8_t kind, std::uint64_t index);
+/// What a party reported of a run, of program and data or of one state, and waits for.
+Key awaited(std::uint64_t task, std::uint32_t run, const Address& reporter);
+Key awaited_state(std::uint64_t task, std::uint32_t run, std::uint64_t index, const Address& reporter);
 Key retention_count();
 Key retention(std::uint64_t retention);
 Key open_retentions(std::uint64_t task);

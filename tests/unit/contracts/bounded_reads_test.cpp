@@ -60,6 +60,28 @@ TEST_F(BoundedReads, ARefusedReportDoesNotReadTheDisputesOfItsSender) {
     EXPECT_FALSE(last.ok);
 }
 
+TEST_F(BoundedReads, AnAuditorsReportDoesNotReadWhatOthersReported) {
+    start_run();
+    for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+    seat_auditors("alice");
+    const std::string auditor = name_of(views::audit(state, 1)->seats.at(0).auditor);
+    const ReportUnavailable call{1, 1, 0, 0, 0, 0};
+    const std::size_t alone = reads_of(auditor, call, params.report_fee);
+    ASSERT_TRUE(last.ok) << last.revert_reason;
+    std::vector<std::uint64_t> ids(1'000);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        market::Report other;
+        other.id = ids[i] = 1'000'000 + i;
+        other.kind = market::ReportKind::model;
+        other.state = market::ReportState::open;
+        other.task = 1;
+        store(state, keys::report(other.id), other);
+    }
+    store_list(state, keys::open_reports(1), ids);
+    EXPECT_LE(reads_of(auditor, call, params.report_fee), alone + 8);
+    EXPECT_TRUE(last.ok) << last.revert_reason;
+}
+
 TEST_F(BoundedReads, ARefusedChallengeDoesNotReadTheDisputesOfItsSender) {
     open_segment();
     ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
