@@ -36,9 +36,10 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
         {[this](const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes) {
              return charge(root, names, bytes);
          },
-         [this](const Hash32& root) {
+         [this](const Hash32& root, bool is_here) {
              const std::lock_guard lock(mutex_);
-             quota_.release(root);
+             arriving_.erase(root);
+             if (!is_here) quota_.release(root);
          }});
     Listener listener;
     listener.on_block = [this](const std::shared_ptr<const ledger::Block>&) {
@@ -90,9 +91,12 @@ Status<Failure> ArtifactExtension::charge(const Hash32& root, const std::vector<
     if (std::erase_if(owners, is_shorter) != 0 && owners.empty())
         return failure(Fault::too_large, "no task declares a program of " + std::to_string(bytes) + " bytes");
     auto charged = quota_.charge(root, bytes, owners);
-    if (charged || charged.error().fault != Fault::over_quota) return charged;
-    drop_unnamed();  // what is over gives way to what is alive
-    return quota_.charge(root, bytes, owners);
+    if (!charged && charged.error().fault == Fault::over_quota) {
+        drop_unnamed();  // what is over gives way to what is alive
+        charged = quota_.charge(root, bytes, owners);
+    }
+    if (charged) arriving_.insert(root);
+    return charged;
 }
 
 void ArtifactExtension::follow() {
@@ -174,7 +178,7 @@ void ArtifactExtension::settle_quota() {
         std::vector<Hash32>& of_root = names[root];
         of_root.push_back(root);
         return owners_of(of_root);
-    });
+    }, arriving_);
 }
 
 void ArtifactExtension::drop_unnamed() {

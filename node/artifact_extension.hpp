@@ -79,6 +79,7 @@ private:
     std::map<Hash32, std::set<std::uint64_t>> tasks_of_;  ///< Root → those of them that name it.
     std::map<Hash32, std::uint64_t> settled_;  ///< Root → height in which the last task that named it settled.
     std::set<Hash32> due_;                     ///< To be deleted at once.
+    std::set<Hash32> arriving_;                ///< Charged, and being stored.
     ArtifactQuota quota_;
     Janitor janitor_;
     ArtifactServer server_;

@@ -82,7 +82,8 @@ Status<Failure> ArtifactQuota::charge(const Hash32& root, std::uint64_t bytes, c
 }
 
 void ArtifactQuota::settle(const std::map<Hash32, std::uint64_t>& stored,
-                           const std::function<std::vector<Owner>(const Hash32&)>& owners_of) {
+                           const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
+                           const std::set<Hash32>& arriving) {
     const auto before = std::move(charges_);
     charges_.clear();
     of_requester_.clear();
@@ -102,6 +103,9 @@ void ArtifactQuota::settle(const std::map<Hash32, std::uint64_t>& stored,
             charge.requester = owner->requester;
         }
         add(root, std::move(charge));
+    }
+    for (const auto& [root, charge] : before) {
+        if (arriving.contains(root) && !stored.contains(root)) add(root, charge);
     }
 }
 

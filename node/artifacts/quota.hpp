@@ -38,9 +38,11 @@ public:
     void release(const Hash32& root);
 
     /// What is really there, and what the tasks that are alive now say of it: `owners_of` is empty of what none of them
-    /// names, which its requester is charged for until it is gone, and nobody if this process never knew one.
+    /// names, which its requester is charged for until it is gone, and nobody if this process never knew one. The
+    /// charges of `arriving` stand, though nothing of them is there yet.
     void settle(const std::map<Hash32, std::uint64_t>& stored,
-                const std::function<std::vector<Owner>(const Hash32&)>& owners_of);
+                const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
+                const std::set<Hash32>& arriving = {});
 
     std::uint64_t total() const noexcept { return total_; }
     std::uint64_t of_requester(const std::string& requester) const;

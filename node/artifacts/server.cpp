@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 #include <optional>
 
 #include "node/artifacts/tensor_layout.hpp"
@@ -148,11 +149,22 @@ std::vector<Hash32> ArtifactServer::names_of(const Hash32& root) {
 
 Status<Failure> ArtifactServer::store_paid(const Hash32& root, std::uint64_t bytes,
                                            const std::function<Status<Failure>()>& store) {
-    const bool is_new = payment_.charge && !store_.known(root);
-    if (is_new) RETRACE_CHECK(payment_.charge(root, names_of(root), bytes));
-    Status<Failure> stored = store();
-    if (is_new && !store_.known(root)) payment_.release(root);
-    return stored;
+    if (!payment_.charge || store_.known(root)) return store();
+    {
+        const std::lock_guard lock(payment_mutex_);
+        RETRACE_CHECK(payment_.charge(root, names_of(root), bytes));
+        ++arriving_[root];
+    }
+    // The last of several decides, because what one failed to store another may have yet to store.
+    const auto leave = [&](void*) {
+        const std::lock_guard lock(payment_mutex_);
+        const auto here = arriving_.find(root);
+        if (--here->second != 0) return;
+        arriving_.erase(here);
+        payment_.done(root, store_.known(root));
+    };
+    const std::unique_ptr<void, decltype(leave)> guard(this, leave);  // also where there is no memory
+    return store();
 }
 
 HttpReply ArtifactServer::handle(const HttpRequest& request) {

@@ -52,12 +52,12 @@ public:
 
     /// Who is charged for what is uploaded. `charge` before bytes are written under a root that is not here,
     /// with the names by which it is wanted: its own, and those of states that hold it; its failure is the
-    /// answer. `release` when nothing was written after all. Before the first request; called from the
-    /// serving threads.
+    /// answer. `done` once for all uploads of the root that came at one time: whether it is here now, or nothing was
+    /// written after all. Before the first request; called from the serving threads, one at a time.
     struct Payment {
         std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes)>
             charge;
-        std::function<void(const Hash32& root)> release;
+        std::function<void(const Hash32& root, bool is_here)> done;
     };
     void take_payment(Payment payment) { payment_ = std::move(payment); }
 
@@ -96,6 +96,8 @@ private:
     Payment payment_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
+    std::mutex payment_mutex_;                 ///< Taken before the other, never inside it.
+    std::map<Hash32, std::size_t> arriving_;   ///< Charged roots → uploads of them that are being stored.
 };
 
 HttpReply refusal(const Failure& failure);

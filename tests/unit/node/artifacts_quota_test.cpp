@@ -89,6 +89,9 @@ TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
     quota.settle({}, nobody);
     EXPECT_EQ(quota.total(), 0u);
     quota.release(root_at(1));
+    EXPECT_TRUE(quota.charge(root_at(4), 10, {{1, "alice", 100}}));
+    quota.settle({}, nobody, {root_at(4)});
+    EXPECT_EQ(quota.of_task(1), 10u) << "it is about to be written";
 }
 
 /// A node's store beside a chain on which tasks are posted and cancelled.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 
+#include <future>
+
+#include "kernels/program/codec.hpp"
 #include "node/artifacts/route.hpp"
 #include "node/artifacts/server.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
@@ -136,6 +139,47 @@ TEST_F(ServerTest, TheRouteOfTheNodeSaysTheSame) {
     EXPECT_EQ(same.status, 200u);
     EXPECT_EQ(to_bytes(view(same.body)), reply.body);
     EXPECT_EQ(route.handler({"GET", path(Hash32{{1}}, "info"), {}, ""}).status, 404u);
+}
+
+// Whoever sends wrong bytes beside an honest upload must not have its charge taken back.
+TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
+    const Bytes file = kernels::encode(test::doubling_program());
+    const auto source = test::open_store(folder.path() / "source");
+    const Hash32 root = *source->put_program(file);
+    wanted.insert(root);
+    std::mutex mutex;
+    std::map<Hash32, std::uint64_t> charges;
+    std::size_t asked = 0, done = 0;
+    std::future<HttpReply> other;
+    server.take_payment({[&](const Hash32& name, const std::vector<Hash32>&, std::uint64_t bytes) -> Status<Failure> {
+                             bool first = false;
+                             {
+                                 const std::lock_guard lock(mutex);
+                                 charges[name] = bytes;
+                                 first = ++asked == 1;
+                             }
+                             // The other comes and goes between this charge and what it is for, if it is let.
+                             if (first) {
+                                 other = std::async(std::launch::async,
+                                                    [&] { return put(path(root, "program"), Bytes(file.size(), 1)); });
+                                 other.wait_for(std::chrono::milliseconds(500));
+                             }
+                             return Unit{};
+                         },
+                         [&](const Hash32& name, bool is_here) {
+                             const std::lock_guard lock(mutex);
+                             ++done;
+                             if (!is_here) charges.erase(name);
+                         }});
+    EXPECT_EQ(put(path(root, "program"), file).status, 204u);
+    EXPECT_GE(other.get().status, 400u);
+    EXPECT_EQ(charges, (std::map<Hash32, std::uint64_t>{{root, file.size()}}));
+    EXPECT_GE(done, 1u);
+    charges.clear();
+    const Hash32 absent{{7}};
+    wanted.insert(absent);
+    EXPECT_GE(put(path(absent, "program"), file).status, 400u);
+    EXPECT_TRUE(charges.empty()) << "nothing was written";
 }
 
 }  // namespace
