@@ -9,12 +9,6 @@ namespace {
 
 constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
-/// The programs of this machine have one name and not one owner.
-std::string holder_of(const Asker& asker) {
-    const std::string& client = asker.waiter.client;
-    return client.empty() ? "connection " + std::to_string(asker.connection) : client;
-}
-
 /// Belongs to the connection's strand, and to a handler while that runs it.
 struct RunningCall final : Work {
     RunningCall(Shared& shared, Asker a, std::string b)
@@ -23,8 +17,7 @@ struct RunningCall final : Work {
           body(std::move(b)),
           allowance(shared.allowance_of(asker.waiter.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{asker.subscriptions,  &allowance, asker.admin,
-                 asker.waiter.client, &budget,    holder_of(asker)} {}
+          caller{asker.subscriptions, &allowance, asker.admin, asker.waiter.client, &budget} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;

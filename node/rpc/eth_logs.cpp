@@ -71,7 +71,8 @@ Answer get_filter_logs(const Backend& backend, const Params& params, Caller& cal
 
 /// Of a filter that found a place.
 Answer named(std::string id) {
-    if (id.empty()) return rpc_error(kLimitExceeded, "too many filters are in use, remove some or try again later");
+    if (id.empty())
+        return rpc_error(kLimitExceeded, "too many filters are in use, remove some or try again in five minutes");
     return json::value(std::move(id));
 }
 
@@ -80,7 +81,7 @@ Answer new_log_filter(const Backend& backend, const Params& params, const Caller
     if (query.block_hash) return invalid_params("a filter of one block never changes; use eth_getLogs");
     std::uint64_t next = backend.chain.height() + 1;
     if (query.from.kind == BlockRef::Kind::height) next = std::max(next, query.from.height);
-    return named(backend.filters.add(LogFilterState{std::move(query), next}, caller.holder));
+    return named(backend.filters.add(LogFilterState{std::move(query), next}, caller.client));
 }
 
 }  // namespace
@@ -108,14 +109,14 @@ void register_eth_logs(Router& router, const Backend& backend) {
                 "Id",
                 [&backend](const Params&, Caller& caller) -> Answer {
                     const BlockFilterState state{backend.chain.height() + 1};
-                    return named(backend.filters.add(state, caller.holder));
+                    return named(backend.filters.add(state, caller.client));
                 }});
     router.add({"eth_newPendingTransactionFilter",
                 "Watches for transactions.",
                 {},
                 "Id",
                 [&backend](const Params&, Caller& caller) -> Answer {
-                    return named(backend.filters.add_pending(caller.holder));
+                    return named(backend.filters.add_pending(caller.client));
                 }});
     router.add({"eth_getFilterChanges",
                 "What is new since the last question.",

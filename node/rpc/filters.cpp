@@ -16,19 +16,19 @@ std::string random_id() {
 std::string FilterStore::add(FilterState state, const std::string& holder) {
     auto entry = std::make_shared<Entry>();
     entry->holder = holder;
-    entry->bytes = sizeof(Entry);
+    entry->bytes = kBytesEach;
     if (const auto* logs = std::get_if<LogFilterState>(&state)) entry->bytes += bytes_of(logs->query.filter);
     entry->state = std::move(state);
     const std::lock_guard lock(mutex_);
-    entry->used = clock_();
-    entry->turn = ++turns_;
     drop_expired();
     if (!make_room(holder, entry->bytes)) return {};
     Holding& held = held_[holder];
-    ++held.filters;
     held.bytes += entry->bytes;
-    bytes_ += entry->bytes;
+    if (!holder.empty()) bytes_ += entry->bytes;
     std::string id = random_id();
+    entry->turn = by_use_.insert(by_use_.end(), id);
+    entry->own_turn = held.by_use.insert(held.by_use.end(), id);
+    entry->used = clock_();
     filters_.emplace(id, std::move(entry));
     return id;
 }
@@ -59,8 +59,7 @@ bool FilterStore::with(const std::string& id, const std::function<void(FilterSta
         const auto it = filters_.find(id);
         if (it == filters_.end()) return false;
         entry = it->second;
-        entry->used = clock_();
-        entry->turn = ++turns_;
+        count_use(*entry);
     }
     const std::lock_guard lock(entry->mutex);
     use(entry->state);
@@ -97,61 +96,47 @@ std::vector<Hash32> FilterStore::take_pending(PendingFilterState& state) {
     return {pending_.begin() + static_cast<std::ptrdiff_t>(first - first_pending_), pending_.end()};
 }
 
-FilterStore::Holding FilterStore::holding_of(const std::string& holder) const {
-    const auto found = held_.find(holder);
-    return found == held_.end() ? Holding{} : found->second;
-}
-
 bool FilterStore::make_room(const std::string& holder, std::size_t bytes) {
-    if (!holder.empty()) {
-        for (Holding own = holding_of(holder);
-             own.filters >= kFiltersPerClient || (own.filters > 0 && own.bytes + bytes > kBytesPerClient);
-             own = holding_of(holder))
-            erase(oldest(&holder));
-    }
-    for (;;) {
-        const bool crowded = filters_.size() >= kFiltersMax;
-        if (!crowded && bytes_ + bytes <= kBytesMax) return true;
-        const auto part = [&](const Holding& one) { return crowded ? one.filters : one.bytes; };
-        const std::size_t own = part(holding_of(holder));
-        const auto most = std::max_element(held_.begin(), held_.end(), [&](const auto& a, const auto& b) {
-            return part(a.second) < part(b.second);
-        });
-        if (most == held_.end()) return false;
-        // From one who keeps more than the newcomer then has: otherwise two would push each other out for ever.
-        if (part(most->second) > own + (crowded ? 1 : bytes)) {
-            const std::string name = most->first;
-            erase(oldest(&name));
-            continue;
+    const auto found = held_.find(holder);
+    const std::size_t then = (found == held_.end() ? 0 : found->second.bytes) + bytes;
+    if (holder.empty()) return then <= kBytesLocal;
+    if (then > kBytesPerClient) return false;
+    while (bytes_ + bytes > kBytesMax) {
+        auto most = held_.end();
+        for (auto it = held_.begin(); it != held_.end(); ++it) {
+            if (!it->first.empty() && (most == held_.end() || it->second.bytes > most->second.bytes)) most = it;
         }
-        const auto longest = oldest(own > 0 ? &holder : nullptr);
-        if (own == 0 && clock_() - longest->second->used < kIdle) return false;
-        erase(longest);
+        // From one who keeps more than the newcomer then has: otherwise two would push each other out for ever.
+        if (most == held_.end() || most->second.bytes <= then) return false;
+        erase(filters_.find(most->second.by_use.front()));
     }
-}
-
-FilterStore::Entries::iterator FilterStore::oldest(const std::string* holder) {
-    auto out = filters_.end();
-    for (auto it = filters_.begin(); it != filters_.end(); ++it) {
-        if (holder != nullptr && it->second->holder != *holder) continue;
-        if (out == filters_.end() || it->second->turn < out->second->turn) out = it;
-    }
-    return out;
+    return true;
 }
 
 void FilterStore::drop_expired() {
     const auto now = clock_();
-    for (auto it = filters_.begin(); it != filters_.end();) {
-        const auto entry = it++;
-        if (now - entry->second->used > kLife) erase(entry);
+    while (!by_use_.empty()) {
+        const auto longest = filters_.find(by_use_.front());
+        if (now - longest->second->used <= kLife) return;
+        erase(longest);
     }
 }
 
+void FilterStore::count_use(Entry& entry) {
+    entry.used = clock_();
+    by_use_.splice(by_use_.end(), by_use_, entry.turn);
+    std::list<std::string>& own = held_.find(entry.holder)->second.by_use;
+    own.splice(own.end(), own, entry.own_turn);
+}
+
 void FilterStore::erase(Entries::iterator entry) {
-    const auto held = held_.find(entry->second->holder);
-    bytes_ -= entry->second->bytes;
-    held->second.bytes -= entry->second->bytes;
-    if (--held->second.filters == 0) held_.erase(held);
+    const Entry& gone = *entry->second;
+    const auto held = held_.find(gone.holder);
+    if (!gone.holder.empty()) bytes_ -= gone.bytes;
+    held->second.bytes -= gone.bytes;
+    held->second.by_use.erase(gone.own_turn);
+    if (held->second.by_use.empty()) held_.erase(held);
+    by_use_.erase(gone.turn);
     filters_.erase(entry);
 }
 

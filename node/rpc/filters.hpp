@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,26 +30,25 @@ struct PendingFilterState {
 };
 using FilterState = std::variant<LogFilterState, BlockFilterState, PendingFilterState>;
 
-/// Thread-safe. A filter whose changes nobody asks for in five minutes is gone. A holder is an address, or a single
-/// connection of this machine, where one program must not cost another its filters. Who makes too many loses its own
-/// that was unused longest; when all holders together have too many, the one that has most does, and who has none
-/// takes at most the place of one that nobody asked for in a minute. Of the pending transactions the newest are kept,
-/// once for all filters.
+/// Thread-safe. A filter whose changes nobody asks for in five minutes is gone, and until then its holder keeps it,
+/// however many others are made: who has no room left gets no more. A holder is an address, or this machine with all
+/// its programs, which has room of its own. Only when strangers have no room left together, a newcomer takes that of
+/// the longest unused of whoever holds most, if that is more than it will hold itself. Of the pending transactions the
+/// newest are kept, once for all filters.
 class FilterStore {
 public:
     using Clock = std::function<std::chrono::steady_clock::time_point()>;
     static constexpr std::chrono::minutes kLife{5};
-    static constexpr std::chrono::minutes kIdle{1};  ///< After that a filter is anybody's who has none.
-    static constexpr std::size_t kFiltersMax = 1024;
-    static constexpr std::size_t kFiltersPerClient = 128;
-    static constexpr std::size_t kBytesMax = std::size_t{32} << 20;  ///< Of what they look for.
+    /// A filter costs nothing but memory, so that is what is counted: this for each, and what it looks for.
+    static constexpr std::size_t kBytesEach = 512;
+    static constexpr std::size_t kBytesMax = std::size_t{32} << 20;  ///< Of all holders with a name.
     static constexpr std::size_t kBytesPerClient = std::size_t{4} << 20;
+    static constexpr std::size_t kBytesLocal = std::size_t{32} << 20;  ///< Of this machine.
     static constexpr std::size_t kPendingMax = 10'000;
 
     explicit FilterStore(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
 
-    /// An id that cannot be guessed; an empty string when there is no place. A holder without a name has no limits of
-    /// its own.
+    /// An id that cannot be guessed; an empty string when there is no place. The holder without a name is this machine.
     std::string add(FilterState state, const std::string& holder);
     std::string add_pending(const std::string& holder);
     bool remove(const std::string& id);
@@ -66,7 +66,7 @@ private:
         std::string holder;
         std::size_t bytes = 0;
         std::chrono::steady_clock::time_point used;
-        std::uint64_t turn = 0;  ///< Of that use among all: two may come in one moment.
+        std::list<std::string>::iterator turn, own_turn;  ///< Its id in `by_use_`, of all and of its holder.
         // The state has a lock of its own: a search may take seconds, and the others' filters and the
         // transactions that come in meanwhile must not wait for it.
         std::mutex mutex;
@@ -75,23 +75,22 @@ private:
     using Entries = std::map<std::string, std::shared_ptr<Entry>>;
 
     struct Holding {
-        std::size_t filters = 0, bytes = 0;
+        std::size_t bytes = 0;
+        std::list<std::string> by_use;
     };
 
     void drop_expired();
     /// For one of that many bytes; false when nobody has to give anything up for it.
     bool make_room(const std::string& holder, std::size_t bytes);
-    Holding holding_of(const std::string& holder) const;
-    /// The longest unused, of a holder or of all; the end when there is none.
-    Entries::iterator oldest(const std::string* holder);
+    void count_use(Entry& entry);
     void erase(Entries::iterator entry);
 
     Clock clock_;
     std::mutex mutex_;  // guards the members below, but not the entries' states
     Entries filters_;
+    std::list<std::string> by_use_;        // the longest unused first
     std::map<std::string, Holding> held_;  // of those that have a filter
-    std::size_t bytes_ = 0;
-    std::uint64_t turns_ = 0;
+    std::size_t bytes_ = 0;                // of holders with a name
     std::deque<Hash32> pending_;
     std::uint64_t first_pending_ = 0;  // number of the first in `pending_`
 };

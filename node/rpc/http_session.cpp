@@ -99,7 +99,7 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
                              "invalid content type, only application/json is supported\n");
     }
     const bool admin = is_admin(shared, request);
-    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin, connection.id};
+    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin};
     std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }

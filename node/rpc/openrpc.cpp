@@ -50,10 +50,10 @@ json::object limits() {
             {"readSeconds", server.read_timeout.count()},
             {"idleSeconds", server.idle_timeout.count()},
             {"filterIdleSeconds", std::chrono::seconds(FilterStore::kLife).count()},
-            {"filters", FilterStore::kFiltersMax},
-            {"filtersPerAddress", FilterStore::kFiltersPerClient},
             {"filterBytes", FilterStore::kBytesMax},
             {"filterBytesPerAddress", FilterStore::kBytesPerClient},
+            {"filterBytesOfThisMachine", FilterStore::kBytesLocal},
+            {"filterBytesEach", FilterStore::kBytesEach},
             {"logAddresses", 1000},  // as parse_log_query counts them
             {"logTopics", 4},
             {"stateOverrides", kOverridesMax},

@@ -55,8 +55,6 @@ struct Caller {
     bool admin = false;                      ///< Showed the token of administrative methods.
     std::string client{};                    ///< As the limits name it; empty: on this machine.
     Budget* budget = nullptr;                ///< nullptr: may take as long as it likes.
-    /// Whose share of filters it takes: the client, or a connection of this machine; empty: nobody's.
-    std::string holder{};
 
     /// Before each piece of long work, with its size as `ledger::search_logs` counts it: takes it from the
     /// allowance, and fails once the request has used its time or nobody waits for it any more.

@@ -162,7 +162,6 @@ struct Asker {
     Waiter waiter;
     Subscriptions* subscriptions = nullptr;
     bool admin = false;
-    std::uint64_t connection = 0;
 };
 /// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may
 /// take long runs on the handlers meanwhile, and ends early when the client hangs up.

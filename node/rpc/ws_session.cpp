@@ -127,7 +127,7 @@ public:
             std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
             Waiter waiter{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
-            Asker asker{changes, std::move(waiter), changes.get(), admin, id};
+            Asker asker{changes, std::move(waiter), changes.get(), admin};
             std::string answer = co_await answer_call(shared_, std::move(asker), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));

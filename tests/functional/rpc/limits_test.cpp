@@ -175,6 +175,20 @@ TEST(RpcLimits, JsonBombsAndBrokenTextAreRefusedByName) {
     EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
 }
 
+// As `curl` does it: a connection for each request.
+TEST(RpcLimits, FiltersOfShortConnectionsCostNobodyHis) {
+    Served served;
+    const auto ask = [&](const std::string& method, const std::string& params) {
+        Client client(served.port);
+        return parsed(
+            client.post(R"({"jsonrpc":"2.0","id":1,"method":")" + method + R"(","params":[)" + params + "]}"));
+    };
+    const std::string first = json::serialize(ask("eth_newBlockFilter", "").at("result"));
+    for (int i = 0; i < 1500; ++i)
+        ASSERT_TRUE(ask("eth_newBlockFilter", "").as_object().contains("result")) << "filter " << i;
+    EXPECT_EQ(ask("eth_getFilterChanges", first).at("result"), json::array());
+}
+
 TEST(RpcLimits, AreInTheDocumentOfTheMethods) {
     Served served;
     const json::value limits = served.world.result("rpc.discover").at("x-limits");

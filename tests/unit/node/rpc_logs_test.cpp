@@ -174,78 +174,82 @@ protected:
     rpc::FilterStore store_{[this] { return now_; }};
 };
 
-TEST_F(FilterStoreTest, AClientLosesItsOwn) {
-    const std::string honest = add("honest");
-    const std::string first = add("greedy"), second = add("greedy");
-    EXPECT_TRUE(has(first));
-    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersPerClient; ++i) add("greedy");
-    EXPECT_FALSE(has(second)) << "its longest unused";
-    EXPECT_TRUE(has(first));
-    for (int i = 0; i < 5000; ++i) add("greedy");
+TEST_F(FilterStoreTest, WhoHasNoRoomLeftGetsNoMoreAndLosesNone) {
+    constexpr std::size_t kMost = rpc::FilterStore::kBytesPerClient / rpc::FilterStore::kBytesEach;
+    const std::string honest = add("honest"), first = add("greedy");
+    for (std::size_t i = 1; i < kMost; ++i) ASSERT_NE(add("greedy"), "");
+    EXPECT_EQ(add("greedy"), "");
+    EXPECT_TRUE(has(first)) << "though it was unused longest";
     EXPECT_TRUE(has(honest));
+    EXPECT_TRUE(store_.remove(first));
+    EXPECT_FALSE(store_.remove(first));
+    EXPECT_NE(add("greedy"), "") << "its place is free";
+    now_ += rpc::FilterStore::kLife + std::chrono::seconds(1);
+    EXPECT_FALSE(has(honest)) << "nobody asked for it";
+    EXPECT_NE(add("greedy"), "");
 }
 
-TEST_F(FilterStoreTest, WhenAllAreTooManyTheGreediestLosesOne) {
+// Programs of this machine that make a filter on each of many short connections are one holder, and not a crowd.
+TEST_F(FilterStoreTest, ThisMachineHasRoomOfItsOwn) {
+    const std::string honest = add(""), stranger = add("stranger");
+    for (int i = 0; i < 60'000; ++i) ASSERT_NE(add(""), "");
+    EXPECT_TRUE(has(honest)) << "the longest unused";
+    EXPECT_TRUE(has(stranger));
+    EXPECT_NE(add("newcomer"), "");
+    for (int i = 0; i < 10'000; ++i) add("");
+    EXPECT_EQ(add(""), "") << "nor has it more than this";
+    EXPECT_TRUE(has(honest));
+    EXPECT_NE(add("another"), "");
+}
+
+TEST_F(FilterStoreTest, WhenStrangersAreTooManyTheGreediestLosesOne) {
     const std::string honest = add("honest");
     std::vector<std::string> own;
-    for (std::size_t i = 0; i < rpc::FilterStore::kFiltersMax; ++i) own.push_back(add(""));
-    EXPECT_TRUE(has(honest));
-    EXPECT_FALSE(has(own.front())) << "this machine has no limit of its own, but it has the most";
-    for (int client = 0; client < 20; ++client) {
-        for (int i = 0; i < 60; ++i) add(std::to_string(client));
+    for (std::size_t i = 0; i < 8'000; ++i) own.push_back(add("greediest"));
+    for (int client = 0; client < 8; ++client) {
+        for (int i = 0; i < 7'990; ++i) add(std::to_string(client));
     }
     EXPECT_TRUE(has(honest));
-    EXPECT_TRUE(store_.remove(honest));
-    EXPECT_FALSE(store_.remove(honest));
+    EXPECT_TRUE(has(own[7'000]));
+    std::size_t newcomers = 0;
+    for (int i = 0; i < 2'000; ++i) newcomers += add("newcomer " + std::to_string(i)).empty() ? 0 : 1;
+    EXPECT_EQ(newcomers, 2'000u);
+    EXPECT_FALSE(has(own.front())) << "the longest unused of who holds most";
+    EXPECT_TRUE(has(honest));
 }
 
-// The programs of one machine have one address; one of them must not cost another its filters.
-TEST_F(FilterStoreTest, OneConnectionOfThisMachineCostsNoOtherItsFilters) {
-    const std::string honest = add("connection 1");
-    for (int i = 0; i < 5000; ++i) add("connection 2");
+TEST_F(FilterStoreTest, WhenNobodyHoldsMoreANewcomerFindsNoRoom) {
+    constexpr std::size_t kMost = rpc::FilterStore::kBytesMax / rpc::FilterStore::kBytesEach;
+    const std::string honest = add("holder 0");
+    for (std::size_t i = 1; i < kMost; ++i) ASSERT_NE(add("holder " + std::to_string(i)), "");
+    EXPECT_EQ(add("one more"), "") << "each has one";
+    now_ += rpc::FilterStore::kLife;
     EXPECT_TRUE(has(honest));
-    for (int other = 3; other < 40; ++other) {
-        for (std::size_t i = 0; i < rpc::FilterStore::kFiltersPerClient; ++i)
-            add("connection " + std::to_string(other));
-    }
-    EXPECT_TRUE(has(honest)) << "who has most gives up its own";
-    const std::string newcomer = add("connection 41");
-    EXPECT_FALSE(newcomer.empty());
-    EXPECT_TRUE(has(newcomer));
-}
-
-TEST_F(FilterStoreTest, AFilterInUseIsNobodyElses) {
-    constexpr std::chrono::seconds kIdle = rpc::FilterStore::kIdle;
-    const std::string honest = add("connection 0");
-    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersMax; ++i)
-        EXPECT_NE(add("connection " + std::to_string(i)), "");
-    EXPECT_EQ(add("one more"), "") << "each has one, and used it a moment ago";
-    now_ += kIdle / 2;
-    EXPECT_TRUE(has(honest));
-    now_ += kIdle * 3 / 4;
-    for (std::size_t i = 1; i < rpc::FilterStore::kFiltersMax; ++i) EXPECT_NE(add("later " + std::to_string(i)), "");
+    EXPECT_EQ(add("one more"), "") << "whose time is not over";
+    now_ += std::chrono::seconds(1);
+    EXPECT_NE(add("one more"), "");
     EXPECT_TRUE(has(honest)) << "somebody asks for it";
-    EXPECT_EQ(add("one more"), "");
+    EXPECT_NE(add(""), "") << "this machine has room of its own";
 }
 
 TEST_F(FilterStoreTest, WhatFiltersLookForIsCounted) {
     rpc::LogFilterState state;
     state.query.filter.topics.assign(4, std::vector<Hash32>(1000));
-    const std::size_t each = rpc::bytes_of(state.query.filter);
+    const std::size_t each = rpc::FilterStore::kBytesEach + rpc::bytes_of(state.query.filter);
     EXPECT_GE(each, 4 * 32'000U);
     const std::string honest = store_.add(state, "honest");
-    std::vector<std::string> own;
-    for (std::size_t i = 0; i < 100; ++i) own.push_back(store_.add(state, "greedy"));
-    const auto left = static_cast<std::size_t>(
-        std::count_if(own.begin(), own.end(), [&](const std::string& id) { return has(id); }));
-    EXPECT_LE(left * each, rpc::FilterStore::kBytesPerClient);
-    EXPECT_GE((left + 2) * each, rpc::FilterStore::kBytesPerClient);
-    std::size_t all = 0;
+    std::size_t own = 0;
+    for (std::size_t i = 0; i < 100; ++i) own += store_.add(state, "greedy").empty() ? 0 : 1;
+    EXPECT_LE(own * each, rpc::FilterStore::kBytesPerClient);
+    EXPECT_GT((own + 1) * each, rpc::FilterStore::kBytesPerClient);
+    std::vector<std::string> all;
     for (int client = 0; client < 20; ++client) {
-        for (int i = 0; i < 40; ++i) store_.add(state, "client " + std::to_string(client));
+        for (int i = 0; i < 40; ++i) all.push_back(store_.add(state, "client " + std::to_string(client)));
     }
-    for (int i = 0; i < 400; ++i) all += store_.add(state, "one " + std::to_string(i)).empty() ? 0 : 1;
-    EXPECT_LE(all * each, rpc::FilterStore::kBytesMax);
+    for (int i = 0; i < 400; ++i) all.push_back(store_.add(state, "one " + std::to_string(i)));
+    const auto left = static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [&](const std::string& id) { return !id.empty() && has(id); }));
+    EXPECT_LE(left * each, rpc::FilterStore::kBytesMax);
     EXPECT_TRUE(has(honest));
 }
 
