@@ -19,6 +19,7 @@
 #include <set>
 
 #include "node/rpc/admin_token.hpp"
+#include "node/rpc/feed.hpp"
 #include "node/rpc/filters.hpp"
 #include "node/rpc/server_parts.hpp"
 
@@ -82,17 +83,14 @@ public:
 
     void on_event(const std::shared_ptr<Event>& event) override {
         const std::lock_guard lock(feed_mutex_);
-        if (!feed_table_ || (event->is_pending() && !feed_table_->pending)) return;
-        if (feed_.size() >= kFeedMax || (!feed_.empty() && feed_bytes_ + event->bytes() > kFeedBytes)) {
+        const Feed::Added added = feed_.add(event);
+        if (added == Feed::Added::too_many) {
             if (fed_up_) return;
             fed_up_ = true;
-            spdlog::warn("event=slow_client waiting_events={} their_bytes={}", feed_.size(), feed_bytes_);
+            spdlog::warn("event=slow_client waiting_events={} their_bytes={}", feed_.size(), feed_.bytes());
             close();
-            return;
         }
-        feed_.push_back({event, feed_table_});
-        feed_bytes_ += event->bytes();
-        if (!feeding_) take_turn();
+        if (added == Feed::Added::waits && !feeding_) take_turn();
     }
 
     ~WsConnection() override { drop_subscriptions(); }
@@ -103,9 +101,7 @@ public:
         subscriptions_.clear();
         {
             const std::lock_guard lock(feed_mutex_);
-            feed_table_ = nullptr;
-            feed_.clear();
-            feed_bytes_ = 0;
+            feed_.forget();
         }
         subscribed_.set(0);
         filters_.set(0);
@@ -148,15 +144,6 @@ public:
 
 private:
     using Table = std::map<std::string, std::shared_ptr<const Subscribed>>;
-    /// The subscriptions as they were when an event came: those that followed are not told of it.
-    struct FeedTable {
-        Table subscriptions;
-        bool pending = false;  // whether there is one of pending transactions
-    };
-    struct Fed {
-        std::shared_ptr<Event> event;
-        std::shared_ptr<const FeedTable> table;
-    };
     /// Prepared messages, each with the subscription that they are for.
     using Prepared = std::vector<std::pair<std::string, Message>>;
 
@@ -214,12 +201,8 @@ private:
         }
         subscribed_.set(bytes);
         filters_.set(bytes);
-        auto table = std::make_shared<FeedTable>();
-        table->subscriptions = subscriptions_;
-        for (const auto& [id, subscription] : subscriptions_)
-            table->pending = table->pending || subscription->what.kind == Subscription::Kind::pending_txs;
         const std::lock_guard lock(feed_mutex_);
-        feed_table_ = std::move(table);
+        feed_.subscribe(subscriptions_);
     }
     void count(const Subscribed& subscription, int change) {
         if (subscription.what.kind == Subscription::Kind::pending_txs)
@@ -245,11 +228,13 @@ private:
             const auto end = std::chrono::steady_clock::now() + kTurnTime;
             for (std::size_t i = 0; i < kTurnEvents && bytes < kTurnBytes; ++i) {
                 if (i > 0 && std::chrono::steady_clock::now() >= end) break;
-                const std::optional<Fed> next = take_fed();
+                const std::optional<Feed::Next> next = take_fed();
                 if (!next) break;
-                for (const auto& entry : next->table->subscriptions) {  // clang 14 captures no binding
-                    next->event->tell(*entry.second, [&](const Text& text) {
-                        prepared.emplace_back(entry.first, Message(entry.second->opening, text));
+                for (const auto& entry : *next->table) {  // clang 14 captures no binding
+                    if (!next->is_for(entry.second)) continue;
+                    const Subscribed& subscribed = *entry.second.subscribed;
+                    next->event->tell(subscribed, [&](const Text& text) {
+                        prepared.emplace_back(entry.first, Message(subscribed.opening, text));
                         bytes += prepared.back().second.size();
                         return bytes <= shared_.options.held.unread;  // more cuts it off anyway
                     });
@@ -265,13 +250,9 @@ private:
             self->guarded([&] { self->deliver(std::move(prepared), failed); });
         });
     }
-    std::optional<Fed> take_fed() {
+    std::optional<Feed::Next> take_fed() {
         const std::lock_guard lock(feed_mutex_);
-        if (feed_.empty()) return std::nullopt;
-        Fed out = std::move(feed_.front());
-        feed_.pop_front();
-        feed_bytes_ -= out.event->bytes();
-        return out;
+        return feed_.take();
     }
 
     void deliver(Prepared prepared, bool failed) {
@@ -280,10 +261,7 @@ private:
             if (subscriptions_.contains(id)) push(std::move(message));
         }
         const std::lock_guard lock(feed_mutex_);
-        if (!open_) {
-            feed_.clear();
-            feed_bytes_ = 0;
-        }
+        if (!open_) feed_.clear();
         feeding_ = false;
         if (!feed_.empty()) take_turn();
     }
@@ -368,10 +346,8 @@ private:
     bool open_ = true;
     Table subscriptions_;
 
-    std::mutex feed_mutex_;                        // guards the members below
-    std::shared_ptr<const FeedTable> feed_table_;  // nullptr: nothing was subscribed to yet
-    std::deque<Fed> feed_;
-    std::size_t feed_bytes_ = 0;
+    std::mutex feed_mutex_;  // guards the members below
+    Feed feed_{kFeedMax, kFeedBytes};
     bool feeding_ = false;  // it waits for its turn, or something is on its way to the strand
     bool fed_up_ = false;
 };

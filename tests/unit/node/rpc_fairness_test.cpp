@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "node/rpc/event.hpp"
+#include "node/rpc/feed.hpp"
 #include "node/rpc/held.hpp"
 #include "node/rpc/work_pool.hpp"
 
@@ -188,6 +189,45 @@ TEST(RpcWorkPool, ThisMachineHasPlacesAndAThreadOfItsOwn) {
     EXPECT_EQ(strangers, 2) << "and no stranger runs on its thread";
     end = true;
     pool.stop();
+}
+
+// Before, each event that waited kept the subscriptions of its time: who changes them while it is behind held a
+// filter of four mebibytes for every event.
+TEST(RpcFeed, WhatWasUnsubscribedIsGoneThoughEventsWait) {
+    rpc::Feed feed(100, std::size_t{1} << 20);
+    const auto event = std::make_shared<rpc::Event>(std::make_shared<ledger::Block>());
+    EXPECT_EQ(feed.add(event), rpc::Feed::Added::unwanted) << "nothing was subscribed to yet";
+    auto gone = std::make_shared<const rpc::Subscribed>("1", rpc::Subscription{});
+    const auto stays = std::make_shared<const rpc::Subscribed>("2", rpc::Subscription{});
+    const std::weak_ptr<const rpc::Subscribed> memory = gone;
+    feed.subscribe({{"1", gone}, {"2", stays}});
+    gone = nullptr;
+    EXPECT_EQ(feed.add(event), rpc::Feed::Added::waits);
+    const auto later = std::make_shared<const rpc::Subscribed>("3", rpc::Subscription{});
+    feed.subscribe({{"2", stays}, {"3", later}});
+    EXPECT_TRUE(memory.expired());
+    EXPECT_EQ(feed.add(event), rpc::Feed::Added::waits);
+    const auto told = [&] {
+        std::string ids;
+        const auto next = feed.take();
+        for (const auto& [id, subscriber] : *next->table) ids += next->is_for(subscriber) ? id : "";
+        return ids;
+    };
+    EXPECT_EQ(told(), "2") << "who came after the event is not told of it";
+    EXPECT_EQ(told(), "23");
+    EXPECT_TRUE(feed.empty());
+    EXPECT_EQ(feed.bytes(), 0u);
+}
+
+TEST(RpcFeed, IsBehindByAnEventInAnyCase) {
+    rpc::Feed feed(2, 1);
+    const auto event = std::make_shared<rpc::Event>(std::make_shared<ledger::Block>());
+    feed.subscribe({});
+    EXPECT_EQ(feed.add(event), rpc::Feed::Added::waits);
+    EXPECT_EQ(feed.add(event), rpc::Feed::Added::too_many);
+    EXPECT_EQ(feed.add(std::make_shared<rpc::Event>(ledger::TxPtr(std::make_shared<ledger::SignedTx>()))),
+              rpc::Feed::Added::unwanted)
+        << "there is no subscription of pending transactions";
 }
 
 }  // namespace
