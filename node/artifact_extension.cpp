@@ -91,10 +91,8 @@ Status<Failure> ArtifactExtension::charge(const Hash32& root, const std::vector<
     if (std::erase_if(owners, is_shorter) != 0 && owners.empty())
         return failure(Fault::too_large, "no task declares a program of " + std::to_string(bytes) + " bytes");
     auto charged = quota_.charge(root, bytes, owners);
-    if (!charged && charged.error().fault == Fault::over_quota) {
-        drop_unnamed();  // what is over gives way to what is alive
+    if (!charged && charged.error().fault == Fault::over_quota && make_room(root, bytes, owners))
         charged = quota_.charge(root, bytes, owners);
-    }
     if (charged) arriving_.insert(root);
     return charged;
 }
@@ -181,13 +179,53 @@ void ArtifactExtension::settle_quota() {
     }, arriving_);
 }
 
-void ArtifactExtension::drop_unnamed() {
-    const std::set<Hash32> alive = named();
-    for (const Hash32& root : store_->roots()) {
-        if (!alive.contains(root)) store_->remove(root, alive);
+std::vector<Hash32> ArtifactExtension::giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const {
+    std::vector<std::pair<std::uint64_t, Hash32>> found;
+    for (const auto& [root, settled] : settled_) {
+        if (tasks_of_.contains(root) || arriving_.contains(root)) continue;
+        const bool own = std::any_of(owners.begin(), owners.end(), [&](const ArtifactQuota::Owner& owner) {
+            return quota_.is_of(root, owner.requester);
+        });
+        if (own || settled + kAfterlifeBlocks < chain_.height()) found.emplace_back(settled, root);
     }
-    due_.clear();
+    std::sort(found.begin(), found.end());
+    std::vector<Hash32> out;
+    for (const auto& [settled, root] : found) out.push_back(root);
+    return out;
+}
+
+bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
+                                  const std::vector<ArtifactQuota::Owner>& owners) {
+    const std::vector<Hash32> candidates = giving_way_to(owners);
+    if (candidates.empty()) return false;
+    const std::set<Hash32> alive = named();
+    std::map<Hash32, std::set<Hash32>> states_of;  // tensor → states here that hold it
+    for (const Hash32& state : store_->states()) {
+        const auto manifest = store_->manifest(state);
+        if (!manifest) continue;
+        for (const Hash32& tensor : manifest->tensor_roots) states_of[tensor].insert(state);
+    }
+    // On a copy first: what would go in vain stays.
+    ArtifactQuota after = quota_;
+    std::vector<Hash32> going;
+    bool fits = false;
+    for (auto at = candidates.begin(); at != candidates.end() && !fits; ++at) {
+        const auto holders = states_of.find(*at);
+        if (holders != states_of.end() && !holders->second.empty()) continue;  // a state needs it
+        after.release(*at);
+        for (auto& [tensor, states] : states_of) {
+            if (states.erase(*at) != 0 && states.empty() && !alive.contains(tensor)) after.release(tensor);
+        }
+        going.push_back(*at);
+        fits = after.charge(root, bytes, owners).has_value();
+    }
+    if (!fits) return false;
+    for (const Hash32& gone : going) {
+        spdlog::info("event=artifact_gave_way root={}", to_hex(view(gone)));
+        store_->remove(gone, alive);
+    }
     settle_quota();
+    return true;
 }
 
 void ArtifactExtension::tidy(bool all) {

@@ -22,7 +22,8 @@ namespace retrace::node {
 
 /// Uploads of anything but what live tasks name are refused, so the disk of a node is open only to those who have paid
 /// an escrow, and to each for as much as the escrow stands for. What a task needed that was cancelled or expired leaves
-/// the disk with the block; what a settled one needed some time later, so that it can be fetched and replayed.
+/// the disk with the block; what a settled one needed some time later, so that it can be fetched and replayed, or
+/// earlier if its own requester has no room left for a live task.
 class ArtifactExtension final : public Extension {
 public:
     /// `chain` and `application` outlive the extension.
@@ -55,8 +56,11 @@ private:
     std::vector<ArtifactQuota::Owner> owners_of(const std::vector<Hash32>& names) const;
     std::set<Hash32> named() const;
     void settle_quota();
-    /// What no live task names, now.
-    void drop_unnamed();
+    /// What a new artifact of these owners may take the place of, what settled first at the front: what no live task
+    /// names and either settled tasks of the same requesters needed, or nobody keeps any longer.
+    std::vector<Hash32> giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const;
+    /// Deletes as much of it as is needed; nothing, and false, when all of it would not be enough.
+    bool make_room(const Hash32& root, std::uint64_t bytes, const std::vector<ArtifactQuota::Owner>& owners);
 
     /// Deletes what is due; `all`: also looks for what nobody named for long.
     void tidy(bool all);

@@ -31,6 +31,11 @@ std::uint64_t ArtifactQuota::of_task(std::uint64_t task) const {
     return value_of(of_task_, task);
 }
 
+bool ArtifactQuota::is_of(const Hash32& root, const std::string& requester) const {
+    const auto found = charges_.find(root);
+    return found != charges_.end() && found->second.requester == requester;
+}
+
 void ArtifactQuota::add(const Hash32& root, Charge charge) {
     total_ += charge.bytes;
     if (charge.task != 0) of_task_[charge.task] += charge.bytes;

@@ -47,6 +47,8 @@ public:
     std::uint64_t total() const noexcept { return total_; }
     std::uint64_t of_requester(const std::string& requester) const;
     std::uint64_t of_task(std::uint64_t task) const;
+    /// The artifact is charged to that requester.
+    bool is_of(const Hash32& root, const std::string& requester) const;
 
 private:
     struct Charge {

@@ -108,15 +108,27 @@ protected:
         out.data_roots = data;
         return out;
     }
-    ledger::U256 post(const market::TaskSpec& task) {
+    ledger::U256 post(const market::TaskSpec& task, std::uint32_t requester = 0) {
         const auto escrow = market::escrow_of(task, params())->total();
-        send(0, contracts::PostTask{task}, escrow);
+        send(requester, contracts::PostTask{task}, escrow);
         world.mine();
         return escrow;
     }
     void cancel(std::uint64_t task) {
         send(0, contracts::CancelTask{task});
         world.mine();
+    }
+    /// As if it had been trained and delivered.
+    void settle(std::uint64_t id) {
+        executor.beside_the_rules = [id](ledger::State& state) {
+            auto over = *contracts::views::task(state, id);
+            if (over.state == market::TaskState::settled) return;
+            over.state = market::TaskState::settled;
+            contracts::store(state, contracts::keys::task(id), over);
+            contracts::remove_from_list(state, contracts::keys::active_tasks(), id);
+        };
+        mine_to(world.chain->height() + 1);
+        executor.beside_the_rules = nullptr;
     }
     HttpReply put(const Hash32& root, const std::string& what, Bytes body) {
         return extension_->server().handle(
@@ -208,6 +220,39 @@ TEST_F(NodeArtifacts, OfOneRequesterAreBounded) {
     extension_ = nullptr;
     open({.quota_mib = 1, .requester_quota_mib = 2, .mib_per_coin = 1024});
     EXPECT_THAT(message_of(put_tensor(large_)), HasSubstr("--artifact-quota"));
+}
+
+TEST_F(NodeArtifacts, OfASettledTaskAreKeptWhateverAStrangerUploads) {
+    open({.quota_mib = 2, .requester_quota_mib = 2, .mib_per_coin = 1024});
+    post(spec_of({small_, large_}));
+    for (const Hash32& root : {small_, large_}) ASSERT_EQ(put_tensor(root).status, 204u);
+    settle(1);
+    const Hash32 another = *source_->put_tensor(test::random_tensor(DType::u8, {1024, 1024}, 4));
+    post(spec_of({another}), 1);
+    const HttpReply refused = put_tensor(another);
+    EXPECT_THAT(message_of(refused), HasSubstr("over_quota"));
+    for (const Hash32& root : {small_, large_}) EXPECT_EQ(status_of(root), 200u);
+}
+
+TEST_F(NodeArtifacts, OfASettledTaskGiveWayToTheirRequestersNext) {
+    open({.quota_mib = 100, .requester_quota_mib = 2, .mib_per_coin = 1024});
+    post(spec_of({small_}));
+    ASSERT_EQ(put_tensor(small_).status, 204u);
+    settle(1);
+    post(spec_of({large_}));
+    ASSERT_EQ(put_tensor(large_).status, 204u);
+    settle(2);
+    post(spec_of({other_}));
+    ASSERT_EQ(put_tensor(other_).status, 204u);
+    const Hash32 huge = *source_->put_tensor(test::random_tensor(DType::u8, {2048, 1024}, 4));
+    post(spec_of({huge}));
+    EXPECT_THAT(message_of(put_tensor(huge)), HasSubstr("one requester"));
+    for (const Hash32& root : {small_, large_}) EXPECT_EQ(status_of(root), 200u) << "it would go in vain";
+    const Hash32 next = *source_->put_tensor(test::random_tensor(DType::u8, {1024, 1024}, 5));
+    post(spec_of({next}));
+    EXPECT_EQ(put_tensor(next).status, 204u);
+    for (const Hash32& root : {small_, large_}) EXPECT_EQ(status_of(root), 404u) << "what settled first at first";
+    EXPECT_EQ(status_of(other_), 200u) << "its task is alive";
 }
 
 }  // namespace
