@@ -34,9 +34,9 @@ struct Params {
     std::uint64_t challenge_blocks = 120;        ///< Window after a state was opened.
     std::uint64_t deliver_blocks = 600;          ///< acceptModel.
     std::uint64_t answer_blocks = 60;            ///< answerUnavailable, answerCapability.
-    std::uint64_t unbond_blocks = 10'000;        ///< Longer than the longest dispute.
+    std::uint64_t unbond_blocks = 10'000;        ///< Of stake; no bound of a dispute (contracts 18.5).
     std::uint64_t move_blocks = 20;              ///< Chess clock: blocks a move,
-    std::uint64_t moves = 30;                    ///< times moves, plus the task's replay allowance.
+    std::uint64_t moves = 30;                    ///< times moves, beside the work of its machine (contracts 15.3).
     std::uint64_t capability_blocks = 20;        ///< Window of a benchmark run.
     std::uint64_t capability_rest_blocks = 500;  ///< Between challenges of one solver.
     std::uint64_t unaudited_blocks = 600;        ///< Before a requester decides on what nobody can be drawn for.
