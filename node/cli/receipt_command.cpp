@@ -9,6 +9,7 @@
 #include <random>
 
 #include "node/cli/task_options.hpp"
+#include "node/service/proven_state.hpp"
 #include "node/service/receipt_check.hpp"
 
 namespace retrace::node::cli {
@@ -65,11 +66,12 @@ int verify(const Program& program, const Flags& flags) {
     if (!root) return fail(program, root.error().message);
     const ProvenState state(*client, *height, *root);
     const auto checked = check_receipt(*receipt, state);
+    const auto audited =
+        flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
+    // What was not proved was read as empty.
+    if (state.failure()) return fail(program, *state.failure());
     if (!checked) return fail(program, checked.error().message);
-    if (flags.require_audits) {
-        if (const auto audited = require_audits(*checked, *receipt); !audited)
-            return fail(program, audited.error().message);
-    }
+    if (!audited) return fail(program, audited.error().message);
     const auto replayed = flags.replay > 0 ? replay(*receipt, flags, state) : Result<std::uint64_t>(0);
     if (!replayed) return fail(program, replayed.error().message);
     if (program.json) {
@@ -110,7 +112,8 @@ void add_receipt(CLI::App& app, Program& program) {
     flags->node.add_to(*command);
     command->add_option("--replay", flags->replay, "Replay so many random segments as well");
     command->add_flag("--require-audits", flags->require_audits,
-                      "Fail when nobody audited the first or the last segment, or one that was drawn");
+                      "Fail unless every segment that the task's terms promise to audit was: the first, the last and "
+                      "those that were drawn");
     command->add_option("--data-dir", flags->data_dir,
                         "Where fetched states are kept (~/.retrace/requester)");
     add_json(*command, program);

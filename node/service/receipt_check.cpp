@@ -6,6 +6,7 @@
 #include "contracts/views/views.hpp"
 #include "kernels/commit/commitment.hpp"
 #include "node/artifacts/peer_source.hpp"
+#include "node/service/delivered_runs.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "solver/run/step_runner.hpp"
 #include "solver/train/schedule.hpp"
@@ -37,87 +38,100 @@ Status<> check_terms(const Receipt& receipt, const market::TaskSpec& spec, const
     return Unit{};
 }
 
-/// The run in which state `index` was opened with this root at this height.
-std::optional<std::uint32_t> run_of(const ProvenState& state, const Receipt& receipt,
-                                    const market::Task& task, const Receipt::State& entry) {
-    for (std::uint32_t run = 0; run < task.runs; ++run) {
-        const auto checkpoint = views::checkpoint(state, receipt.task, run, entry.index);
-        if (checkpoint && checkpoint->opened && checkpoint->root == entry.root &&
-            checkpoint->open_height == entry.height) {
-            return run;
-        }
-    }
-    return std::nullopt;
+/// What became of the audit of segment `index`.
+enum class Audited : std::uint8_t { not_drawn, nobody, verified };
+Audited audited(const market::Segment& segment) {
+    if (segment.state == market::SegmentState::verified) return Audited::verified;
+    const bool drawn = segment.audit != 0 || segment.state != market::SegmentState::unaudited;
+    return drawn ? Audited::nobody : Audited::not_drawn;
 }
 
 /// Counts the segment that ends in a state of this run by what became of its audit.
-void count_segment(const ProvenState& state, const Receipt& receipt, std::uint32_t run, std::uint64_t index,
-                   CheckedReceipt& out) {
-    const auto segment = views::segment(state, receipt.task, run, index);
-    if (!segment) return;
-    if (segment->state == market::SegmentState::verified) ++out.verified;
-    else if (segment->audit == 0) ++out.not_drawn;
-    else ++out.unaudited;
+void count_segment(const market::Segment& segment, CheckedReceipt& out) {
+    switch (audited(segment)) {
+        case Audited::verified:
+            return void(++out.verified);
+        case Audited::not_drawn:
+            return void(++out.not_drawn);
+        case Audited::nobody:
+            return void(++out.unaudited);
+    }
+}
+
+/// State `index` of the runs that were delivered is the receipt's. Where one run goes on from another's state, both
+/// have opened it, and the receipt has either.
+bool is_opened(const ledger::StateView& state, const std::vector<market::Run>& runs, const Receipt::State& entry) {
+    const auto opened = [&](const market::Run* run) {
+        if (run == nullptr) return false;
+        const auto checkpoint = views::checkpoint(state, run->task, run->index, entry.index);
+        return checkpoint && checkpoint->opened && checkpoint->root == entry.root &&
+               checkpoint->open_height == entry.height;
+    };
+    return opened(run_of_segment(runs, entry.index)) ||
+           (entry.index != 0 && opened(run_of_segment(runs, entry.index - 1)));
 }
 
 /// How many verdicts matched.
-Result<std::size_t> check_audit(const ProvenState& state, const Receipt& receipt, const market::Task& task,
+Result<std::size_t> check_audit(const ledger::StateView& state, const std::vector<market::Run>& runs,
                                 const Receipt::Audit& entry) {
-    for (std::uint32_t run = 0; run < task.runs; ++run) {
-        const auto segment = views::segment(state, receipt.task, run, entry.segment);
-        const auto audit =
-            segment && segment->audit != 0 ? views::audit(state, segment->audit) : std::nullopt;
-        if (!audit) continue;
-        std::vector<std::string> matched;
-        for (const market::Seat& seat : audit->seats) {
-            if (seat.state == market::SeatState::matched) matched.push_back(ledger::to_0x(seat.auditor));
-        }
-        if (matched == entry.auditors) return matched.size();
+    const market::Run* const run = run_of_segment(runs, entry.segment);
+    const auto segment =
+        run != nullptr ? views::segment(state, run->task, run->index, entry.segment) : std::nullopt;
+    const auto audit = segment && segment->audit != 0 ? views::audit(state, segment->audit) : std::nullopt;
+    std::vector<std::string> matched;
+    for (const market::Seat& seat : audit ? audit->seats : std::vector<market::Seat>{}) {
+        if (seat.state == market::SeatState::matched) matched.push_back(ledger::to_0x(seat.auditor));
     }
-    return differs("audit of segment " + std::to_string(entry.segment));
+    if (!audit || matched != entry.auditors) return differs("audit of segment " + std::to_string(entry.segment));
+    return matched.size();
 }
 
 }  // namespace
 
-Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ProvenState& state) {
+Result<CheckedReceipt> check_receipt(const Receipt& receipt, const ledger::StateView& state) {
     const auto spec = views::spec(state, receipt.task);
     const auto task = views::task(state, receipt.task);
-    if (state.failure()) return error(*state.failure());
     if (!spec || !task) return error("the ledger has no task " + std::to_string(receipt.task));
     RETRACE_CHECK(check_terms(receipt, *spec, *task));
     if (receipt.states.empty() || receipt.states.back().index != spec->segments()) {
         return error("the receipt lacks the last state");
     }
     CheckedReceipt out;
-    std::optional<std::uint32_t> last;
+    out.runs = delivered_runs(state, *task, spec->segments(), receipt.solver);
+    if (out.runs.empty()) return differs("solver");
+    if (out.runs.back().first_state != 0) return error("the ledger does not say from where the receipt's states come");
     for (const Receipt::State& entry : receipt.states) {
-        last = run_of(state, receipt, *task, entry);
-        if (!last) return differs("state " + std::to_string(entry.index));
+        if (!is_opened(state, out.runs, entry)) return differs("state " + std::to_string(entry.index));
         ++out.states;
-        if (entry.index != 0) count_segment(state, receipt, *last, entry.index - 1, out);
+        if (entry.index == 0) continue;
+        const market::Run* const run = run_of_segment(out.runs, entry.index - 1);
+        const auto segment = views::segment(state, run->task, run->index, entry.index - 1);
+        if (segment) count_segment(*segment, out);
     }
-    const auto run = views::run(state, receipt.task, *last);
-    if (!run || receipt.solver != ledger::to_0x(run->solver)) return differs("solver");
     for (const Receipt::Audit& entry : receipt.audits) {
-        RETRACE_TRY(matched, check_audit(state, receipt, *task, entry));
+        RETRACE_TRY(matched, check_audit(state, out.runs, entry));
         out.auditors += matched;
         ++out.audits;
     }
-    if (state.failure()) return error(*state.failure());
     return out;
 }
 
-Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt) {
+Status<> require_audits(const CheckedReceipt& checked, const Receipt& receipt, const ledger::StateView& state) {
     const std::uint64_t segments = receipt.states.back().index;
-    const auto is_audited = [&](std::uint64_t segment) {
-        return std::any_of(receipt.audits.begin(), receipt.audits.end(), [&](const Receipt::Audit& audit) {
-            return audit.segment == segment && !audit.auditors.empty();
-        });
-    };
-    for (const std::uint64_t segment : {std::uint64_t{0}, segments - 1})
-        if (!is_audited(segment)) return error("nobody audited segment " + std::to_string(segment));
-    if (checked.unaudited != 0)
-        return error(std::to_string(checked.unaudited) + " segments were drawn and paid though nobody audited them");
+    auto entry = receipt.audits.begin();
+    for (std::uint64_t index = 0; index < segments; ++index) {
+        const market::Run& run = *run_of_segment(checked.runs, index);
+        const auto segment = views::segment(state, run.task, run.index, index);
+        const bool always = index == run.first_state || index + 1 == segments;
+        while (entry != receipt.audits.end() && entry->segment < index) ++entry;
+        const bool has_verdict = entry != receipt.audits.end() && entry->segment == index && !entry->auditors.empty();
+        const Audited found = segment ? audited(*segment) : Audited::nobody;
+        if (found == Audited::verified && has_verdict) continue;
+        if (found == Audited::not_drawn && !always) continue;
+        const std::string name = "segment " + std::to_string(index);
+        return found == Audited::verified ? error("the receipt lacks the audit of " + name)
+                                          : error("nobody audited " + name + ", which the task's terms promise");
+    }
     return Unit{};
 }
 

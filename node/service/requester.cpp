@@ -11,6 +11,7 @@
 #include "node/artifacts/peer_source.hpp"
 #include "node/data/dataset.hpp"
 #include "node/printable.hpp"
+#include "node/service/delivered_runs.hpp"
 #include "node/service/remote_state.hpp"
 #include "node/task/initial_state.hpp"
 #include "node/units.hpp"
@@ -243,25 +244,9 @@ Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
 
 namespace {
 
-/// State `index` of the run that was paid for it (or, for the first, that began with it).
-struct StatePlace {
-    std::uint32_t run = 0;
-    market::Checkpoint checkpoint;
-};
-std::optional<StatePlace> place_of(const ledger::StateView& view, const TaskStatus& status,
-                                   std::uint64_t index) {
-    std::optional<StatePlace> found;
-    for (const market::Run& run : status.runs) {
-        const bool forfeited =
-            run.state == market::RunState::forfeited || run.state == market::RunState::left;
-        if (index < run.first_state || (forfeited && index > run.paid)) continue;
-        const auto checkpoint = views::checkpoint(view, run.task, run.index, index);
-        if (checkpoint && checkpoint->opened) found = StatePlace{run.index, *checkpoint};
-    }
-    return found;
-}
-
-Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status) {
+/// `runs`: from which the model came.
+Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status,
+                             const std::vector<market::Run>& runs) {
     Receipt out;
     const auto chain_id = client.chain_id();
     const auto height = client.height();
@@ -269,7 +254,7 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     out.chain_id = *chain_id;
     out.task = status.task.id;
     out.requester = ledger::to_0x(status.task.requester);
-    out.solver = ledger::to_0x(status.runs.back().solver);
+    out.solver = ledger::to_0x(runs.front().solver);
     out.contract = status.spec.contract_hash;
     out.program = status.spec.program_root;
     out.init = status.spec.init_root;
@@ -292,11 +277,13 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
         }
     }
     for (std::uint64_t index = 0; index <= status.spec.segments(); ++index) {
-        const auto place = place_of(view, status, index);
-        if (!place) continue;
-        out.states.push_back({index, place->checkpoint.open_height, place->checkpoint.root});
-        if (index == 0) continue;
-        const auto segment = views::segment(view, out.task, place->run, index - 1);
+        const market::Run* const run = run_of_segment(runs, index);
+        const auto checkpoint = run != nullptr ? views::checkpoint(view, out.task, run->index, index) : std::nullopt;
+        if (!checkpoint || !checkpoint->opened) continue;
+        out.states.push_back({index, checkpoint->open_height, checkpoint->root});
+        const market::Run* const before = index != 0 ? run_of_segment(runs, index - 1) : nullptr;
+        if (before == nullptr) continue;
+        const auto segment = views::segment(view, out.task, before->index, index - 1);
         const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
         if (!audit || !verified.contains(audit->id)) continue;
         Receipt::Audit entry{index - 1, verified[audit->id], {}};
@@ -323,14 +310,16 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     const auto height = client.height();
     if (!height) return error(height.error().message);
     const RemoteState view(client, *height);
-    std::optional<StatePlace> place;
+    std::vector<market::Run> runs;
+    std::optional<market::Checkpoint> last;
     std::vector<std::string> peers;
     view.read([&] {
-        place = place_of(view, status, status.spec.segments());
+        runs = delivered_runs(view, status.task, status.spec.segments(), "");
+        if (!runs.empty()) last = views::checkpoint(view, id, runs.front().index, status.spec.segments());
         peers = endpoints_of(view, id);
     });
     if (view.failure()) return error(view.failure()->message);
-    if (status.runs.empty() || !place) {
+    if (!last) {
         return error("task " + std::to_string(id) + " has no model yet: it is " +
                      std::string(market::slug(status.task.state)));
     }
@@ -341,10 +330,10 @@ Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store,
     kernels::ThreadPool pool;
     const auto program = solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes);
     if (!program) return not_fetched("program", id, program.error().message);
-    auto state = solver::fetch_state(source, **program, place->checkpoint.root, status.spec.steps, pool);
+    auto state = solver::fetch_state(source, **program, last->root, status.spec.steps, pool);
     if (!state) return not_fetched("final state", id, state.error().message);
     Result<Receipt> receipt = error("");
-    view.read([&] { receipt = make_receipt(client, view, status); });
+    view.read([&] { receipt = make_receipt(client, view, status, runs); });
     if (view.failure()) return error(view.failure()->message);
     if (!receipt) return error(receipt.error().message);
     return Delivered{(*program)->program(), std::move(*state), std::move(*receipt)};

@@ -5,7 +5,6 @@
 #include "contracts/store/store.hpp"
 #include "kernels/contract.hpp"
 #include "node/service/bidding.hpp"
-#include "node/service/receipt_check.hpp"
 #include "node/service/requester.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
@@ -190,20 +189,6 @@ TEST_F(Unaudited, WhatIsNotFinalIsNotServedWhileNobodyAuditsIt) {
     contracts::store(state, keys::audit(7), audit);
     withheld.update(state, 162, self);
     EXPECT_TRUE(withheld.roots().empty());
-}
-
-TEST(RequireAudits, AsksForTheFirstAndTheLastSegmentAndForWhatWasDrawn) {
-    Receipt receipt;
-    receipt.states = {{0, 1, {}}, {1, 2, {}}, {2, 3, {}}};
-    CheckedReceipt checked;
-    const std::string auditor = "0x" + std::string(40, 'a');
-    EXPECT_FALSE(require_audits(checked, receipt));
-    receipt.audits = {{0, 5, {auditor}}, {1, 6, {}}};
-    EXPECT_THAT(require_audits(checked, receipt).error().message, HasSubstr("segment 1")) << "nobody's verdict matched";
-    receipt.audits[1].auditors = {auditor};
-    EXPECT_TRUE(require_audits(checked, receipt));
-    checked.unaudited = 1;
-    EXPECT_FALSE(require_audits(checked, receipt));
 }
 
 }  // namespace
