@@ -35,9 +35,10 @@ Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
 
 std::string of_auditors(std::size_t possible, const TaskFile& task) {
     if (possible >= task.auditors) return "all " + std::to_string(task.auditors) + " auditors could be drawn now";
-    const std::string lack = "only " + std::to_string(possible) + " of " + std::to_string(task.auditors) +
-                             " auditors could be drawn now: ";
-    return lack + (task.allow_unaudited ? "without any, segments are paid though nobody audited them"
+    const std::string lack = possible == 0 ? std::string("nobody is bonded who could audit: ")
+                                           : "only " + std::to_string(possible) + " of " +
+                                                 std::to_string(task.auditors) + " auditors could be drawn now: ";
+    return lack + (task.allow_unaudited ? "without auditors, segments are paid though nobody audited them"
                                         : "segments wait, unpaid, until there are enough or you decide");
 }
 

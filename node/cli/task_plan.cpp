@@ -184,7 +184,9 @@ Result<Chain> chain_of(const NodeOptions& node, const market::TaskSpec& spec) {
     const RemoteState state(*client, *height);
     const auto params = contracts::views::params(state);
     if (!params) return error("the node at " + node.url + " has no Retrace contracts");
-    return Chain{*params, possible_auditors(state, *params, spec, ledger::Address{})};
+    const std::size_t auditors = possible_auditors(state, *params, spec, ledger::Address{});
+    if (state.failure()) return error(state.failure()->message);
+    return Chain{*params, auditors};
 }
 
 std::string amount(std::uint64_t bytes) {
@@ -208,6 +210,8 @@ struct Price {
     market::Escrow escrow;
     double found_one = 0, found_ten = 0;  ///< Probability that one bad segment is found, and ten.
     std::optional<std::size_t> auditors;  ///< That could be drawn now, of those asked for; none without a chain.
+
+    bool can_audit() const { return auditors != std::size_t{0}; }
 };
 
 Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
@@ -235,6 +239,15 @@ std::string auditors_of(const TaskFile& task, const Price& price) {
                                       " auditors could be drawn, segments wait unpaid until you decide";
 }
 
+/// With nobody there to draw, no segment is audited, and a probability of the rules is none of anything.
+std::string chances_of(const Price& price) {
+    if (!price.can_audit()) return "no chance can be told that a bad segment is found";
+    std::ostringstream out;
+    out << std::setprecision(3) << "one bad segment is found with " << 100 * price.found_one << " %, ten with "
+        << 100 * price.found_ten << " %; the first and the last are always audited";
+    return out.str();
+}
+
 /// All but the time.
 void say(const TaskFile& task, const Plan& plan, const Price& price) {
     const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
@@ -249,9 +262,8 @@ void say(const TaskFile& task, const Plan& plan, const Price& price) {
               << "price        at most "
               << format_coins(price.escrow.work) << " for " << price.segments << " segments and "
               << format_coins(price.escrow.audits)
-              << " set aside for audits\naudits       one bad segment is found with " << 100 * price.found_one
-              << " %, ten with " << 100 * price.found_ten << " %; the first and the last are always audited\n"
-              << "             " << auditors_of(task, price) << '\n'
+              << " set aside for audits\naudits       " << chances_of(price) << "\n             "
+              << auditors_of(task, price) << '\n'
               << "evidence     a dispute ends with at most "
               << plan.evidence_bytes / 1024 << " KiB of tiles and proofs\n"
               << std::flush;
@@ -281,8 +293,8 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"escrow", price.escrow.total().to_decimal()},
             {"escrow_work", price.escrow.work.to_decimal()},
             {"escrow_audits", price.escrow.audits.to_decimal()},
-            {"detection_of_one", price.found_one},
-            {"detection_of_ten", price.found_ten},
+            {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
+            {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
             {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
             {"paid_unaudited", task.allow_unaudited},
             {"evidence_bytes", plan.evidence_bytes}};

@@ -134,12 +134,13 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     spec.auditors = task->auditors;
     const auto chance =
         market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
-    json::object detection;
+    const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
+    if (state.failure()) return fail(program, state.failure()->message);
+    json::object detection;  // Empty where nobody is there to detect anything.
     for (const std::uint64_t bad : {1, 2, 5, 10, 20, 50}) {
-        if (bad > spec.segments()) break;
+        if (possible == 0 || bad > spec.segments()) break;
         detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
     }
-    const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     const auto floor = market::stake_floor(*params, spec);
     const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
     if (program.json) {
@@ -161,7 +162,9 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
     std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
               << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be"))
               << '\n'
-              << "the first and the last segment are always audited; " << of_auditors(possible, *task) << '\n';
+              << (possible == 0 ? "no chance can be told that a bad segment is detected; "
+                                : "the first and the last segment are always audited; ")
+              << of_auditors(possible, *task) << '\n';
     return kDone;
 }
 

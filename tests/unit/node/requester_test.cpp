@@ -10,8 +10,10 @@
 #include "market/types.hpp"
 #include "node/artifacts/http_server.hpp"
 #include "node/cli/cli.hpp"
+#include "node/data/import.hpp"
 #include "node/params_json.hpp"
 #include "node/service/solver_service.hpp"
+#include "node/task/compile.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/told_chain.hpp"
 
@@ -199,6 +201,53 @@ TEST_F(Requester, TheNameOfATaskDoesNotSteerATerminal) {
         EXPECT_THAT(testing::internal::GetCapturedStdout(),
                     AllOf(HasSubstr("?]0;owned? ??2J – ü"), Not(HasSubstr("\x1b")), Not(HasSubstr("\x07"))));
     }
+}
+
+/// A probability of detection is one of the rules, and of nothing where nobody is there to be drawn.
+TEST_F(Requester, WhereNobodyIsBondedNoChanceIsTold) {
+    kernels::Tensor x = kernels::zeros(kernels::DType::f32, {8, 3}), y = kernels::zeros(kernels::DType::u8, {8});
+    for (std::size_t i = 0; i < 8; ++i) y.data[i] = i % 2;
+    auto data = make_xy(std::move(x), &y);
+    ASSERT_TRUE(data) << data.error().message;
+    data->name = "zeros";
+    CompileRequest request;
+    request.model.kind = "mlp";
+    request.model.hidden = {4};
+    request.training.batch = 4;
+    request.task.name = "words";
+    request.task.steps = 20;
+    request.task.interval = 2;
+    request.task.price_ceiling = ledger::U256(market::kMilli);
+    request.out = folder.path() / "words";
+    ASSERT_TRUE(compile_task(request, *data, nullptr));
+    chain.put(keys::params(), default_params());
+    const auto said = [&](const std::string& what) {
+        testing::internal::CaptureStdout();
+        EXPECT_EQ(command({"task", what, request.out.string()}), 0);
+        return testing::internal::GetCapturedStdout();
+    };
+    for (const char* what : {"plan", "odds"}) {
+        EXPECT_THAT(said(what), AllOf(HasSubstr("nobody is bonded who could audit"), HasSubstr("no chance can be told"),
+                                      Not(HasSubstr("always audited")), Not(HasSubstr("found with")),
+                                      Not(HasSubstr("detected with"))))
+            << what;
+    }
+    contracts::ListOf<ledger::Address> members;
+    for (const std::uint8_t id : {20, 21}) {
+        const ledger::Address member{{id}};
+        members.items.push_back(member);
+        market::VerifierInfo info;
+        info.member = true;
+        market::Stake stake;
+        stake.bonded = ledger::U256(1'000) * ledger::U256(market::kMilli);
+        chain.put(keys::verifier(member), info);
+        chain.put(keys::stake(member), stake);
+    }
+    chain.put(keys::verifiers(), members);
+    ++chain.height;
+    EXPECT_THAT(said("plan"), AllOf(HasSubstr("found with"), HasSubstr("always audited"), HasSubstr("all 2 auditors")));
+    EXPECT_THAT(said("odds"),
+                AllOf(HasSubstr("detected with"), HasSubstr("always audited"), HasSubstr("all 2 auditors")));
 }
 
 /// Everything that a solver reads to enrol, and an auction whose quote subtracts more stake than there is.
