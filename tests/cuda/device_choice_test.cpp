@@ -61,6 +61,7 @@ TEST_F(DeviceOfSolver, what_training_takes_there_is_known_without_a_device) {
 TEST_F(DeviceOfSolver, an_order_whose_device_fails_is_given_up_with_the_reason) {
     struct Done {
         std::string problem;
+        bool put_off = false;
     };
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device && *device != nullptr);
