@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/invariants.hpp"
 
-#include "contracts/store/store.hpp"
 #include "contracts/disputes/cases.hpp"
+#include "contracts/store/store.hpp"
 #include "contracts/views/views.hpp"
 #include "ledger/state/supply.hpp"
 

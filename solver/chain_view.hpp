@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a solver sees of the chain, and what it answers. node/service fills the view from contract records at
+// What a solver sees of the chain, and what it answers. node/agents fills the view from contract records at
 // one block and turns moves into signed calls; the agent decides. Whether a call is legal now is the
 // contracts' business: the view says it, so that no rule is written twice.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a verifier sees of the chain, and what it answers; filled and sent by node/service, as for the solver.
+// What a verifier sees of the chain, and what it answers; filled and sent by node/agents, as for the solver.
 #pragma once
 
 #include <cstdint>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ledger/block/block.hpp"
-#include "ledger/state/state.hpp"
 #include "ledger/chain/paged_tree.hpp"
+#include "ledger/state/state.hpp"
 
 namespace retrace::ledger {
 

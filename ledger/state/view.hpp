@@ -18,7 +18,7 @@ struct Account {
 };
 
 /// Read access to one consistent state. Implementations: the committed state (RocksDB snapshot), `State` (journaled
-/// overlay while a block executes), and a remote one over JSON-RPC (node/service) that agents use.
+/// overlay while a block executes), and a remote one over JSON-RPC (node/agents) that agents use.
 class StateView {
 public:
     virtual ~StateView() = default;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "node/artifacts/http_client.hpp"
 #include "node/artifacts/peers.hpp"
 #include "node/artifacts/store.hpp"
+#include "node/net/http_client.hpp"
 
 namespace retrace::node {
 

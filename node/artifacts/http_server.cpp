@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "node/http_head.hpp"
+#include "node/net/http_head.hpp"
 
 namespace retrace::node {
 namespace {

@@ -21,7 +21,7 @@ public:
         std::uint16_t port = 0;             ///< 0: the system chooses.
         std::size_t connections = 256;      ///< At once.
         std::size_t connections_per_address = 32;  ///< Of them; of IPv6 a network of 64 bits is one address.
-        std::vector<std::string> hosts;     ///< That a request may name, see node/http_head.hpp; empty: any.
+        std::vector<std::string> hosts;     ///< That a request may name, see node/net/http_head.hpp; empty: any.
         unsigned threads = 4;
         std::chrono::seconds head{10};      ///< For the first request's head.
         std::chrono::seconds idle{60};      ///< Between requests of one connection.

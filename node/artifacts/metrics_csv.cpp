@@ -6,7 +6,7 @@
 
 #include "merkle/base/bytes.hpp"
 #include "merkle/base/ensure.hpp"
-#include "node/artifacts/files.hpp"
+#include "node/platform/files.hpp"
 
 namespace retrace::node {
 namespace {

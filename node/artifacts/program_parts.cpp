@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <fstream>
 
-#include "node/artifacts/files.hpp"
+#include "node/platform/files.hpp"
 
 namespace retrace::node {
 

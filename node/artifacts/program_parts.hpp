@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "merkle/base/bytes.hpp"
-#include "node/artifacts/fault.hpp"
+#include "node/platform/fault.hpp"
 
 namespace retrace::node {
 

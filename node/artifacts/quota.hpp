@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "merkle/base/bytes.hpp"
-#include "node/artifacts/fault.hpp"
+#include "node/platform/fault.hpp"
 
 namespace retrace::node {
 

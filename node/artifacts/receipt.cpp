@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "node/artifacts/files.hpp"
-#include "node/artifacts/strict_json.hpp"
+#include "node/platform/files.hpp"
+#include "node/platform/strict_json.hpp"
 
 namespace retrace::node {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "node/artifacts/server.hpp"
-#include "node/rpc/http.hpp"
+#include "node/net/http_types.hpp"
 
 namespace retrace::node {
 

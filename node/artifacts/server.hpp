@@ -10,23 +10,9 @@
 
 #include "node/artifacts/shelf.hpp"
 #include "node/artifacts/store.hpp"
+#include "node/net/exchange.hpp"
 
 namespace retrace::node {
-
-/// One HTTP exchange, without any HTTP library: the node's RPC port and the small server of solvers and
-/// verifiers both bring requests here.
-struct HttpRequest {
-    std::string method;  ///< "GET", "PUT", …
-    std::string target;  ///< Path and query.
-    Bytes body;
-    std::string content_type = "application/octet-stream";
-    std::string authorization{};  ///< Of a client: value of that header; empty: none.
-};
-struct HttpReply {
-    unsigned status = 200;
-    std::string content_type = "application/octet-stream";
-    Bytes body;
-};
 
 /// Serves a store and takes uploads:
 ///   GET /artifact/{root}/info                     wire::Info

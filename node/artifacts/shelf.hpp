@@ -8,7 +8,7 @@
 #include <set>
 
 #include "kernels/commit/commitment.hpp"
-#include "node/artifacts/fault.hpp"
+#include "node/platform/fault.hpp"
 #include "node/wire/artifact_codec.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 

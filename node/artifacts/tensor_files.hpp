@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/commit/commitment.hpp"
-#include "node/artifacts/files.hpp"
+#include "node/platform/files.hpp"
 #include "node/wire/artifact_codec.hpp"
 
 namespace retrace::node {

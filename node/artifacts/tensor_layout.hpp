@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/commit/commitment.hpp"
-#include "node/artifacts/fault.hpp"
+#include "node/platform/fault.hpp"
 #include "node/wire/artifact_codec.hpp"
 
 namespace retrace::node {

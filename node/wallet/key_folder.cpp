@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "node/data_dir.hpp"
+#include "node/platform/data_dir.hpp"
 
 namespace retrace::node::wallet {
 namespace {

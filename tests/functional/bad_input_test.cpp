@@ -11,10 +11,10 @@
 
 #include "ledger/crypto/eip55.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/client/rpc_client.hpp"
-#include "node/data/idx.hpp"
-#include "node/demo/process.hpp"
-#include "node/dev_chain.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/tasks/data/idx.hpp"
 #include "node/wallet/keystore.hpp"
 #include "node/wallet/mnemonic.hpp"
 

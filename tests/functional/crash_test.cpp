@@ -13,13 +13,13 @@
 
 #include "contracts/calls/encode.hpp"
 #include "ledger/state/supply.hpp"
-#include "node/data/import.hpp"
-#include "node/demo/cast.hpp"
-#include "node/service/remote_state.hpp"
-#include "node/service/requester.hpp"
-#include "node/task/compile.hpp"
-#include "node/task/evaluate.hpp"
-#include "node/units.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/agents/requester.hpp"
+#include "node/cmd/demo/cast.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/compile.hpp"
+#include "node/tasks/data/import.hpp"
+#include "node/tasks/evaluate.hpp"
 #include "solver/train/trainer.hpp"
 
 namespace retrace::node {

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <thread>
 
-#include "node/data/idx.hpp"
-#include "node/demo/process.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/tasks/data/idx.hpp"
 
 namespace retrace::node {
 namespace {

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "contracts/views/views.hpp"
-#include "node/demo/cast.hpp"
-#include "node/service/remote_state.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/demo/cast.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {

@@ -6,7 +6,7 @@
 #include <future>
 #include <thread>
 
-#include "node/demo/process.hpp"
+#include "node/cmd/demo/process.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "node/data/dataset.hpp"
+#include "node/tasks/data/dataset.hpp"
 
 namespace retrace::testing {
 

@@ -20,6 +20,36 @@ bool is_generated(std::string_view target) { return target.ends_with(".pb.h"); }
 
 bool in_home(std::string_view path, const Library& library) { return starts_with_one_of(path, library.homes); }
 
+std::string parent_of(std::string_view path) { return std::string(path.substr(0, path.rfind('/'))); }
+
+/// Of a file below `folder`: the folder in it where the file lies; empty for a file that lies in `folder` itself.
+std::string room_in(std::string_view folder, std::string_view path) {
+    const std::size_t end = path.find('/', folder.size() + 1);
+    return end == std::string_view::npos ? std::string() : std::string(path.substr(0, end));
+}
+
+/// Why a file of the room may not include the target; empty: it may.
+std::string room_problem(const RoomRule& room, const std::string& path, const std::string& target) {
+    const std::string folder = parent_of(room.path);
+    if (!path.starts_with(std::string(room.path) + "/") || !target.starts_with(folder + "/")) return {};
+    const std::string to = room_in(folder, target);
+    if (to == room.path || contains_word(room.may_include, to)) return {};
+    return std::string(room.path) + " may not include " + (to.empty() ? "what lies beside it in " + folder : to);
+}
+
+/// The room of the table in whose folder the file lies in a room that is not in the table.
+std::string unknown_room(const std::string& path) {
+    const auto rooms = room_rules();
+    for (const RoomRule& rule : rooms) {
+        const std::string folder = parent_of(rule.path);
+        if (!path.starts_with(folder + "/")) continue;
+        const std::string in = room_in(folder, path);
+        const bool known = std::any_of(rooms.begin(), rooms.end(), [&](const RoomRule& r) { return r.path == in; });
+        if (!in.empty() && !known) return in;
+    }
+    return {};
+}
+
 Finding wrong_home(const std::string& path, std::size_t line, std::string_view library, std::string_view homes) {
     return {path, line, "third_party_home",
             std::string(library) + " may be included only under: " + std::string(homes)};
@@ -33,6 +63,9 @@ Findings check_arrows(const Tree& tree) {
         const std::string from = top_folder(path);
         const FolderRule* rule = find_folder(from);
         if (!is_cpp(path) || rule == nullptr) continue;
+        if (const std::string room = unknown_room(path); !room.empty()) {
+            out.push_back({path, 0, "room_unknown", room + " has no row in the table of rooms"});
+        }
         for (const Include& include : includes_of(text)) {
             const std::string to = top_folder(include.target);
             const bool ours = find_folder(to) != nullptr;
@@ -48,6 +81,10 @@ Findings check_arrows(const Tree& tree) {
                                "\"" + include.target + "\" is not a file, seen from the root of the tree"});
             } else if (ours && to != from && !contains_word(rule->may_include, to)) {
                 out.push_back({path, include.line, "include_arrow", from + " may not include " + to});
+            }
+            for (const RoomRule& room : room_rules()) {
+                const std::string problem = room_problem(room, path, include.target);
+                if (!problem.empty()) out.push_back({path, include.line, "include_arrow", problem});
             }
         }
     }

@@ -69,6 +69,25 @@ TEST(Lint, ArrowsAreThoseOfTheTable) {
     }
 }
 
+TEST(Lint, ArrowsBetweenRoomsPointOneWay) {
+    const auto found = [](const std::string& from, const std::string& to) {
+        Tree tree = good_tree();
+        tree[to] = cpp("#pragma once\n");
+        tree[from] = cpp(include(to));
+        return brief(check_all(tree));
+    };
+    EXPECT_THAT(found("node/cmd/b.cpp", "node/net/a.hpp"), IsEmpty());
+    EXPECT_THAT(found("node/net/b.cpp", "node/cmd/a.hpp"), ElementsAre("node/net/b.cpp:2 include_arrow"));
+    EXPECT_THAT(found("node/server/http/b.cpp", "node/server/methods/a.hpp"), IsEmpty());
+    EXPECT_THAT(found("node/server/methods/b.cpp", "node/server/http/a.hpp"),
+                ElementsAre("node/server/methods/b.cpp:2 include_arrow"));
+    EXPECT_THAT(found("node/server/http/b.cpp", "node/server/a.hpp"),
+                ElementsAre("node/server/http/b.cpp:2 include_arrow")) << "what lies beside the rooms";
+    EXPECT_THAT(found("node/server/b.cpp", "node/server/http/a.hpp"), IsEmpty());
+    EXPECT_THAT(found("node/server/http/b.cpp", "node/platform/a.hpp"), IsEmpty());
+    EXPECT_THAT(found("node/cellar/b.cpp", "merkle/a.hpp"), ElementsAre("node/cellar/b.cpp:0 room_unknown"));
+}
+
 TEST(Lint, AnIncludeNamesAFileFromTheRoot) {
     EXPECT_THAT(with("merkle/b.cpp", cpp(include("a.hpp"))), ElementsAre("merkle/b.cpp:2 include_missing"));
     EXPECT_THAT(with("merkle/b.cpp", cpp(include("../merkle/a.hpp"))), ElementsAre("merkle/b.cpp:2 include_missing"));
@@ -101,17 +120,17 @@ TEST(Lint, LibrariesStayAtHome) {
     };
     const Row rows[] = {
         {"openssl/evp.h", "merkle/hash/x.cpp", "merkle/tree/x.cpp"},
-        {"openssl/ssl.h", "node/rpc/x.cpp", "ledger/crypto/x.cpp"},
+        {"openssl/ssl.h", "node/net/x.cpp", "ledger/crypto/x.cpp"},
         {"cuda_runtime.h", "kernels/cuda/x.cu", "kernels/cpu/x.cpp"},
         {"secp256k1_recovery.h", "ledger/crypto/x.cpp", "ledger/tx/x.cpp"},
         {"cryptopp/keccak.h", "ledger/crypto/x.cpp", "node/wallet/x.cpp"},
         {"rocksdb/db.h", "ledger/storage/rocks_store.cpp", "ledger/storage/store.cpp"},
         {"torch/torch.h", "solver/torch/x.cpp", "solver/run/x.cpp"},
         {"ATen/ATen.h", "tests/bench/peers/x.cpp", "tests/bench/x.cpp"},
-        {"boost/asio.hpp", "node/rpc/x.cpp", "tests/unit/node/x.cpp"},
+        {"boost/asio.hpp", "node/net/x.cpp", "tests/unit/node/x.cpp"},
         {"boost/json.hpp", "tests/unit/ledger/x.cpp", "ledger/tx/x.cpp"},
-        {"google/protobuf/message.h", "node/wire/x.cpp", "node/rpc/x.cpp"},
-        {"zlib.h", "node/data/x.cpp", "node/rpc/x.cpp"},
+        {"google/protobuf/message.h", "node/wire/x.cpp", "node/net/x.cpp"},
+        {"zlib.h", "node/tasks/data/x.cpp", "node/net/x.cpp"},
         {"spdlog/spdlog.h", "node/x.cpp", "solver/x.cpp"},
         {"gtest/gtest.h", "tests/unit/x.cpp", "node/x.cpp"},
         {"cblas.h", "tests/bench/peers/x.cpp", "kernels/cpu/x.cpp"},
@@ -127,8 +146,8 @@ TEST(Lint, LibrariesStayAtHome) {
 
 TEST(Lint, GeneratedProtobufStaysAtHome) {
     EXPECT_THAT(with("node/wire/x.cpp", cpp(include("wire/artifact.pb.h"))), IsEmpty());
-    EXPECT_THAT(with("node/rpc/x.cpp", cpp(include("wire/artifact.pb.h"))),
-                ElementsAre("node/rpc/x.cpp:2 third_party_home"));
+    EXPECT_THAT(with("node/net/x.cpp", cpp(include("wire/artifact.pb.h"))),
+                ElementsAre("node/net/x.cpp:2 third_party_home"));
 }
 
 TEST(Lint, ALibraryOutsideTheTableIsRefused) {

@@ -19,6 +19,25 @@ constexpr FolderRule kFolders[] = {
     {"tests", "node contracts verifier solver market ledger kernels merkle", false},
 };
 
+constexpr RoomRule kRooms[] = {
+    {"node/platform", ""},
+    {"node/wire", ""},
+    {"node/net", "node/platform"},
+    {"node/wallet", "node/platform"},
+    {"node/rpc_client", "node/net node/platform"},
+    {"node/artifacts", "node/net node/platform node/wire"},
+    {"node/tasks", "node/artifacts node/platform"},
+    {"node/agents", "node/tasks node/artifacts node/rpc_client node/net node/platform"},
+    {"node/server", "node/artifacts node/wallet node/net node/platform"},
+    {"node/cmd",
+     "node/agents node/server node/tasks node/artifacts node/wallet node/rpc_client node/net node/platform"},
+    {"node/server/config", ""},
+    {"node/server/engine", ""},
+    {"node/server/jsonrpc", ""},
+    {"node/server/methods", "node/server/jsonrpc node/server/engine"},
+    {"node/server/http", "node/server/methods node/server/jsonrpc"},
+};
+
 constexpr Library kLibraries[] = {
     {"OpenSSL", "openssl/", "merkle/hash/ node/"},
     {"CUDA", "cuda cooperative_groups cub/ mma.h nvrtc", "kernels/cuda/"},
@@ -32,11 +51,11 @@ constexpr Library kLibraries[] = {
     {"Boost.Multiprecision", "boost/multiprecision/", "tests/"},  // An independent twin of our 256-bit integers.
     {"Boost", "boost/", "node/ tests/functional/"},
     {"Protobuf", "google/protobuf/", "node/wire/"},
-    {"zlib", "zlib.h", "node/data/"},
+    {"zlib", "zlib.h", "node/tasks/data/"},
     {"ICU", "unicode/", "node/wallet/"},
-    {"libpng", "png.h", "node/data/"},
-    {"libjpeg", "jpeglib.h jerror.h", "node/data/"},
-    {"CLI11", "CLI/", "node/"},
+    {"libpng", "png.h", "node/tasks/data/"},
+    {"libjpeg", "jpeglib.h jerror.h", "node/tasks/data/"},
+    {"CLI11", "CLI/", "node/cmd/"},
     {"spdlog", "spdlog/ fmt/", "node/"},
     {"toml++", "toml++/ toml.hpp", "node/"},
     {"prometheus-cpp", "prometheus/", "node/"},
@@ -75,6 +94,8 @@ constexpr BannedWords kBanned[] = {
 }  // namespace
 
 std::span<const FolderRule> folder_rules() { return kFolders; }
+
+std::span<const RoomRule> room_rules() { return kRooms; }
 
 const FolderRule* find_folder(std::string_view name) {
     const auto found = std::find_if(std::begin(kFolders), std::end(kFolders),

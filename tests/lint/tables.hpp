@@ -17,6 +17,14 @@ struct FolderRule {
 std::span<const FolderRule> folder_rules();
 const FolderRule* find_folder(std::string_view name);
 
+/// A folder inside one of the nine, or inside such a folder.
+struct RoomRule {
+    std::string_view path;
+    std::string_view may_include;  ///< Paths of rooms beside it, between spaces, its own not among them.
+};
+/// Where a folder has rooms in this table all of its sub-folders have, and no room includes what lies beside the rooms.
+std::span<const RoomRule> room_rules();
+
 struct Library {
     std::string_view name;
     std::string_view headers;  ///< Prefixes of include names, between spaces.

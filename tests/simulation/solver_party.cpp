@@ -6,7 +6,7 @@
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "merkle/base/ensure.hpp"
-#include "node/service/raise_pricing.hpp"
+#include "node/agents/raise_pricing.hpp"
 
 namespace retrace::sim {
 namespace {

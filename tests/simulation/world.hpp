@@ -10,7 +10,7 @@
 
 #include "kernels/exec/thread_pool.hpp"
 #include "market/params.hpp"
-#include "node/service/views.hpp"
+#include "node/agents/views.hpp"
 #include "solver/artifacts/artifact_source.hpp"
 #include "tests/simulation/catalogue.hpp"
 #include "tests/simulation/clock.hpp"

@@ -86,7 +86,7 @@ struct VerifierConfig {
     std::uint64_t dispute_memory = UINT64_MAX;
 };
 
-/// What node/service drives; adversaries stand in front of an honest one.
+/// What node/agents drives; adversaries stand in front of an honest one.
 class Verifier {
 public:
     virtual ~Verifier() = default;

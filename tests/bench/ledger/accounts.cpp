@@ -9,7 +9,7 @@
 
 #include "ledger/chain/chain.hpp"
 #include "ledger/storage/rocks_store.hpp"
-#include "node/rules.hpp"
+#include "node/server/rules.hpp"
 #include "tests/bench/ledger/bench_node.hpp"
 #include "tests/bench/ledger/load.hpp"
 #include "tests/bench/ledger/measurements.hpp"

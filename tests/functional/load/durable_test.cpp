@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "node/data_dir.hpp"
-#include "node/service/sealed_bids.hpp"
-#include "node/tls/certificate.hpp"
+#include "node/agents/sealed_bids.hpp"
+#include "node/net/certificate.hpp"
+#include "node/platform/data_dir.hpp"
 #include "node/wallet/key_folder.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 
-#include "node/rpc/event.hpp"
+#include "node/server/http/event.hpp"
 #include "tests/failing_new.hpp"
 
 namespace {

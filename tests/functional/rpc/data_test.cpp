@@ -10,9 +10,9 @@
 #include <sstream>
 #include <thread>
 
-#include "node/client/rpc_client.hpp"
-#include "node/demo/process.hpp"
-#include "node/dev_chain.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
 
 namespace retrace::node {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a request's head says is said once and exactly: its length, its host, its path, its origin.
-#include "node/http_head.hpp"
+#include "node/net/http_head.hpp"
 #include "tests/functional/rpc/node_process.hpp"
 #include "tests/functional/rpc/served.hpp"
 

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "ledger/tx/transaction.hpp"
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
 #include "tests/functional/rpc/node_process.hpp"
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <fstream>
 
-#include "node/rpc/admin_token.hpp"
+#include "node/server/http/admin_token.hpp"
 #include "tests/functional/rpc/served.hpp"
 
 namespace retrace::node::test {

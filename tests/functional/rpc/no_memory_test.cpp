@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "node/rpc/work_pool.hpp"
+#include "node/server/http/work_pool.hpp"
 #include "tests/failing_new.hpp"
 
 namespace {

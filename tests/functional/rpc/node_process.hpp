@@ -10,8 +10,8 @@
 #include <sstream>
 #include <thread>
 
-#include "node/client/rpc_client.hpp"
-#include "node/demo/process.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/rpc_client/rpc_client.hpp"
 
 namespace retrace::node {
 

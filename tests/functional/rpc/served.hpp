@@ -14,7 +14,7 @@
 #include <boost/beast/websocket.hpp>
 #include <thread>
 
-#include "node/rpc/server.hpp"
+#include "node/server/http/server.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

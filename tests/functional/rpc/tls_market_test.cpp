@@ -9,9 +9,9 @@
 #include <thread>
 
 #include "contracts/views/views.hpp"
-#include "node/artifacts/http_client.hpp"
-#include "node/demo/cast.hpp"
-#include "node/service/remote_state.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/demo/cast.hpp"
+#include "node/net/http_client.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {

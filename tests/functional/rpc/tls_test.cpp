@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "node/client/rpc_client.hpp"
+#include "node/rpc_client/rpc_client.hpp"
 #include "tests/functional/rpc/served.hpp"
 
 namespace retrace::node::test {

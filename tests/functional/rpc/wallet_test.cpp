@@ -5,7 +5,7 @@
 #include "contracts/addresses.hpp"
 #include "contracts/calls/encode.hpp"
 #include "ledger/tx/transaction.hpp"
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "node/wallet/mnemonic.hpp"
 #include "tests/functional/rpc/node_process.hpp"
 

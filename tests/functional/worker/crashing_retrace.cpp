@@ -8,7 +8,7 @@
 #include <csignal>
 #include <thread>
 
-#include "node/cli/cli.hpp"
+#include "node/cmd/cli.hpp"
 #include "solver/worker/serve.hpp"
 #include "tests/functional/worker/crashing_seed.hpp"
 

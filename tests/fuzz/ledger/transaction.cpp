@@ -4,8 +4,8 @@
 #include "ledger/tx/transaction.hpp"
 
 #include "ledger/crypto/keccak.hpp"
-#include "tests/fuzz/ledger/naive_transaction.hpp"
 #include "tests/fuzz/driver/target.hpp"
+#include "tests/fuzz/ledger/naive_transaction.hpp"
 
 namespace retrace::fuzz {
 namespace {

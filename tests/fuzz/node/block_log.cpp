@@ -2,7 +2,7 @@
 // The block log opened on a file that may hold anything: it is refused, or its torn end is cut, and then it
 // goes on like any other. The first byte says how many blocks were executed, the second whether a right head
 // is put in front.
-#include "node/engine/block_log.hpp"
+#include "node/server/engine/block_log.hpp"
 
 #include <unistd.h>
 

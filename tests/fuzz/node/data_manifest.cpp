@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "node/data/dataset.hpp"
+#include "node/tasks/data/dataset.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
 namespace retrace::fuzz {

@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "node/artifacts/receipt.hpp"
-#include "node/genesis_file.hpp"
-#include "node/task/task_file.hpp"
-#include "node/units.hpp"
+#include "node/platform/units.hpp"
+#include "node/server/config/genesis_file.hpp"
+#include "node/tasks/task_file.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
 

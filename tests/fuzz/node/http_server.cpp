@@ -8,7 +8,7 @@
 
 #include <string>
 
-#include "node/rpc/server.hpp"
+#include "node/server/http/server.hpp"
 #include "tests/fuzz/driver/target.hpp"
 
 namespace retrace::fuzz {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Files of data sets that a requester downloaded somewhere: IDX, gzip, NumPy arrays and archives, CSV, safetensors,
 // tokens, images. What is accepted is a data set that passes the checker.
-#include "node/data/gzip.hpp"
-#include "node/data/images.hpp"
-#include "node/data/import.hpp"
-#include "node/data/npy.hpp"
+#include "node/tasks/data/gzip.hpp"
+#include "node/tasks/data/images.hpp"
+#include "node/tasks/data/import.hpp"
+#include "node/tasks/data/npy.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"
 

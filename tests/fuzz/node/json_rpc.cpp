@@ -7,10 +7,11 @@
 #include "contracts/executor.hpp"
 #include "contracts/verdict.hpp"
 #include "market/params.hpp"
-#include "node/dev_chain.hpp"
-#include "node/rpc/dispatch.hpp"
-#include "node/rpc/filters.hpp"
-#include "node/rpc/methods.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/server/http/openrpc.hpp"
+#include "node/server/jsonrpc/dispatch.hpp"
+#include "node/server/methods/filters.hpp"
+#include "node/server/methods/methods.hpp"
 #include "node/wallet/mnemonic.hpp"
 #include "tests/fuzz/driver/target.hpp"
 #include "tests/fuzz/node/naive_json.hpp"
@@ -62,6 +63,7 @@ struct World {
             require(outcome && chain->commit(*outcome), "blocks can be made");
         }
         rpc::register_methods(router, backend);
+        rpc::register_discover(router, backend);
     }
 
     contracts::Executor executor;

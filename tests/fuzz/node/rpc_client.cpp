@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a node, or somebody in its place, answers to our client: HTTP heads, JSON-RPC envelopes, results of
 // every typed call. Whatever comes in, the call ends with a value or with a sentence.
-#include "node/client/rpc_client.hpp"
+#include "node/rpc_client/rpc_client.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -3,13 +3,13 @@
 
 #include <cmath>
 
-#include "tests/unit/kernels/gradient_check.hpp"
 #include "kernels/builder/layers.hpp"
 #include "kernels/builder/optimizer.hpp"
 #include "kernels/builder/training.hpp"
 #include "kernels/builder/transformer_layers.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
+#include "tests/unit/kernels/gradient_check.hpp"
 
 namespace retrace::kernels {
 namespace {

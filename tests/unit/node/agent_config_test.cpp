@@ -6,8 +6,8 @@
 
 #include <fstream>
 
-#include "node/cli/cli.hpp"
-#include "node/config/flag_file.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/platform/flag_file.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

@@ -10,8 +10,8 @@
 #include "kernels/contract.hpp"
 #include "market/odds.hpp"
 #include "market/record.hpp"
-#include "node/service/agent_metrics.hpp"
-#include "node/service/bidding.hpp"
+#include "node/agents/agent_metrics.hpp"
+#include "node/agents/bidding.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

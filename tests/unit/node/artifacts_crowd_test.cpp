@@ -9,8 +9,8 @@
 #include <chrono>
 #include <thread>
 
-#include "node/artifacts/http_client.hpp"
 #include "node/artifacts/http_server.hpp"
+#include "node/net/http_client.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "node/artifacts/http_client.hpp"
 #include "node/artifacts/http_server.hpp"
-#include "node/http_head.hpp"
+#include "node/net/http_client.hpp"
+#include "node/net/http_head.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

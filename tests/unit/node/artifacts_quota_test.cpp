@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "kernels/program/codec.hpp"
-#include "node/artifact_extension.hpp"
+#include "node/server/artifact_extension.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
 

@@ -2,7 +2,7 @@
 // When an auditor stops waiting for its material.
 #include <gtest/gtest.h>
 
-#include "node/service/views.hpp"
+#include "node/agents/views.hpp"
 
 namespace retrace::node {
 namespace {

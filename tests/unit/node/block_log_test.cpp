@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A log that begins in the middle: after a snapshot, and after old blocks were forgotten.
-#include "node/engine/block_log.hpp"
+#include "node/server/engine/block_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What `--cheat NAME` makes of a solver and of a verifier.
-#include "node/service/cheats.hpp"
+#include "node/agents/cheats.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-#include "node/config/config.hpp"
+#include "node/server/config/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
 
-#include "node/data_dir.hpp"
-#include "node/genesis_file.hpp"
-#include "node/node.hpp"
-#include "node/params_json.hpp"
-#include "node/rules.hpp"
+#include "node/platform/data_dir.hpp"
+#include "node/server/config/genesis_file.hpp"
+#include "node/server/config/params_json.hpp"
+#include "node/server/node.hpp"
+#include "node/server/rules.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

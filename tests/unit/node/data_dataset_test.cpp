@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "node/data/dataset.hpp"
+#include "node/tasks/data/dataset.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/data_test_files.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <gmock/gmock.h>
 
-#include "node/artifacts/files.hpp"
-#include "node/data/gzip.hpp"
-#include "node/data/idx.hpp"
+#include "node/platform/files.hpp"
+#include "node/tasks/data/gzip.hpp"
+#include "node/tasks/data/idx.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/data_test_files.hpp"
 

@@ -3,11 +3,11 @@
 
 #include <bit>
 
-#include "node/data/gzip.hpp"
-#include "node/data/images.hpp"
-#include "node/data/import.hpp"
-#include "node/data/npy.hpp"
-#include "node/data/zip.hpp"
+#include "node/tasks/data/gzip.hpp"
+#include "node/tasks/data/images.hpp"
+#include "node/tasks/data/import.hpp"
+#include "node/tasks/data/npy.hpp"
+#include "node/tasks/data/zip.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/data_test_files.hpp"
 

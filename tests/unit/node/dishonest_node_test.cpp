@@ -7,8 +7,8 @@
 #include "ledger/crypto/keccak.hpp"
 #include "market/record.hpp"
 #include "merkle/base/ensure.hpp"
-#include "node/service/party.hpp"
-#include "node/service/remote_state.hpp"
+#include "node/agents/party.hpp"
+#include "node/agents/remote_state.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
 

@@ -6,7 +6,7 @@
 #include <boost/json/parse.hpp>
 #include <fstream>
 
-#include "node/cli/cli.hpp"
+#include "node/cmd/cli.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

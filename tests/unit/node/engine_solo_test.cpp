@@ -8,8 +8,8 @@
 #include <fstream>
 #include <thread>
 
-#include "node/engine/block_log.hpp"
-#include "node/engine/solo.hpp"
+#include "node/server/engine/block_log.hpp"
+#include "node/server/engine/solo.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

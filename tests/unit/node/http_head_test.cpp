@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The names under which a port may be reached. What HTTP makes of them: functional/rpc/http_test.cpp.
-#include "node/http_head.hpp"
+#include "node/net/http_head.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -6,11 +6,11 @@
 #include <map>
 
 #include "kernels/exec/executor.hpp"
-#include "node/data/import.hpp"
-#include "node/task/compile.hpp"
-#include "node/task/initial_state.hpp"
-#include "node/task/model_files.hpp"
-#include "node/units.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/compile.hpp"
+#include "node/tasks/data/import.hpp"
+#include "node/tasks/initial_state.hpp"
+#include "node/tasks/model_files.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

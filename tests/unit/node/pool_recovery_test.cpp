@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

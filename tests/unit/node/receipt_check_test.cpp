@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A receipt says of which runs a model is and who audited them; the ledger says whether that is all.
-#include "node/service/receipt_check.hpp"
+#include "node/agents/receipt_check.hpp"
 
 #include <gmock/gmock.h>
 

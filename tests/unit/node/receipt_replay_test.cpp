@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Whoever fetches a model or replays a receipt has nothing but roots: a state that hashes to one may still be no state
 // of the program.
-#include "node/service/receipt_check.hpp"
+#include "node/agents/receipt_check.hpp"
 
 #include "tests/unit/node/artifacts_fixture.hpp"
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // What requesters and agents make of a chain that they are told of: a model arrives, and what no rule makes
 // ends nobody.
-#include "node/service/requester.hpp"
+#include "node/agents/requester.hpp"
 
 #include <gmock/gmock.h>
 
 #include "contracts/store/store.hpp"
 #include "kernels/contract.hpp"
 #include "market/types.hpp"
+#include "node/agents/solver_service.hpp"
 #include "node/artifacts/http_server.hpp"
-#include "node/cli/cli.hpp"
-#include "node/data/import.hpp"
-#include "node/params_json.hpp"
-#include "node/service/solver_service.hpp"
-#include "node/task/compile.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/server/config/params_json.hpp"
+#include "node/tasks/compile.hpp"
+#include "node/tasks/data/import.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/told_chain.hpp"
 

@@ -7,10 +7,10 @@
 #include <mutex>
 #include <thread>
 
-#include "node/rpc/event.hpp"
-#include "node/rpc/feed.hpp"
-#include "node/rpc/held.hpp"
-#include "node/rpc/work_pool.hpp"
+#include "node/server/http/event.hpp"
+#include "node/server/http/feed.hpp"
+#include "node/server/http/held.hpp"
+#include "node/server/http/work_pool.hpp"
 
 namespace retrace::node::test {
 namespace {

@@ -2,8 +2,8 @@
 // What wallets are told to offer: by what was paid of late, within bounds.
 #include <gtest/gtest.h>
 
-#include "node/dev_chain.hpp"
-#include "node/rpc/values.hpp"
+#include "node/platform/json_values.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

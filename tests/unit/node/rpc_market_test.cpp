@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "ledger/crypto/keccak.hpp"
-#include "node/rpc/event.hpp"
+#include "node/server/http/event.hpp"
 #include "tests/unit/node/rpc_market_world.hpp"
 
 namespace retrace::node::test {

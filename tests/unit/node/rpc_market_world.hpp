@@ -14,7 +14,7 @@
 #include "contracts/views/views.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
-#include "node/params_json.hpp"
+#include "node/server/config/params_json.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

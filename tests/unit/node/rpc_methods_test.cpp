@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
 #include "tests/unit/node/rpc_world.hpp"
 
 namespace retrace::node::test {

@@ -6,7 +6,8 @@
 
 #include <map>
 
-#include "node/dev_chain.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/server/http/openrpc.hpp"
 #include "node/wallet/mnemonic.hpp"
 
 namespace retrace::node::test {
@@ -118,6 +119,7 @@ RpcWorld::RpcWorld(const ledger::TxExecutor* rules, Bytes genesis, ledger::Chain
         rpc::Backend{*chain, pool, *application, *engine, filters, "0.1.0", {}});
     backend->contracts.push_back({"IToy", ToyExecutor::contract(), "[]"});
     register_methods(router, *backend);
+    register_discover(router, *backend);
     dispatcher = std::make_unique<rpc::Dispatcher>(router, rpc::DispatchLimits{});
     Listener listener;
     listener.on_pending = [this](const ledger::TxPtr& tx) { filters.on_pending(tx->hash); };

@@ -8,11 +8,11 @@
 #include <string>
 
 #include "ledger/storage/store.hpp"
-#include "node/application.hpp"
-#include "node/engine/solo.hpp"
-#include "node/rpc/dispatch.hpp"
-#include "node/rpc/filters.hpp"
-#include "node/rpc/methods.hpp"
+#include "node/server/engine/application.hpp"
+#include "node/server/engine/solo.hpp"
+#include "node/server/jsonrpc/dispatch.hpp"
+#include "node/server/methods/filters.hpp"
+#include "node/server/methods/methods.hpp"
 
 namespace retrace::node::test {
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "node/open_chain.hpp"
+#include "node/server/open_chain.hpp"
 
 namespace retrace::node {
 namespace {

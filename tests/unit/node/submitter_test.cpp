@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What a submitter does with a call that no block takes: it offers more, within bounds, and knows what was taken.
-#include "node/service/submitter.hpp"
+#include "node/agents/submitter.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 
 #include "contracts/store/keys.hpp"
 #include "market/record.hpp"
-#include "node/rpc/values.hpp"
+#include "node/platform/json_values.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"
 
 namespace retrace::node::test {

@@ -4,8 +4,8 @@
 
 #include "contracts/store/store.hpp"
 #include "kernels/contract.hpp"
-#include "node/service/bidding.hpp"
-#include "node/service/requester.hpp"
+#include "node/agents/bidding.hpp"
+#include "node/agents/requester.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {

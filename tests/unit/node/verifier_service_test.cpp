@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A verifier reads the chain through a node that may tell it anything: what cannot be read gives no view, what
 // nobody could have written moves nobody, and the next block is read anew.
-#include "node/service/verifier_service.hpp"
+#include "node/agents/verifier_service.hpp"
 
 #include <gmock/gmock.h>
 
@@ -12,7 +12,7 @@
 #include "market/types.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"
-#include "node/params_json.hpp"
+#include "node/server/config/params_json.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/told_chain.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "contracts/store/store.hpp"
-#include "node/service/views.hpp"
+#include "node/agents/views.hpp"
 
 namespace retrace::node {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A run whose segments no auditor could replay in time would never be verified, and one whose disputes outlast their
 // clocks would be lost in one: it is declined while that is free.
-#include "kernels/program/limits.hpp"
 #include "kernels/ops/opcode.hpp"
+#include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
 #include "solver/agent/pace.hpp"
 #include "tests/unit/solver/broken_device.hpp"

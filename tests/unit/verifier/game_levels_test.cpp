@@ -2,8 +2,8 @@
 // Lies at every level of the game, and what becomes of them.
 #include <gtest/gtest.h>
 
-#include "tests/unit/verifier/duel.hpp"
 #include "kernels/contract.hpp"
+#include "tests/unit/verifier/duel.hpp"
 #include "tests/unit/verifier/op_cases.hpp"
 
 namespace retrace::test {

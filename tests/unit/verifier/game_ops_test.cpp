@@ -4,9 +4,9 @@
 
 #include <set>
 
+#include "kernels/ops/op.hpp"
 #include "tests/sanitized.hpp"
 #include "tests/unit/verifier/duel.hpp"
-#include "kernels/ops/op.hpp"
 #include "tests/unit/verifier/op_cases.hpp"
 
 namespace retrace::test {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/party.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "ledger/crypto/eip55.hpp"
+#include "merkle/hash/sha256.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/artifacts/aes_gcm_seal.hpp"
+#include "node/net/http_client.hpp"
+#include "node/net/http_head.hpp"
+#include "node/platform/data_dir.hpp"
+#include "node/platform/machine_memory.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node {
+
+namespace fs = std::filesystem;
+
+Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience) {
+    const auto start = std::chrono::steady_clock::now();
+    for (bool told = false;; told = true) {
+        const auto chain_id = client.chain_id();
+        if (chain_id) return *chain_id;
+        if (!chain_id.error().silence) return error(chain_id.error().message);
+        if (patience && std::chrono::steady_clock::now() - start >= *patience) {
+            return error(chain_id.error().message +
+                         "; start one with `retrace node --dev` or name another with --node");
+        }
+        if (!told) spdlog::warn("{}; waiting for it (`retrace node --dev` starts one)", chain_id.error().message);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    }
+}
+
+Status<> keep_to_chain(const fs::path& folder, std::uint64_t chain_id) {
+    RETRACE_CHECK(make_private_folder(folder.string()));
+    const fs::path path = folder / "chain-id";
+    const std::string text = std::to_string(chain_id);
+    std::error_code ignored;
+    if (!fs::exists(path, ignored)) return write_file(path.string(), view(std::string_view(text)), 0600);
+    const auto kept = read_file(path.string(), 20);
+    if (kept && *kept == to_bytes(view(std::string_view(text)))) return Unit{};
+    return error(folder.string() + " belongs to chain " + (kept ? std::string(kept->begin(), kept->end()) : "?") +
+                 " and the node is of chain " + text + "; use a --node of that chain, or another --data-dir");
+}
+
+std::uint64_t usual_memory() {
+    return memory_limit() / 4 * 3;
+}
+
+Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)
+    : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
+
+Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::SecretKey key) {
+    RETRACE_TRY(client, RpcClient::connect(options.node_url));
+    std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
+    RETRACE_TRY(chain_id, wait_for_node(party->client_, options.patience));
+    RETRACE_CHECK(keep_to_chain(options.data_dir, chain_id));
+    party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, chain_id);
+    const auto height = party->client_.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(party->client_, *height);
+    const auto params = party->immutable_.params(state);
+    if (!params) return error("the node at " + options.node_url + " has no Retrace contracts");
+    party->developer_chain_ = params->developer_chain;
+    RETRACE_CHECK(party->open_stores());
+    spdlog::info("party address={} chain={} endpoint={}", ledger::to_checksum(party->address()), chain_id,
+                 party->endpoint());
+    return party;
+}
+
+Status<> Party::open_stores() {
+    auto artifacts = Store::open(options_.data_dir / "artifacts");
+    if (!artifacts) return error(artifacts.error().message);
+    artifacts_ = std::move(*artifacts);
+    janitor_ = std::make_unique<Janitor>(*artifacts_, options_.afterlife_blocks);
+    RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints",
+                                                           std::make_unique<AesGcmSeal>(secret())));
+    checkpoints_ = std::move(checkpoints);
+    ArtifactClient::Options fetching;
+    fetching.give_up = [this] { return fetching_is_over(); };
+    fetcher_ = std::make_unique<ArtifactClient>(*artifacts_, fetching);
+    source_ = std::make_unique<PeerSource>(*artifacts_, *fetcher_, [this] {
+        const std::lock_guard lock(peers_mutex_);
+        return peers_;
+    });
+    source_->add_own(*checkpoints_);
+    set_peers({});
+    server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
+    shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);
+    server_->add_shelf(*shelf_);
+    if (options_.tamper) server_->tamper_with_answers(options_.tamper);
+    ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
+    // A proxy in front of a loopback port may pass on the name by which it was reached.
+    const auto own = parse_url(options_.endpoint);
+    if (is_loopback(options_.listen))
+        serving.hosts = hosts_of(options_.listen, own ? std::vector{own->host} : std::vector<std::string>());
+    auto http = ArtifactHttpServer::start(*server_, serving);
+    if (!http) return error(http.error().message);
+    http_ = std::move(*http);
+    return Unit{};
+}
+
+Hash32 Party::secret() const {
+    return merkle::sha256({view(std::string_view("retrace/party-secret/1")), key_.bytes()});
+}
+
+std::string Party::endpoint() const {
+    return options_.endpoint.empty() ? http_->url() : options_.endpoint;
+}
+
+void Party::set_peers(std::vector<std::string> peers) {
+    std::erase(peers, http_ ? endpoint() : std::string());
+    peers.insert(peers.begin(), options_.node_url);
+    const std::lock_guard lock(peers_mutex_);
+    peers_ = std::move(peers);
+}
+
+void Party::begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way) {
+    const std::uint64_t height = height_;
+    fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false,
+                 std::move(gives_way)};
+}
+
+bool Party::fetching_is_over() {
+    if (stopping_ || (fetching_.gives_way && fetching_.gives_way())) return true;
+    if (fetching_.by == 0) return false;
+    const std::uint64_t height = height_;
+    if (!fetching_.told && height > fetching_.slow_from) {
+        fetching_.told = true;
+        spdlog::warn("slow material order=\"{}\" height={} until={}", fetching_.what, height, fetching_.by);
+    }
+    return height >= fetching_.by;
+}
+
+Status<> Party::bond(const ledger::U256& minimum) {
+    const auto height = client_.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client_, *height);
+    const ledger::U256 bonded = contracts::views::stake(state, address()).bonded;
+    const ledger::U256 wanted = ledger::max(options_.stake, minimum);
+    if (state.failure()) return error(state.failure()->message);
+    if (bonded >= wanted) return Unit{};
+    RETRACE_CHECK(submitter_->execute("deposit stake", contracts::Deposit{}, wanted - bonded));
+    spdlog::info("bonded stake={}", format_coins(wanted));
+    return Unit{};
+}
+
+std::optional<std::uint64_t> Party::new_height() {
+    const auto height = client_.height();
+    if (!height) {
+        if (!lost_node_) spdlog::warn("node unreachable, waiting: {}", height.error().message);
+        lost_node_ = true;
+        return std::nullopt;
+    }
+    if (lost_node_) spdlog::info("node is back height={}", *height);
+    lost_node_ = false;
+    if (*height == height_) return std::nullopt;
+    height_ = *height;
+    return *height;
+}
+
+void Party::report_outcomes() {
+    for (const Finished& finished : submitter_->poll()) {
+        if (finished.outcome.ok)
+            spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
+        else
+            spdlog::warn("refused call=\"{}\" height={} reason=\"{}\"", finished.what,
+                         finished.outcome.height, finished.outcome.reason);
+    }
+}
+
+void Party::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
+    constexpr std::uint64_t kEvery = 100;  // Blocks: it reads the folders of the store.
+    if (tidied_height_ != 0 && height < tidied_height_ + kEvery) return;
+    tidied_height_ = height;
+    std::set<Hash32> named;
+    for (const auto& [id, terms] : tasks) {
+        named.insert({terms.program_root, terms.init_root, terms.initial_state_root});
+        named.insert(terms.data_roots.begin(), terms.data_roots.end());
+    }
+    if (const std::size_t deleted = janitor_->sweep(height, named); deleted != 0)
+        spdlog::info("deleted artifacts={} height={}", deleted, height);
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "ledger/state/view.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+/// As RemoteState, but nothing is believed: every slot comes with a proof under one block's state root, which
+/// the node cannot forge. The root is the caller's to trust.
+class ProvenState final : public ledger::StateView {
+public:
+    /// `client` outlives the view.
+    ProvenState(RpcClient& client, std::uint64_t height, const Hash32& state_root)
+        : client_(client), height_(height), root_(state_root) {}
+
+    std::uint64_t height() const noexcept { return height_; }
+    std::uint64_t proofs() const noexcept { return proofs_; }  ///< Checked so far.
+    /// The first thing that was not proved; what was read after it is empty.
+    const std::optional<std::string>& failure() const noexcept { return failure_; }
+
+    ledger::Account account(const ledger::Address& address) const override;
+    Bytes slot(const ledger::Address& contract, View key) const override;
+
+private:
+    Bytes proven(boost::json::value leaf, const Hash32& leaf_key) const;
+
+    RpcClient& client_;
+    std::uint64_t height_;
+    Hash32 root_;
+    mutable std::map<Hash32, Bytes> leaves_;
+    mutable std::uint64_t proofs_ = 0;
+    mutable std::optional<std::string> failure_;
+};
+
+/// The state root in the header of a block, as the node tells it.
+Result<Hash32> state_root_at(RpcClient& client, std::uint64_t height);
+
+}  // namespace retrace::node

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/requester.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "kernels/contract.hpp"
+#include "kernels/program/codec.hpp"
+#include "market/escrow.hpp"
+#include "node/agents/delivered_runs.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/artifacts/peer_source.hpp"
+#include "node/platform/printable.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/data/dataset.hpp"
+#include "node/tasks/initial_state.hpp"
+#include "solver/artifacts/artifact_source.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace views = contracts::views;
+using Progress = std::function<void(const ArtifactClient::Progress&)>;
+
+Result<Bytes> read_file(const std::filesystem::path& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) return error(path.string() + ": cannot be read");
+    return Bytes(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+}
+
+Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std::uint64_t* bytes) {
+    RETRACE_TRY(file, read_file(path));
+    const auto root = store.put_program(file);
+    if (!root) return error(path.string() + ": " + root.error().message);
+    if (bytes != nullptr) *bytes = file.size();
+    return *root;
+}
+
+/// Imported weights: the state that the task names instead of an initialiser.
+Result<Hash32> put_initial_state(Store& store, const Hash32& program_root, const TaskFile& task) {
+    const auto program = store.program(program_root);
+    if (!program) return error(task.program.string() + ": " + program.error().message);
+    RETRACE_TRY(state, read_initial_state(*task.initial_state, *program));
+    const auto root = store.put_state(program_root, state);
+    if (!root) return error(task.initial_state->string() + ": " + root.error().message);
+    return *root;
+}
+
+Status<Failure> upload_once(ArtifactClient& uploader, const market::TaskSpec& spec, const std::string& node_url) {
+    RETRACE_CHECK(uploader.upload_program(node_url, spec.program_root));
+    if (!spec.init_root.is_zero()) RETRACE_CHECK(uploader.upload_program(node_url, spec.init_root));
+    if (!spec.initial_state_root.is_zero())
+        RETRACE_CHECK(uploader.upload_state(node_url, spec.initial_state_root));
+    for (const Hash32& root : spec.data_roots) RETRACE_CHECK(uploader.upload_tensor(node_url, root));
+    return Unit{};
+}
+
+}  // namespace
+
+Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store) {
+    market::TaskSpec spec;
+    spec.name = task.name;
+    RETRACE_TRY(program, put_program(store, task.program, &spec.program_bytes));
+    spec.program_root = program;
+    if (task.initialiser) {
+        RETRACE_TRY(init, put_program(store, *task.initialiser, nullptr));
+        spec.init_root = init;
+    } else {
+        RETRACE_TRY(root, put_initial_state(store, spec.program_root, task));
+        spec.initial_state_root = root;
+    }
+    RETRACE_TRY(data, load_dataset(task.data));
+    for (const DataSet::Part& part : data.parts) {
+        const auto stored = store.put_tensor(part.tensor);
+        if (!stored) return error(task.data.string() + ": " + stored.error().message);
+        spec.data_roots.push_back(*stored);
+    }
+    spec.steps = task.steps;
+    spec.interval = task.interval;
+    spec.seed = task.seed;
+    spec.contract_hash = kernels::contract_hash();
+    spec.price_ceiling = task.price_ceiling;
+    spec.audit_bp = task.audit_bp;
+    spec.auditors = task.auditors;
+    spec.replicas = task.replicas;
+    spec.hardware_class = task.hardware_class;
+    spec.checkpoint_blocks = task.checkpoint_blocks;
+    spec.replay_blocks = task.replay_blocks;
+    spec.finish_blocks = task.finish_blocks;
+    spec.allow_unaudited = task.allow_unaudited;
+    const auto stored = store.program(spec.program_root);
+    if (!stored) return error(task.program.string() + ": " + stored.error().message);
+    spec.step_cost = kernels::step_cost(*stored);
+    return spec;
+}
+
+Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client, const Progress& progress) {
+    constexpr int kAttempts = 5;
+    ArtifactClient uploader(store);
+    uploader.set_progress(progress);
+    Status<Failure> done = upload_once(uploader, spec, client.url());
+    for (int i = 1; i < kAttempts && !done && done.error().fault == Fault::unreachable; ++i) {
+        if (const auto there = client.height(); !there) return error(there.error().message);
+        done = upload_once(uploader, spec, client.url());
+    }
+    if (!done) return error("upload: " + done.error().message);
+    return Unit{};
+}
+
+std::size_t possible_auditors(const ledger::StateView& state, const market::Params& params,
+                              const market::TaskSpec& spec, const ledger::Address& requester) {
+    return views::possible_auditors(state, params, {requester}, spec.auditors);
+}
+
+Status<> check_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
+                        const ledger::Address& requester) {
+    const std::size_t there = possible_auditors(state, params, spec, requester);
+    if (spec.allow_unaudited || there >= spec.auditors) return Unit{};
+    return error("the task asks for " + std::to_string(spec.auditors) + " auditors and " + std::to_string(there) +
+                 " could be drawn, so that its segments would wait for others; wait for verifiers, lower auditors in " +
+                 "task.toml, or pay for unaudited work with --allow-unaudited");
+}
+
+Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
+                             const Progress& progress) {
+    PostedTask out;
+    RETRACE_TRY(spec, spec_of(task, store));
+    out.spec = std::move(spec);
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    const auto params = views::params(state);
+    if (!params) return error("the node at " + client.url() + " has no Retrace contracts");
+    if (params->contract_hash != out.spec.contract_hash) {
+        return error("the chain follows another kernel contract than this program; use a matching version");
+    }
+    RETRACE_CHECK(check_auditors(state, *params, out.spec, submitter.address()));
+    const auto escrow = market::escrow_of(out.spec, *params);
+    if (!escrow) return error("price_ceiling is too large");
+    out.escrow = escrow->total();
+    const ledger::U256 balance = state.account(submitter.address()).balance;
+    if (balance < out.escrow) {
+        return error("the task needs " + format_coins(out.escrow) + " coins in escrow and the account has " +
+                     format_coins(balance) + "; lower price_ceiling or steps, or fund the account");
+    }
+    RETRACE_TRY(outcome, submitter.execute("post task", contracts::PostTask{out.spec}, out.escrow));
+    for (const ledger::Log& log : outcome.logs) {
+        if (const auto event = contracts::decode_event<contracts::TaskPosted>(log)) out.id = event->task;
+    }
+    if (out.id == 0) return error("the task was posted without an event; is the node of another version?");
+    if (const auto uploaded = upload_task(out.spec, store, client, progress); !uploaded) {
+        const std::string id = std::to_string(out.id);
+        return error("task " + id + " is posted, but " + uploaded.error().message +
+                     "; go on with `retrace task upload " + id + " FILE`");
+    }
+    return out;
+}
+
+Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t id,
+                                    std::uint8_t replicas) {
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    const auto task = views::task(state, id);
+    const auto spec = views::spec(state, id);
+    const auto params = views::params(state);
+    const std::uint64_t start = task ? views::joining_state(state, *task).index : 0;
+    if (state.failure()) return error(state.failure()->message);
+    if (!task || !spec || !params) return error("there is no task " + std::to_string(id));
+    if (task->active.size() >= replicas)
+        return error("task " + std::to_string(id) + " has " + std::to_string(task->active.size()) +
+                     " replicas already");
+    const auto more = static_cast<std::uint8_t>(replicas - task->active.size());
+    const ledger::U256 price = market::escrow_of_more(*spec, *params, start, more).total();
+    RETRACE_CHECK(submitter.execute("raise replicas", contracts::RaiseReplicas{id, replicas}, price));
+    return price;
+}
+
+namespace {
+
+/// Nothing where there is no such task, or none that the rules let anybody post.
+std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint64_t id) {
+    const auto task = views::task(state, id);
+    const auto spec = Immutable().spec(state, id);
+    if (!task || !spec) return std::nullopt;
+    TaskStatus out;
+    out.task = *task;
+    out.spec = *spec;
+    for (std::uint32_t i = 0; i < task->runs; ++i) {
+        auto run = views::run(state, id, i);
+        if (!run) break;  // A node that says so many would be asked for each.
+        out.runs.push_back(std::move(*run));
+    }
+    if (out.runs.empty()) return out;
+    const market::Run& run = out.runs.back();
+    const auto params = views::params(state);
+    for (const market::Run& active : out.runs)
+        if (params && active.state == market::RunState::running && active.unaudited_since != 0)
+            out.waiting = {active.index, active.unaudited_from, active.unaudited_since + params->unaudited_blocks};
+    out.committed = run.next_state == 0 ? 0 : std::min(run.next_state - 1, spec->segments());
+    out.paid = run.paid;
+    for (std::uint64_t i = 0; i < out.committed; ++i) {
+        const auto segment = views::segment(state, id, run.index, i);
+        out.verified += segment && segment->state == market::SegmentState::verified ? 1 : 0;
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<TaskStatus> task_status(RpcClient& client, std::uint64_t id) {
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(client, *height);
+    std::optional<TaskStatus> out;
+    state.read([&] { out = read_status(state, id); });
+    if (state.failure()) return error(state.failure()->message);
+    if (!out) return error("there is no task " + std::to_string(id));
+    return std::move(*out);
+}
+
+Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
+                                     const std::function<void(const TaskStatus&)>& on_change) {
+    std::optional<market::Task> before;
+    std::uint64_t committed = 0, verified = 0;
+    std::optional<TaskStatus::Waiting> waiting;
+    for (;;) {
+        auto status = task_status(client, id);
+        if (!status) return status;
+        if (!before || *before != status->task || committed != status->committed ||
+            verified != status->verified || waiting != status->waiting) {
+            on_change(*status);
+        }
+        before = status->task;
+        committed = status->committed;
+        verified = status->verified;
+        waiting = status->waiting;
+        if (market::is_final(status->task.state) || status->task.state == market::TaskState::delivering)
+            return status;
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+}
+
+namespace {
+
+/// `runs`: from which the model came.
+Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status,
+                             const std::vector<market::Run>& runs) {
+    Receipt out;
+    const auto chain_id = client.chain_id();
+    const auto height = client.height();
+    if (!chain_id || !height) return error("no answer from the node at " + client.url());
+    out.chain_id = *chain_id;
+    out.task = status.task.id;
+    out.requester = ledger::to_0x(status.task.requester);
+    out.solver = ledger::to_0x(runs.front().solver);
+    out.contract = status.spec.contract_hash;
+    out.program = status.spec.program_root;
+    out.init = status.spec.init_root;
+    out.data = status.spec.data_roots;
+    out.seed = status.spec.seed;
+    out.steps = status.spec.steps;
+    out.interval = status.spec.interval;
+    out.posted_height = status.task.posted_height;
+    std::map<std::uint64_t, std::uint64_t> verified;  // Audit → height.
+    const auto logs =
+        client.logs(contracts::address_of(contracts::Contract::market), out.posted_height, *height);
+    if (!logs) return error(logs.error().message);
+    for (const PlacedLog& placed : *logs) {
+        if (const auto event = contracts::decode_event<contracts::SegmentVerified>(placed.log)) {
+            verified[event->audit] = placed.height;
+        } else if (const auto moved = contracts::decode_event<contracts::TaskStateChanged>(placed.log)) {
+            const bool settled =
+                moved->task == out.task && moved->to == static_cast<std::uint8_t>(market::TaskState::settled);
+            if (settled) out.settled_height = placed.height;
+        }
+    }
+    for (std::uint64_t index = 0; index <= status.spec.segments(); ++index) {
+        const market::Run* const run = run_of_segment(runs, index);
+        const auto checkpoint = run != nullptr ? views::checkpoint(view, out.task, run->index, index) : std::nullopt;
+        if (!checkpoint || !checkpoint->opened) continue;
+        out.states.push_back({index, checkpoint->open_height, checkpoint->root});
+        const market::Run* const before = index != 0 ? run_of_segment(runs, index - 1) : nullptr;
+        if (before == nullptr) continue;
+        const auto segment = views::segment(view, out.task, before->index, index - 1);
+        const auto audit = segment && segment->audit != 0 ? views::audit(view, segment->audit) : std::nullopt;
+        if (!audit || !verified.contains(audit->id)) continue;
+        Receipt::Audit entry{index - 1, verified[audit->id], {}};
+        for (const market::Seat& seat : audit->seats) {
+            if (seat.state == market::SeatState::matched)
+                entry.auditors.push_back(ledger::to_0x(seat.auditor));
+        }
+        out.audits.push_back(std::move(entry));
+    }
+    return out;
+}
+
+/// Nobody is accused: the reason says whether somebody sent something wrong, or nobody was there, or this
+/// disk is full.
+Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
+    return error("the " + std::string(what) + " of task " + std::to_string(id) +
+                 " could not be fetched from those who keep it: " + printable(why));
+}
+
+}  // namespace
+
+Result<Delivered> fetch_model(RpcClient& client, std::uint64_t id, Store& store, const Progress& progress) {
+    RETRACE_TRY(status, task_status(client, id));
+    const auto height = client.height();
+    if (!height) return error(height.error().message);
+    const RemoteState view(client, *height);
+    std::vector<market::Run> runs;
+    std::optional<market::Checkpoint> last;
+    std::vector<std::string> peers;
+    view.read([&] {
+        runs = delivered_runs(view, status.task, status.spec.segments(), "");
+        if (!runs.empty()) last = views::checkpoint(view, id, runs.front().index, status.spec.segments());
+        peers = endpoints_of(view, id);
+    });
+    if (view.failure()) return error(view.failure()->message);
+    if (!last) {
+        return error("task " + std::to_string(id) + " has no model yet: it is " +
+                     std::string(market::slug(status.task.state)));
+    }
+    peers.push_back(client.url());
+    ArtifactClient fetcher(store);
+    fetcher.set_progress(progress);
+    PeerSource source(store, fetcher, [&peers] { return peers; });
+    kernels::ThreadPool pool;
+    const auto program = solver::fetch_program(source, status.spec.program_root, status.spec.program_bytes);
+    if (!program) return not_fetched("program", id, program.error().message);
+    auto state = solver::fetch_state(source, **program, last->root, status.spec.steps, pool);
+    if (!state) return not_fetched("final state", id, state.error().message);
+    Result<Receipt> receipt = error("");
+    view.read([&] { receipt = make_receipt(client, view, status, runs); });
+    if (view.failure()) return error(view.failure()->message);
+    if (!receipt) return error(receipt.error().message);
+    return Delivered{(*program)->program(), std::move(*state), std::move(*receipt)};
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/solver_service.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "node/agents/remote_state.hpp"
+#include "node/platform/printable.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace calls = contracts;
+
+constexpr std::uint64_t kResendBlocks = 8;
+
+template <class Result>
+solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
+    solver::WorkOrder<Result> order) {
+    auto run = std::move(order.run);
+    return {std::move(order.what),
+            [run = std::move(run)] { return std::variant<solver::SolverResult, verifier::Answer>(run()); },
+            order.fetch_by, std::move(order.gives_way)};
+}
+
+/// Steps and metrics are the requester's: a task of a million short steps a second must not fill the disk with a log.
+class ProgressLog {
+public:
+    void operator()(std::uint64_t task, const solver::Progress& progress) {
+        constexpr std::uint64_t kEvery = 25;
+        constexpr std::chrono::seconds kPause{1};
+        constexpr std::size_t kMetricsMax = 8;
+        const auto now = std::chrono::steady_clock::now();
+        if (progress.step % kEvery != 0 || now < last_ + kPause) return;
+        last_ = now;
+        for (std::size_t i = 0; i < std::min(progress.metrics.size(), kMetricsMax); ++i) {
+            const kernels::Metric& metric = progress.metrics[i];
+            spdlog::info("train task={} step={} {}={:.4f}", task, progress.step, printable(metric.name), metric.value);
+        }
+    }
+
+private:
+    std::chrono::steady_clock::time_point last_{};
+};
+
+solver::RunnerFactory runners_of(const SolverOptions& options, const Workers& workers) {
+    if (!options.cheat || !options.cheat->fraud) return workers.runners();
+    return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
+}
+
+/// Flooding is to fill blocks with refused calls, so these are not estimated first.
+constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its reminders
+
+}  // namespace
+
+SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party,
+                             std::unique_ptr<Workers> workers)
+    : options_(options),
+      party_(std::move(party)),
+      workers_(std::move(workers)),
+      bidding_({options.price, options.hardware_class, options.only_tasks}, party_->options().data_dir / "bids",
+               party_->address()),
+      withheld_(options.party.afterlife_blocks),
+      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+                workers_->initialisers()),
+      bench_pool_(party_->pool().threads()),
+      bench_(bench_pool_),
+      metrics_(party_->options().data_dir) {
+    if (options_.cheat && options_.cheat->fraud == solver::Fraud::silent) silence_.emplace();
+    if (options_.cheat && options_.cheat->trick) tricks_.emplace(*options_.cheat->trick, party_->secret());
+    solver::SolverConfig config;
+    config.secret = party_->secret();
+    config.resend_blocks = kResendBlocks;
+    config.on_progress = ProgressLog();
+    config.pay_for_retention = options_.pay_for_retention;
+    config.bench = &bench_;
+    config.afterlife_blocks = options_.party.afterlife_blocks;
+    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
+    desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
+        return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
+    });
+    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_, &agent_->slot());
+}
+
+Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
+                                                           ledger::SecretKey key) {
+    RETRACE_CHECK(solver::check_device(options.device));
+    PartyOptions party_options = options.party;
+    if (options.cheat && options.cheat->trick) party_options.tamper = tamper_of(*options.cheat->trick);
+    RETRACE_TRY(party, Party::open(party_options, std::move(key)));
+    if (options.cheat && !party->developer_chain()) {
+        return error("--cheat is refused: the chain at " + options.party.node_url +
+                     " is not a developer chain");
+    }
+    WorkerSettings settings = party->worker_settings();
+    settings.device = options.device;
+    RETRACE_TRY(workers, Workers::open(settings));
+    std::unique_ptr<SolverService> service(new SolverService(options, std::move(party), std::move(workers)));
+    RETRACE_CHECK(service->enroll());
+    return service;
+}
+
+Status<> SolverService::enroll() {
+    const auto height = party_->client().height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(party_->client(), *height);
+    const auto params = party_->immutable().params(state);
+    const auto info = contracts::views::solver(state, party_->address());
+    if (!params) return error("the chain's parameters cannot be read");
+    RETRACE_CHECK(party_->bond(params->min_solver_stake));
+    if (!info || info->endpoint != party_->endpoint() || info->hardware_class != options_.hardware_class) {
+        RETRACE_CHECK(party_->submitter().execute(
+            "register solver", calls::RegisterSolver{party_->endpoint(), options_.hardware_class}));
+        spdlog::info("registered role=solver endpoint={}", party_->endpoint());
+    }
+    return Unit{};
+}
+
+void SolverService::run(const std::atomic<bool>& stop) {
+    while (!stop) {
+        take_result();
+        if (const auto height = party_->new_height()) {
+            on_block(*height);
+            party_->report_outcomes();
+        }
+        std::this_thread::sleep_for(party_->options().poll);
+    }
+    party_->stop_fetching();
+}
+
+void SolverService::take_result() {
+    if (const auto measured = bench_worker_.poll()) agent_->on_done(*measured);
+    const auto result = worker_.poll();
+    if (!result) return;
+    if (const auto* done = std::get_if<solver::SolverResult>(&*result))
+        agent_->on_done(*done);
+    else
+        disputes_->on_done(std::get<verifier::Answer>(*result));
+    tell(agent_->take_problems());
+    tell(disputes_->take_problems());
+}
+
+void SolverService::tell(std::vector<std::string> problems) {
+    problems_ += problems.size();
+    for (std::string& problem : problems) spdlog::warn("problem {}", printable(std::move(problem)));
+}
+
+void SolverService::on_block(std::uint64_t height) {
+    const RemoteState state(party_->client(), height);
+    const auto params = party_->immutable().params(state);
+    std::optional<ledger::U256> base_fee;  // Asked for once, when it is needed.
+    const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) -> Quote {
+        if (!base_fee) {
+            const auto fee = party_->client().base_fee();
+            if (!params || !fee) return {std::nullopt, "the node does not say what calls cost"};
+            base_fee = *fee;
+        }
+        return bidding_.consider(state, *params, *base_fee, task, spec);
+    };
+    solver::SolverView view;
+    std::vector<verifier::DisputeView> disputes;
+    std::vector<std::string> peers;
+    Withheld withheld = withheld_;
+    state.read([&] {
+        view = solver_view(state, height, party_->address(), pricing, party_->immutable());
+        disputes = dispute_views(state, party_->address(), party_->immutable());
+        withheld.update(state, height, party_->address());
+        for (const solver::RunView& run : view.runs) {
+            for (std::string& peer : endpoints_of(state, run.terms.id)) peers.push_back(std::move(peer));
+        }
+    });
+    if (state.failure() || !params) return;  // The next block brings another view.
+    state.read([&] { bidding_.look(state, *params, party_->immutable(), view); });
+    if (state.failure()) return;
+    party_->immutable().forget_unused();
+    party_->set_peers(std::move(peers));
+    withheld_ = std::move(withheld);
+    party_->withhold(withheld_.roots());
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
+    for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
+    // Before there is new work: who always has some would keep every task that it ever had.
+    if (worker_.idle()) workshop_.keep_only(tasks);
+
+    solver::SolverAgent::Output out = agent_->on_view(view);
+    if (silence_) silence_->filter(view, out.moves);
+    if (tricks_) tricks_->filter(view, out.moves);
+    for (const solver::SolverMove& move : out.moves) send(view, move);
+    if (out.work) worker_.add(party_->in_time(widen(std::move(*out.work))));
+    if (out.benchmark) bench_worker_.add(std::move(*out.benchmark));
+    play(height, disputes);
+    party_->tidy(height, tasks);
+    write_metrics(view, disputes.size());
+}
+
+void SolverService::write_metrics(const solver::SolverView& view, std::size_t disputes) {
+    AgentFigures figures;
+    figures.role = "solver";
+    figures.height = view.height;
+    figures.duties = view.runs.size();
+    figures.disputes = disputes;
+    figures.problems = problems_;
+    figures.unsent = party_->submitter().pending();
+    figures.remembered = party_->immutable().specs() + bidding_.remembered();
+    figures.workers = workers_->figures();
+    figures.waiting = agent_->waiting();
+    metrics_.write(figures);
+}
+
+void SolverService::play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes) {
+    verifier::DisputeAgent::Output played = disputes_->on_view(height, disputes);
+    for (const verifier::PlayMove& move : played.moves) {
+        std::optional<Bytes> bytes = move.move;
+        for (const verifier::DisputeView& dispute : disputes) {
+            if (options_.cheat && options_.cheat->lie && dispute.id == move.dispute)
+                bytes = verifier::tell(*options_.cheat->lie, dispute.game, move.move);
+        }
+        if (!bytes) continue;
+        const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),
+                                                   calls::PlayMove{move.dispute, *bytes});
+        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+    }
+    if (played.work) worker_.add(party_->in_time(widen(std::move(*played.work))));
+}
+
+namespace {
+
+/// Sealed bids need a price, the rest of a move says all.
+struct CallOf {
+    Submitter& submitter;
+    const market::Params& params;
+    Result<Hash32> operator()(const solver::AcceptData& m) const {
+        return submitter.send("accept data of task " + std::to_string(m.task), calls::AcceptData{m.task});
+    }
+    Result<Hash32> operator()(const solver::Decline& m) const {
+        spdlog::warn("decline task={} reason=\"{}\"", m.task, printable(m.reason));
+        return submitter.send("decline task " + std::to_string(m.task), calls::DeclineTask{m.task});
+    }
+    Result<Hash32> operator()(const solver::CommitCheckpoint& m) const {
+        spdlog::info("checkpoint task={} run={} index={}", m.task, m.run, m.index);
+        return submitter.send("checkpoint " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+                              calls::CommitCheckpoint{m.task, m.run, m.index, m.commitment});
+    }
+    Result<Hash32> operator()(const solver::OpenSegment& m) const {
+        return submitter.send(
+            "open segment " + std::to_string(m.opening.index) + " of task " + std::to_string(m.task),
+            calls::OpenSegment{m.task, m.run, m.opening.index, m.opening.salt, m.opening.root});
+    }
+    Result<Hash32> operator()(const solver::RevealSegment& m) const {
+        const std::uint64_t segment = m.opening.index - 1;
+        return submitter.send(
+            "reveal segment " + std::to_string(segment) + " of task " + std::to_string(m.task),
+            calls::RevealSegment{m.task, m.run, segment, m.opening.salt, m.opening.root});
+    }
+    Result<Hash32> operator()(const solver::AnswerReport& m) const {
+        return submitter.send("answer report " + std::to_string(m.report),
+                              calls::AnswerUnavailable{m.report, m.answer});
+    }
+    Result<Hash32> operator()(const solver::ReportKept& m) const {
+        spdlog::warn("unavailable task={} run={} index={} tensor={}", m.task, m.run, m.index, m.tensor);
+        const calls::ReportUnavailable call{static_cast<std::uint8_t>(market::ReportKind::kept), m.task, m.run,
+                                            m.index, m.tensor, m.tile};
+        return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
+    }
+    Result<Hash32> operator()(const solver::RequestRetention& m) const {
+        return submitter.send("offer for keeping state " + std::to_string(m.index) + " of task " +
+                                  std::to_string(m.task),
+                              calls::RequestRetention{m.task, m.run, m.index}, params.audit_fee);
+    }
+    Result<Hash32> operator()(const solver::AnswerCapability& m) const {
+        spdlog::info("capability challenge={} rounds={}", m.challenge, m.rounds);
+        return submitter.send("answer challenge " + std::to_string(m.challenge),
+                              calls::AnswerCapability{m.challenge, m.rounds, m.root});
+    }
+    Result<Hash32> operator()(const solver::ProveCapability& m) const {
+        return submitter.send("prove challenge " + std::to_string(m.challenge),
+                              calls::ProveCapability{m.challenge, m.proof});
+    }
+    /// The ledger takes runs of consecutive states.
+    Result<Hash32> operator()(const solver::OpenRoots& m) const {
+        Result<Hash32> last = Hash32{};
+        for (std::size_t i = 0; i < m.openings.size();) {
+            calls::OpenRoots call{m.task, m.run, m.openings[i].index, {}, {}};
+            do {
+                call.salts.push_back(m.openings[i].salt);
+                call.roots.push_back(m.openings[i].root);
+                ++i;
+            } while (i < m.openings.size() && m.openings[i].index == m.openings[i - 1].index + 1);
+            last = submitter.send("open roots of task " + std::to_string(m.task), call);
+            if (!last) return last;
+        }
+        return last;
+    }
+    Result<Hash32> operator()(const auto&) const { return error("no call"); }
+};
+
+}  // namespace
+
+Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const solver::CommitBid& bid) {
+    const RemoteState state(party_->client(), view.height);
+    const auto spec = party_->immutable().spec(state, bid.task);
+    const auto params = party_->immutable().params(state);
+    const auto base_fee = party_->client().base_fee();
+    Quote price;
+    state.read([&] {
+        if (spec && params && base_fee) price = bidding_.quote(state, *params, *base_fee, bid.task, *spec);
+    });
+    if (state.failure() || !price.price) return Hash32{};  // Stake or fees are others than a moment ago.
+    RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
+    if (!call) return Hash32{};
+    return party_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);
+}
+
+solver::SolverMove SolverService::accepted(const solver::SolverView& view, const solver::AcceptData& move) {
+    const RemoteState state(party_->client(), view.height);
+    const auto spec = party_->immutable().spec(state, move.task);
+    const auto run = contracts::views::run(state, move.task, move.run);
+    const auto base_fee = party_->client().base_fee();
+    if (state.failure() || !spec || !run || !base_fee || bidding_.is_worth(*base_fee, *run, *spec)) return move;
+    return solver::Decline{move.task, move.run, "others have committed to most of what it would be paid for"};
+}
+
+void SolverService::send(const solver::SolverView& view, const solver::SolverMove& wanted) {
+    Submitter& submitter = party_->submitter();
+    const auto* accept = std::get_if<solver::AcceptData>(&wanted);
+    const solver::SolverMove move = accept != nullptr ? accepted(view, *accept) : wanted;
+    Result<Hash32> sent = Hash32{};
+    if (const auto* bid = std::get_if<solver::CommitBid>(&move)) {
+        sent = send_bid(view, *bid);
+    } else if (const auto* reveal = std::get_if<solver::RevealBid>(&move)) {
+        const auto call = bidding_.reveal(*reveal);
+        if (!call) return spdlog::error("{}", call.error().message);
+        sent = submitter.send("reveal bid for task " + std::to_string(reveal->task), *call);
+    } else {
+        const RemoteState state(party_->client(), view.height);
+        const auto params = party_->immutable().params(state);
+        if (!params) return;
+        const bool floods = options_.cheat && options_.cheat->trick == solver::Trick::flood;
+        const auto* checkpoint = std::get_if<solver::CommitCheckpoint>(&move);
+        if (floods && checkpoint != nullptr) {
+            const calls::CommitCheckpoint call{checkpoint->task, checkpoint->run, checkpoint->index,
+                                               checkpoint->commitment};
+            sent = submitter.send_unchecked("flood", call, kFloodGas);
+        } else {
+            sent = std::visit(CallOf{submitter, *params}, move);
+        }
+    }
+    if (!sent) spdlog::warn("not sent {}", sent.error().message);
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// `retrace solver`: drives solver::SolverAgent and the solver's side of disputes against a node.
+#pragma once
+
+#include <functional>
+
+#include "node/agents/agent_metrics.hpp"
+#include "node/agents/bidding.hpp"
+#include "node/agents/cheats.hpp"
+#include "node/agents/party.hpp"
+#include "node/agents/worker.hpp"
+#include "node/agents/workers.hpp"
+#include "solver/adversary/silence.hpp"
+#include "solver/agent/agent.hpp"
+#include "solver/capability/bench.hpp"
+#include "verifier/agent/dispute_agent.hpp"
+
+namespace retrace::node {
+
+struct SolverOptions {
+    PartyOptions party;
+    std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
+    std::uint8_t hardware_class = 0;
+    solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
+    std::optional<SolverCheat> cheat;    ///< Developer chains only.
+    std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
+    bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
+};
+
+class SolverService {
+public:
+    /// Registers and bonds. Fails when a fraud is asked for on a chain that is not a developer's.
+    static Result<std::unique_ptr<SolverService>> open(const SolverOptions& options, ledger::SecretKey key);
+    /// Until `stop` is true.
+    void run(const std::atomic<bool>& stop);
+
+private:
+    using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
+
+    SolverService(const SolverOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
+    Status<> enroll();
+    void on_block(std::uint64_t height);
+    void take_result();
+    void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
+    void send(const solver::SolverView& view, const solver::SolverMove& wanted);
+    /// Of a replica whose segments may be copies of what others committed meanwhile: it is declined.
+    solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
+    Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
+    void tell(std::vector<std::string> problems);
+    void write_metrics(const solver::SolverView& view, std::size_t disputes);
+
+    SolverOptions options_;
+    std::unique_ptr<Party> party_;
+    std::unique_ptr<Workers> workers_;
+    Bidding bidding_;
+    Withheld withheld_;
+    solver::Workshop workshop_;
+    // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
+    kernels::ThreadPool bench_pool_;
+    solver::HonestBench bench_;
+    std::unique_ptr<solver::SolverAgent> agent_;
+    std::unique_ptr<verifier::Desk> desk_;
+    std::unique_ptr<verifier::DisputeAgent> disputes_;
+    std::optional<solver::Silence> silence_;
+    std::optional<solver::TrickyMoves> tricks_;
+    Worker<AnyResult> worker_;
+    Worker<solver::SolverResult> bench_worker_;
+    MetricsFile metrics_;
+    std::uint64_t problems_ = 0;  // Told so far.
+};
+
+}  // namespace retrace::node

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <limits>
+
+#include "contracts/isolate.hpp"
+#include "contracts/market/runs.hpp"
+#include "market/odds.hpp"
+#include "market/work.hpp"
+#include "node/agents/views.hpp"
+#include "solver/capability/program.hpp"
+
+namespace retrace::node {
+namespace {
+
+using market::AuditPhase;
+using market::RunState;
+using market::SegmentState;
+using market::TaskState;
+namespace views = contracts::views;
+
+void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger::Address& self,
+                 const Pricing& pricing, const market::Task& task, const market::TaskSpec& spec,
+                 solver::SolverView& out) {
+    for (const views::RunId& id : views::open_runs(view, self))
+        if (id.task == task.id) return;  // It runs the task already.
+    const auto bid = views::bid(view, task.id, self);
+    solver::AuctionView auction;
+    auction.terms = terms_of(task.id, spec);
+    auction.round = task.round;
+    auction.may_commit = !bid && next < task.bid_end;
+    auction.may_reveal = bid && !bid->revealed && next >= task.bid_end && next < task.reveal_end;
+    if (!auction.may_commit && !auction.may_reveal) return;
+    // A commitment that was made is revealed at any price: its deposit would be lost otherwise.
+    if (auction.may_commit && !pricing(task.id, spec).price) return;
+    out.auctions.push_back(std::move(auction));
+}
+
+/// What the audits and openings of one segment ask of the solver.
+void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
+                 solver::RunView& out) {
+    const auto segment = views::segment(view, task, run, index);
+    if (!segment) return;
+    if (segment->state == SegmentState::auditing) {
+        const auto audit = views::audit(view, segment->audit);
+        if (audit && audit->phase == AuditPhase::opening) out.open_segments.push_back(index);
+        if (audit && audit->phase == AuditPhase::revealing && audit->deadline != 0) {
+            out.reveal_segments.push_back(index + 1);
+        }
+        return;
+    }
+    const auto end = views::checkpoint(view, task, run, index + 1);
+    if (end && !end->opened && end->open_deadline != 0) out.open_roots.push_back(index + 1);
+}
+
+/// Whose keepers may be asked for the state that the run starts from.
+std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view, const market::Run& run,
+                                                  const market::Params& params) {
+    const bool starting = run.first_state != 0 && run.next_state == run.first_state;
+    if (!starting || run.reports >= params.reports || reports_pending(view, run.task, run.solver))
+        return std::nullopt;
+    for (std::uint32_t index = run.index; index-- > 0;) {
+        const auto made = views::checkpoint(view, run.task, index, run.first_state);
+        if (made && made->root == run.first_root && !made->keepers.empty()) return index;
+    }
+    return std::nullopt;
+}
+
+/// The newest state up to which everything is clear, when nobody keeps one and keeping costs at most a quarter of what
+/// it lets the chain pay.
+std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const market::Run& run,
+                                          const market::TaskSpec& spec, const market::Params& params) {
+    constexpr std::uint64_t kWorth = 4;
+    if (run.state != RunState::running || run.clear <= run.paid || run.clear == spec.segments() ||
+        !run.retained.empty())
+        return std::nullopt;
+    const ledger::U256 due = run.price * ledger::U256(run.clear - run.paid);
+    const auto state = views::checkpoint(view, run.task, run.index, run.clear);
+    if (due < params.audit_fee * ledger::U256(kWorth) || !state || !state->opened || !state->keepers.empty())
+        return std::nullopt;
+    for (const std::uint64_t id : views::open_retentions(view, run.task)) {
+        const auto offer = views::retention(view, id);
+        if (!offer || offer->run == run.index) return std::nullopt;  // One offer at a time.
+    }
+    return run.clear;
+}
+
+/// Multiply-adds of so many blocks at `bp` of the measured speed; 0: there was no measure.
+std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks, std::uint64_t bp) {
+    const auto info = views::solver(view, run.solver);
+    if (!info) return 0;
+    const ledger::U256 able = ledger::mul_div(ledger::U256(info->capability), ledger::U256(blocks) * ledger::U256(bp),
+                                              market::kBasisPoints);
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    return able < ledger::U256(kMost) ? able.low64() : kMost;
+}
+
+/// What `replay_cost_max` says. A task may run faster than the benchmark by the slack that bids are judged with.
+std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                         const market::Params& params) {
+    return able_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
+}
+
+/// What `dispute_cost_max` says. No slack: a stake hangs on it. A block of each move is for its way to the chain.
+std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
+                       const market::Params& params) {
+    const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
+    const std::uint64_t work = market::dispute_work(spec, market::DisputeKind::challenge);
+    return able_in(view, run, thinking + work, market::kBasisPoints);
+}
+
+/// Nobody asks for states below it any more: neither about this run nor because a replica that is behind, or may yet
+/// join, opens another end of a segment that is clear here (contracts 15.8).
+std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
+    std::uint64_t out = std::min(run.paid, run.clear);
+    for (const std::uint32_t index : task.active) {
+        const auto other = index == run.index ? std::nullopt : views::run(view, task.id, index);
+        if (other) out = std::min({out, other->paid, other->clear});
+    }
+    return task.wanted != 0 ? std::min(out, views::joining_state(view, task).index) : out;
+}
+
+solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, const market::Task& task,
+                         const market::Run& run, const market::TaskSpec& spec, const market::Params& params) {
+    solver::RunView out;
+    out.terms = terms_of(run.task, spec);
+    out.run = run.index;
+    // Work that its solver was given since moves what is due (contracts 18.4).
+    const std::uint64_t deadline = run.deadline == 0 ? 0 : run.deadline + contracts::uncounted_work(view, run);
+    out.may_accept = run.state == RunState::assigned && next <= deadline;
+    out.first_state = run.first_state;
+    out.first_root = run.first_root;
+    out.accept_by = run.state == RunState::assigned ? deadline : 0;
+    out.deadline = deadline;
+    out.may_report_kept = maker_of_first_state(view, run, params);
+    out.replay_cost_max = replayable(view, run, spec, params);
+    out.dispute_cost_max = playable(view, run, spec, params);
+    out.unkept = unkept_state(view, run, spec, params);
+    out.next_state = run.next_state;
+    out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
+    const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
+    for (std::uint64_t i = run.clear; i + 1 < next_state; ++i)
+        add_segment(view, run.task, run.index, i, out);
+    for (const std::uint64_t id : views::open_reports(view, run.task)) {
+        const auto report = views::report(view, id);
+        if (!report || report->run != run.index || report->state != market::ReportState::open ||
+            report->kind == market::ReportKind::kept)
+            continue;
+        out.reports.push_back({id, static_cast<solver::ReportKind>(report->kind), report->index, report->tensor,
+                               report->tile, report->deadline, due_of(*report, params)});
+    }
+    out.keep_from = keep_from(view, task, run);
+    return out;
+}
+
+/// The challenge that waits for a move of this solver.
+std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& view, std::uint64_t next,
+                                                    const ledger::Address& self, const market::Params& params) {
+    const auto info = views::solver(view, self);
+    const auto challenge =
+        info && info->challenge != 0 ? views::challenge(view, info->challenge) : std::nullopt;
+    if (!challenge || challenge->deadline == 0 || next > challenge->deadline) return std::nullopt;
+    solver::ChallengeView out;
+    out.id = challenge->id;
+    out.seed = challenge->seed;
+    // The other half of the window is for the answer's way to the chain.
+    out.stop_height = challenge->seed_height + (params.capability_blocks + 1) / 2;
+    out.may_answer = challenge->state == market::ChallengeState::running;
+    out.may_prove = challenge->state == market::ChallengeState::proving;
+    if (!out.may_answer && !out.may_prove) return std::nullopt;
+    if (out.may_prove) {
+        out.rounds = challenge->rounds;
+        out.draws = solver::capability_draws(challenge->draw_beacon, challenge->id, challenge->rounds,
+                                             static_cast<std::uint32_t>(params.capability_draws));
+    }
+    return out;
+}
+
+/// What it opened of a run beyond the first segment that waits for auditors; nothing while somebody audits it.
+std::set<Hash32> beyond_waiting(const ledger::StateView& view, const market::Run& run) {
+    std::set<Hash32> out;
+    if (run.unaudited_since == 0) return out;
+    const auto segment = views::segment(view, run.task, run.index, run.unaudited_from);
+    const auto audit = segment ? views::audit(view, segment->audit) : std::nullopt;
+    if (!audit || audit->phase != AuditPhase::no_auditors) return out;
+    for (std::uint64_t i = run.unaudited_from + 1; i < run.next_state; ++i) {
+        const auto state = views::checkpoint(view, run.task, run.index, i);
+        if (state && state->opened) out.insert(state->root);
+    }
+    return out;
+}
+
+}  // namespace
+
+void Withheld::update(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self) {
+    const auto open = views::open_runs(view, self);
+    for (const views::RunId& id : open) {
+        const auto run = views::run(view, id.task, id.run);
+        auto roots = run ? beyond_waiting(view, *run) : std::set<Hash32>();
+        if (roots.empty()) runs_.erase(id);
+        else runs_[id] = {height, std::move(roots)};
+    }
+    std::erase_if(runs_, [&](const auto& item) {
+        if (std::binary_search(open.begin(), open.end(), item.first)) return false;
+        const auto run = views::run(view, item.first.task, item.first.run);
+        return !run || run->state != RunState::left || height > item.second.seen + afterlife_blocks_;
+    });
+}
+
+std::set<Hash32> Withheld::roots() const {
+    std::set<Hash32> out;
+    for (const auto& [run, entry] : runs_) out.insert(entry.roots.begin(), entry.roots.end());
+    return out;
+}
+
+bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t id,
+                 std::uint32_t round) {
+    const auto task = views::task(view, id);
+    if (!task) return false;
+    if (market::is_final(task->state) || round < task->round) return true;
+    if (round > task->round) return false;
+    const auto bid = views::bid(view, id, self);
+    return height + 1 >= task->reveal_end || (bid && bid->revealed);
+}
+
+solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
+                               const ledger::Address& self, const Pricing& pricing, Immutable& immutable) {
+    solver::SolverView out;
+    out.height = height;
+    for (const std::uint64_t id : views::active_tasks(view)) {
+        const auto task = views::task(view, id);
+        const bool open = task && task->wanted != 0 &&
+                          (task->state == TaskState::bidding || task->state == TaskState::running);
+        const auto spec = open ? immutable.spec(view, id) : std::nullopt;
+        if (spec) add_auction(view, height + 1, self, pricing, *task, *spec, out);
+    }
+    const auto params = immutable.params(view);
+    if (params) out.challenge = challenge_view(view, height + 1, self, *params);
+    for (const views::RunId& id : views::open_runs(view, self)) {
+        if (contracts::is_frozen(view, id.task)) continue;  // What is due there would be refused.
+        const auto task = views::task(view, id.task);
+        const auto run = views::run(view, id.task, id.run);
+        const auto spec = immutable.spec(view, id.task);
+        if (task && run && spec && params) out.runs.push_back(run_view(view, height + 1, *task, *run, *spec, *params));
+    }
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Signs and sends the calls of one account, and follows them until they are in a block.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contracts/calls/encode.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+struct Finished {
+    std::string what;   ///< As given to `send`.
+    Hash32 sent;        ///< As `send` returned it.
+    TxOutcome outcome;  ///< Of the price that was taken: its hash may be another.
+};
+
+/// Blocks; not thread-safe. One process at a time sends for an account.
+class Submitter {
+public:
+    /// Blocks that a call waits for before more is offered for it, and how often that is done.
+    static constexpr std::uint64_t kPatience = 3;
+    static constexpr std::size_t kRaisesMax = 20;
+
+    /// Both outlive the submitter.
+    Submitter(RpcClient& client, const ledger::SecretKey& key, std::uint64_t chain_id)
+        : client_(client), key_(key), address_(key.address()), chain_id_(chain_id) {}
+
+    const ledger::Address& address() const noexcept { return address_; }
+
+    /// Signs and sends a call. One that the rules would refuse now is not sent and costs nothing: the error
+    /// is the refusal, "slug: sentence". Gas is the node's estimate and a fifth more. One that was sent and is in no
+    /// block yet is not sent again: its hash.
+    Result<Hash32> send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data);
+    template <class Call>
+    Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
+        return send(std::move(what), contracts::address_of(Call::kContract), value,
+                    contracts::calldata(call));
+    }
+    /// Without asking the node first: the call may be included and refused. For frauds on developer chains.
+    template <class Call>
+    Result<Hash32> send_unchecked(std::string what, const Call& call, std::uint64_t gas) {
+        return send_with(std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call), gas);
+    }
+    /// As send, and waits until it is in a block; an error also when it reverted.
+    template <class Call>
+    Result<TxOutcome> execute(std::string what, const Call& call, const ledger::U256& value = {}) {
+        RETRACE_TRY(hash, send(std::move(what), call, value));
+        return wait(hash);
+    }
+    /// One that the node forgot (it was killed before the block) is sent to it again.
+    Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds patience = std::chrono::seconds(60));
+
+    /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
+    /// it. One that is in no block after kPatience of them is sent again, the same call with the same nonce for a
+    /// quarter more, and for what the base fee asks by now; never for more than kFeeMost.
+    std::vector<Finished> poll();
+    /// Calls that are in no block yet.
+    std::size_t pending() const noexcept { return pending_.size(); }
+
+private:
+    struct Pending {
+        std::string what;
+        std::vector<Hash32> hashes;  // of all its prices, the highest last
+        ledger::TxPtr tx;            // at the last one
+        std::optional<std::uint64_t> since;  // height from which it waits at that price; unknown before a poll
+    };
+    Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
+                             std::uint64_t gas);
+    /// What became of it; nullopt while it waits or where the node does not say.
+    std::optional<TxOutcome> outcome_of(const Pending& item);
+    bool forgotten(const Pending& item);
+    void raise(Pending& item, std::uint64_t height);
+    RpcClient& client_;
+    const ledger::SecretKey& key_;
+    ledger::Address address_;
+    std::uint64_t chain_id_;
+    std::vector<Pending> pending_;
+};
+
+}  // namespace retrace::node

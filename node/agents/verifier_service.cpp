@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/verifier_service.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <thread>
+
+#include "market/escrow.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/platform/printable.hpp"
+
+namespace retrace::node {
+namespace {
+
+constexpr std::uint64_t kResendBlocks = 8;
+constexpr const char* kUsedUp =
+    "all links of the beacon that follow from this key are revealed; unbond, and go on with a new key";
+
+solver::RunnerFactory runners_of(const VerifierOptions& options, const Workers& workers) {
+    return options.fraud == verifier::VerifierFraud::false_accuser ? verifier::accusing_runners() : workers.runners();
+}
+
+struct CallOf {
+    Submitter& submitter;
+    const market::Params& params;
+    const ledger::StateView& state;
+    Immutable& immutable;
+
+    /// What a challenge brings; the task that a move names was read for the view that it follows from.
+    ledger::U256 bond_of(std::uint64_t task) const {
+        const auto spec = immutable.spec(state, task);
+        return spec ? market::challenge_bond(params, *spec) : params.challenge_bond;
+    }
+
+    Result<Hash32> operator()(const verifier::CommitVerdict& m) const {
+        spdlog::info("verdict committed audit={}", m.audit);
+        return submitter.send("commit verdict of audit " + std::to_string(m.audit),
+                              contracts::CommitVerdict{m.audit, m.commitment});
+    }
+    Result<Hash32> operator()(const verifier::RevealVerdict& m) const {
+        spdlog::info("verdict revealed audit={} root={}", m.audit, to_hex(view(m.root)));
+        return submitter.send("reveal verdict of audit " + std::to_string(m.audit),
+                              contracts::RevealVerdict{m.audit, m.root, m.salt});
+    }
+    Result<Hash32> operator()(const verifier::AttestRetention& m) const {
+        return submitter.send(
+            "attest state " + std::to_string(m.index) + " of task " + std::to_string(m.task),
+            contracts::AttestRetention{m.task, m.run, m.index});
+    }
+    Result<Hash32> operator()(const verifier::ReportUnavailable& m) const {
+        spdlog::warn("unavailable task={} run={} index={} tensor={} tile={}", m.task, m.run, m.index,
+                     m.tensor, m.tile);
+        const contracts::ReportUnavailable call{
+            static_cast<std::uint8_t>(m.kind), m.task, m.run, m.index, m.tensor, m.tile};
+        return submitter.send("report task " + std::to_string(m.task), call, params.report_fee);
+    }
+    Result<Hash32> operator()(const verifier::RevealBeacon& m) const {
+        return submitter.send("reveal beacon", contracts::RevealBeacon{m.preimage});
+    }
+    Result<Hash32> operator()(const verifier::ChallengeInitial& m) const {
+        spdlog::warn("challenge initial state task={} run={}", m.task, m.run);
+        return submitter.send("challenge the initial state of task " + std::to_string(m.task),
+                              contracts::ChallengeInitial{m.task, m.run, m.root}, bond_of(m.task));
+    }
+    Result<Hash32> operator()(const verifier::ChallengeSegment& m) const {
+        spdlog::warn("challenge task={} run={} segment={}", m.task, m.run, m.segment);
+        return submitter.send(
+            "challenge segment " + std::to_string(m.segment) + " of task " + std::to_string(m.task),
+            contracts::ChallengeSegment{m.task, m.run, m.segment, m.root}, bond_of(m.task));
+    }
+    Result<Hash32> operator()(const verifier::AnswerReport& m) const {
+        return submitter.send("answer report " + std::to_string(m.report),
+                              contracts::AnswerUnavailable{m.report, m.answer});
+    }
+    Result<Hash32> operator()(const verifier::PlayMove& m) const {
+        return submitter.send("move in dispute " + std::to_string(m.dispute),
+                              contracts::PlayMove{m.dispute, m.move});
+    }
+};
+
+}  // namespace
+
+VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party,
+                                 std::unique_ptr<Workers> workers)
+    : options_(options),
+      party_(std::move(party)),
+      workers_(std::move(workers)),
+      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+                workers_->initialisers()),
+      metrics_(party_->options().data_dir) {
+    verifier::VerifierConfig config;
+    config.secret = party_->secret();
+    config.address = party_->address().bytes;
+    config.resend_blocks = kResendBlocks;
+    config.watch_bp = options_.watch_bp;
+    auto agent = std::make_unique<verifier::VerifierAgent>(config, workshop_, party_->checkpoints());
+    agent_ = agent.get();
+    if (options.fraud)
+        verifier_ = verifier::make_fraud(*options.fraud, config, std::move(agent));
+    else
+        verifier_ = std::move(agent);
+}
+
+Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options,
+                                                               ledger::SecretKey key) {
+    RETRACE_TRY(party, Party::open(options.party, std::move(key)));
+    if (options.fraud && !party->developer_chain()) {
+        return error("--cheat is refused: the chain at " + options.party.node_url +
+                     " is not a developer chain");
+    }
+    RETRACE_TRY(workers, Workers::open(party->worker_settings()));
+    std::unique_ptr<VerifierService> service(
+        new VerifierService(options, std::move(party), std::move(workers)));
+    RETRACE_CHECK(service->enroll());
+    return service;
+}
+
+namespace {
+
+std::optional<Hash32> head_on_ledger(const std::optional<market::VerifierInfo>& info) {
+    if (!info) return std::nullopt;
+    return info->pending_head.is_zero() ? info->head : info->pending_head;
+}
+
+}  // namespace
+
+Status<> VerifierService::enroll() {
+    const auto height = party_->client().height();
+    if (!height) return error(height.error().message);
+    enrolled_height_ = *height;
+    const RemoteState state(party_->client(), *height);
+    const auto params = party_->immutable().params(state);
+    const auto info = contracts::views::verifier(state, party_->address());
+    if (!params) return error("the chain's parameters cannot be read");
+    RETRACE_CHECK(party_->bond(params->min_verifier_stake));
+    if (!info || !info->member) {
+        const auto head = agent_->head_to_register(head_on_ledger(info));
+        if (!head) return error(kUsedUp);
+        RETRACE_CHECK(party_->submitter().execute("register verifier",
+                                                  contracts::RegisterVerifier{party_->endpoint(), *head}));
+        spdlog::info("registered role=verifier endpoint={}", party_->endpoint());
+    }
+    return Unit{};
+}
+
+void VerifierService::update_registration(const market::VerifierInfo& info, const market::Params& params,
+                                          std::uint64_t height) {
+    if (!info.member || height < moved_height_ + kResendBlocks) return;
+    const Hash32 last = *head_on_ledger(info);
+    const auto next = agent_->next_head(last);
+    if (!next && info.endpoint == party_->endpoint()) return;
+    const std::uint64_t epoch = contracts::views::epoch_of(params, height + 1);
+    if (info.joined_epoch < epoch && info.revealed_epoch != epoch) return;
+    moved_height_ = height;
+    const auto sent = party_->submitter().send(
+        "register verifier", contracts::RegisterVerifier{party_->endpoint(), next.value_or(last)});
+    if (sent)
+        spdlog::info("registered anew endpoint={} next_chain={}", party_->endpoint(), next.has_value());
+    else
+        spdlog::warn("not sent {}", sent.error().message);
+}
+
+void VerifierService::run(const std::atomic<bool>& stop) {
+    while (!stop) {
+        if (const auto result = worker_.poll()) verifier_->on_done(*result);
+        for (const std::string& problem : verifier_->take_problems()) {
+            ++problems_;
+            spdlog::warn("problem {}", printable(problem));
+        }
+        if (const auto height = party_->new_height()) {
+            on_block(*height);
+            party_->report_outcomes();
+        }
+        std::this_thread::sleep_for(party_->options().poll);
+    }
+    party_->stop_fetching();
+}
+
+void VerifierService::on_block(std::uint64_t height) {
+    const RemoteState state(party_->client(), height);
+    const auto params = party_->immutable().params(state);
+    verifier::VerifierView view;
+    WatchChoice choice;
+    if (!options_.fraud) {
+        choice = [this](std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+            return agent_->watches(task, run, segment);
+        };
+    }
+    // A view that was not read whole leaves no trace: seats of before a restart are looked for once.
+    Seats seats = seats_;
+    state.read([&] {
+        view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
+                             options_.watch_bp != 0 || options_.fraud == verifier::VerifierFraud::griefer,
+                             party_->checkpoints().retained(), choice);
+    });
+    if (state.failure()) return;  // The next block brings another view.
+    seats_ = std::move(seats);
+    party_->immutable().forget_unused();
+    std::map<std::uint64_t, solver::TaskTerms> tasks;
+    const auto add = [&](const auto& list) {
+        for (const auto& item : list) tasks.emplace(item.terms.id, item.terms);
+    };
+    add(view.audits);
+    add(view.disputes);
+    add(view.initials);
+    add(view.watch);
+    add(view.offers);
+    add(view.reports);
+    std::vector<std::string> peers;
+    std::optional<market::VerifierInfo> info;
+    state.read([&] {
+        for (const auto& [task, terms] : tasks) {
+            for (std::string& peer : endpoints_of(state, task)) peers.push_back(std::move(peer));
+        }
+        info = contracts::views::verifier(state, party_->address());
+    });
+    if (state.failure() || !params) return;
+    party_->set_peers(std::move(peers));
+    // A node that was down made us miss a reveal and drop out: back in, as soon as it is there.
+    if (info && !info->member && height > enrolled_height_ + params->epoch_blocks) {
+        spdlog::warn("dropped from the beacon, joining again");
+        if (const auto joined = enroll(); !joined) spdlog::warn("cannot join: {}", joined.error().message);
+    }
+    if (info) update_registration(*info, *params, height);
+
+    // Before there is new work: who always has some would keep every task that it ever had.
+    if (worker_.idle()) workshop_.keep_only(tasks);
+    verifier::Verifier::Output out = verifier_->on_view(view);
+    for (const verifier::VerifierMove& move : out.moves) {
+        const auto sent = std::visit(CallOf{party_->submitter(), *params, state, party_->immutable()}, move);
+        if (!sent) spdlog::warn("not sent {}", sent.error().message);
+    }
+    if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
+    // A kept state is proved with its task's program; nobody else may serve that when it is asked for.
+    for (const verifier::KeepView& kept : view.keep) {
+        if (tasks.contains(kept.task)) continue;
+        if (const auto spec = party_->immutable().spec(state, kept.task))
+            tasks[kept.task].program_root = spec->program_root;
+    }
+    if (!state.failure()) party_->tidy(height, tasks);
+    write_metrics(view);
+}
+
+void VerifierService::write_metrics(const verifier::VerifierView& view) {
+    AgentFigures figures;
+    figures.role = "verifier";
+    figures.height = view.height;
+    figures.duties = view.audits.size();
+    figures.disputes = view.disputes.size();
+    figures.problems = problems_;
+    figures.unsent = party_->submitter().pending();
+    figures.workers = workers_->figures();
+    figures.remembered = party_->immutable().specs() + seats_.audits().size() + seats_.offers().size();
+    metrics_.write(figures);
+}
+
+}  // namespace retrace::node

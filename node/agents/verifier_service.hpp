@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// `retrace verifier`: drives verifier::VerifierAgent against a node.
+#pragma once
+
+#include "node/agents/agent_metrics.hpp"
+#include "node/agents/party.hpp"
+#include "node/agents/worker.hpp"
+#include "node/agents/workers.hpp"
+#include "verifier/adversary/frauds.hpp"
+#include "verifier/agent/agent.hpp"
+
+namespace retrace::node {
+
+struct VerifierOptions {
+    PartyOptions party;
+    std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
+    std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks of its own accord.
+};
+
+class VerifierService {
+public:
+    /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
+    static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options,
+                                                         ledger::SecretKey key);
+    /// Until `stop` is true.
+    void run(const std::atomic<bool>& stop);
+
+private:
+    VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
+    Status<> enroll();
+    /// A member that was restarted may serve from another port, and one whose chain of links comes to its end needs
+    /// the next. It says so once it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5), and
+    /// waiting for it must not cost the reveal.
+    void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
+    void on_block(std::uint64_t height);
+    void write_metrics(const verifier::VerifierView& view);
+
+    VerifierOptions options_;
+    std::unique_ptr<Party> party_;
+    std::unique_ptr<Workers> workers_;
+    solver::Workshop workshop_;
+    verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
+    std::unique_ptr<verifier::Verifier> verifier_;
+    Seats seats_;
+    Worker<verifier::VerifierResult> worker_;
+    std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
+    MetricsFile metrics_;
+    std::uint64_t problems_ = 0;  // Told so far.
+};
+
+}  // namespace retrace::node

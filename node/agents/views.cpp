@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/views.hpp"
+
+#include <algorithm>
+
+#include "contracts/isolate.hpp"
+#include "contracts/market/rules.hpp"
+#include "node/net/http_client.hpp"
+
+namespace retrace::node {
+namespace views = contracts::views;
+
+bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self) {
+    for (const std::uint64_t id : views::open_reports(view, task)) {
+        const auto report = views::report(view, id);
+        if (!report || report->reporter == self) return true;
+    }
+    return false;
+}
+
+bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+                     bool first, const ledger::Address& self) {
+    for (const std::uint64_t id : views::open_reports(view, task)) {
+        const auto report = views::report(view, id);
+        if (!report) return true;
+        if (report->reporter != self || report->run != run) continue;
+        const bool of_state = report->kind == market::ReportKind::state;
+        if (of_state ? report->index == segment : first) return true;
+    }
+    return false;
+}
+
+std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,
+                          std::uint64_t replay_blocks) {
+    if (deadline <= height) return height;
+    const std::uint64_t half = verdict_blocks / 2, rest = deadline - height;
+    const std::uint64_t kept = half + replay_blocks;
+    return height + std::min(half, rest > kept ? rest - kept : rest / 2);
+}
+
+std::uint64_t due_of(const market::Report& report, const market::Params& params) {
+    return report.deadline > params.answer_blocks ? report.deadline - params.answer_blocks : 0;
+}
+
+solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec) {
+    solver::TaskTerms terms;
+    terms.id = task;
+    terms.program_root = spec.program_root;
+    terms.program_bytes = spec.program_bytes;
+    terms.init_root = spec.init_root;
+    terms.initial_state_root = spec.initial_state_root;
+    terms.data_roots = spec.data_roots;
+    terms.schedule = {spec.steps, spec.interval};
+    terms.seed = spec.seed;
+    terms.contract = spec.contract_hash;
+    return terms;
+}
+
+std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, std::uint64_t task) {
+    if (const auto found = specs_.find(task); found != specs_.end()) return found->second;
+    if (auto found = before_.extract(task)) return specs_.insert(std::move(found)).position->second;
+    auto spec = views::spec(view, task);
+    // What the rules refuse is on no chain: a node that says so would have us divide by it.
+    if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::Verdict::ok) return std::nullopt;
+    specs_.emplace(task, *spec);
+    return spec;
+}
+
+std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
+    if (!params_) params_ = views::params(view);
+    if (params_ && !market::check(*params_)) params_.reset();
+    return params_;
+}
+
+namespace {
+
+/// The run whose states this party has made: of a replica that accuses another its own, which leads to the same start.
+std::optional<market::Run> own_run(const ledger::StateView& view, const market::Dispute& dispute,
+                                   const ledger::Address& self) {
+    if (dispute.kind == market::DisputeKind::replica && dispute.challenger == self)
+        for (const views::RunId& id : views::open_runs(view, self))
+            if (id.task == dispute.task) return views::run(view, id.task, id.run);
+    return views::run(view, dispute.task, dispute.run);
+}
+
+}  // namespace
+
+std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
+                                                 Immutable& immutable) {
+    std::vector<verifier::DisputeView> out;
+    for (const std::uint64_t id : views::disputes_of(view, self)) {
+        const auto dispute = views::dispute(view, id);
+        auto game = views::game(view, id);
+        if (!dispute || !game || contracts::is_frozen(view, dispute->task)) continue;  // Its moves would be refused.
+        const auto spec = immutable.spec(view, dispute->task);
+        const auto run = own_run(view, *dispute, self);
+        if (!spec || !run) continue;
+        verifier::DisputeView entry;
+        entry.id = id;
+        entry.terms = terms_of(dispute->task, *spec);
+        entry.run = dispute->run;
+        entry.segment = dispute->segment;
+        entry.own_run = run->index;
+        entry.first_state = run->first_state;
+        entry.first_root = run->first_root;
+        entry.side = dispute->solver == self ? verifier::Side::solver : verifier::Side::challenger;
+        entry.game = std::move(*game);
+        entry.deadline = dispute->deadline;
+        entry.clock = entry.side == verifier::Side::solver ? dispute->solver_clock : dispute->challenger_clock;
+        entry.due = entry.side == verifier::Side::solver ? dispute->solver_due : dispute->challenger_due;
+        entry.claimed_root = dispute->claimed_root;
+        const auto params = immutable.params(view);
+        entry.may_report = entry.side == verifier::Side::challenger && params &&
+                           dispute->reports < params->reports &&
+                           !reports_pending(view, dispute->task, dispute->run, dispute->segment, true, self);
+        out.push_back(std::move(entry));
+    }
+    return out;
+}
+
+std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t id) {
+    std::vector<std::string> out;
+    const auto add = [&](const std::string& endpoint) {
+        if (std::find(out.begin(), out.end(), endpoint) == out.end() && parse_public_url(endpoint))
+            out.push_back(endpoint);
+    };
+    const auto task = views::task(view, id);
+    if (!task) return out;
+    for (const std::uint32_t index : task->active) {
+        const auto run = views::run(view, id, index);
+        const auto info = run ? views::solver(view, run->solver) : std::nullopt;
+        if (info) add(info->endpoint);
+    }
+    // A settled task has no active run; its last ones delivered the model.
+    for (std::uint32_t index = task->runs; task->active.empty() && index > 0 && out.size() < 4; --index) {
+        const auto run = views::run(view, id, index - 1);
+        const auto info = run ? views::solver(view, run->solver) : std::nullopt;
+        if (info) add(info->endpoint);
+    }
+    for (const ledger::Address& member : views::verifiers(view)) {
+        if (const auto info = views::verifier(view, member)) add(info->endpoint);
+    }
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "node/agents/workers.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "kernels/program/limits.hpp"
+#include "node/platform/printable.hpp"
+#include "solver/sandbox/sandbox.hpp"
+#include "solver/worker/remote_runner.hpp"
+
+namespace retrace::node {
+
+Workers::Workers(const WorkerSettings& settings, bool sandbox, bool device_sandbox)
+    : settings_(settings),
+      sandbox_(sandbox),
+      device_sandbox_(device_sandbox),
+      record_(std::make_shared<solver::WorkerRecord>(
+          [](const std::string& what) { spdlog::warn("worker {}", printable(what)); })) {}
+
+Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
+    using solver::DeviceChoice;
+    WorkerSettings used = settings;
+    const bool sandbox = solver::sandbox_is_supported();
+    if (!sandbox) {
+        const std::string why = "no sandbox: this kernel has no seccomp filters for this processor, or this build no "
+                                "libseccomp";
+        if (settings.require_sandbox)
+            return error(why + "; run on a machine whose kernel has them (CONFIG_SECCOMP_FILTER), build with "
+                               "libseccomp-dev, or leave out --require-sandbox");
+        spdlog::warn("{}; tasks run in processes of their own with the rights of this user", why);
+    }
+    bool device_sandbox = sandbox;
+    if (used.device != DeviceChoice::cpu && solver::check_device(DeviceChoice::cuda)) {
+        const char* const why = "a device's driver opens files, so who uses it has no sandbox";
+        if (settings.require_sandbox && used.device == DeviceChoice::cuda)
+            return error(std::string(why) + "; choose --device cpu, or leave out --require-sandbox");
+        if (settings.require_sandbox) used.device = DeviceChoice::cpu;
+        device_sandbox = false;
+        spdlog::warn("{}{}", why, settings.require_sandbox ? "; the processors compute" : "");
+    }
+    return std::unique_ptr<Workers>(new Workers(used, sandbox, device_sandbox));
+}
+
+solver::RunnerFactory Workers::make(solver::DeviceChoice device, bool sandbox, const char* purpose) const {
+    constexpr std::uint64_t kOwn = 256u << 20;  // Threads, libraries, what travels.
+    solver::WorkerOptions options;
+    options.limits = {kernels::saturating_add(settings_.memory, kOwn), settings_.threads, sandbox};
+    options.device = device;
+    return solver::remote_runners(std::move(options), record_, purpose);
+}
+
+solver::RunnerFactory Workers::runners() const {
+    const bool device = settings_.device != solver::DeviceChoice::cpu;
+    return make(settings_.device, device ? device_sandbox_ : sandbox_, "");
+}
+
+solver::RunnerFactory Workers::initialisers() const {
+    return make(solver::DeviceChoice::cpu, sandbox_, " initialiser");
+}
+
+}  // namespace retrace::node

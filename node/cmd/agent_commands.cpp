@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+// retrace solver, retrace verifier
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+
+#include "node/agents/solver_service.hpp"
+#include "node/agents/verifier_service.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/cmd/config_flags.hpp"
+#include "node/cmd/options.hpp"
+#include "node/platform/log.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+struct AgentFlags {
+    NodeOptions node;
+    KeyOptions key;
+    std::string data_dir, listen = "127.0.0.1", endpoint, stake, log_level = "info", cheat;
+    std::uint16_t port = 0;
+    unsigned threads = 0;
+    std::uint64_t memory_mib = 0;
+    bool require_sandbox = false;
+    std::uint64_t poll_ms = 50, keep_blocks = 5'000;
+};
+struct SolverFlags {
+    AgentFlags agent;
+    std::string price;
+    std::uint8_t hardware_class = 0;
+    std::string device = "auto";
+    std::vector<std::uint64_t> only;
+    bool pay_for_retention = false;
+    std::optional<std::uint64_t> cheat_segment;
+};
+struct VerifierFlags {
+    AgentFlags agent;
+    std::uint64_t watch_bp = 0;
+};
+
+/// A loop may be inside a training step for a long time; nobody waits for that.
+constexpr unsigned kStopSeconds = 3;
+
+std::atomic<bool> g_stop{false};  // Signal handlers reach nothing else.
+
+extern "C" void on_signal(int) {
+    if (g_stop.exchange(true)) ::_exit(kFailed);
+    ::alarm(kStopSeconds);
+}
+extern "C" void on_alarm(int) {
+    ::_exit(kDone);
+}
+
+/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. Everything that an agent
+/// must remember is on the chain and in files that appear whole, so stopping in the middle loses nothing.
+int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& body) {
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGALRM, on_alarm);
+    std::signal(SIGPIPE, SIG_IGN);
+    body(g_stop);
+    return kDone;
+}
+
+void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<CheatName>& cheats) {
+    add_config_option(command);
+    flags.node.add_to(command, "for ever at the start");
+    flags.key.add_to(command);
+    command.add_option("--data-dir", flags.data_dir, "Folder of checkpoints and artifacts")->required();
+    command.add_option("--listen", flags.listen, "Address to serve artifacts on (127.0.0.1)");
+    command.add_option("--port", flags.port, "Port to serve artifacts on; 0: any free one");
+    command.add_option("--endpoint", flags.endpoint, "URL under which others reach that port");
+    command.add_option("--stake", flags.stake, "Coins to have bonded (the chain's minimum)");
+    add_threads(command, flags.threads);
+    command.add_option("--memory", flags.memory_mib,
+                       "MiB that tasks may take together, larger ones are declined; 0: three quarters of all")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1} << 40));
+    command.add_flag("--require-sandbox", flags.require_sandbox,
+                     "Fail where the processes that run tasks cannot be shut in (seccomp)");
+    command.add_option("--poll-ms", flags.poll_ms, "Milliseconds between looks at the chain (50)")
+        ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{60'000}));
+    command.add_option("--keep-blocks", flags.keep_blocks,
+                       "Blocks after which what an ended task needed is deleted (5000)");
+    command.add_option("--log-level", flags.log_level, "trace, debug, info, warn, error, off")
+        ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}));
+    command.add_option("--cheat", flags.cheat, "Commit a fraud (below); refused outside developer chains");
+    command.footer("Frauds of --cheat, for developer chains:\n" + list_cheats(cheats));
+}
+
+Result<PartyOptions> party_options(const AgentFlags& flags) {
+    PartyOptions out;
+    out.node_url = flags.node.url;
+    out.data_dir = flags.data_dir;
+    out.listen = flags.listen;
+    out.port = flags.port;
+    out.endpoint = flags.endpoint;
+    out.threads = flags.threads;
+    out.memory = flags.memory_mib << 20;
+    out.require_sandbox = flags.require_sandbox;
+    out.afterlife_blocks = flags.keep_blocks;
+    out.poll = std::chrono::milliseconds(flags.poll_ms);
+    if (flags.node.patience_s) out.patience = std::chrono::seconds(*flags.node.patience_s);
+    if (!flags.stake.empty()) {
+        const auto stake = parse_coins(flags.stake);
+        if (!stake) return error("--stake must be coins, like 10 or 0.5");
+        out.stake = *stake;
+    }
+    return out;
+}
+
+Result<SolverOptions> solver_options(const SolverFlags& flags) {
+    SolverOptions out;
+    RETRACE_TRY(party, party_options(flags.agent));
+    out.party = std::move(party);
+    out.hardware_class = flags.hardware_class;
+    out.device = *solver::parse_device(flags.device);
+    out.pay_for_retention = flags.pay_for_retention;
+    out.only_tasks.insert(flags.only.begin(), flags.only.end());
+    if (!flags.price.empty()) {
+        out.price = parse_coins(flags.price);
+        if (!out.price) return error("--price must be coins for a segment, like 0.5");
+    }
+    if (!flags.agent.cheat.empty()) {
+        RETRACE_TRY(cheat, parse_solver_cheat(flags.agent.cheat));
+        out.cheat = cheat;
+        out.cheat->segment = flags.cheat_segment;
+    } else if (flags.cheat_segment) {
+        return error("--cheat-segment says where a fraud is; name one with --cheat");
+    }
+    return out;
+}
+
+Result<VerifierOptions> verifier_options(const VerifierFlags& flags) {
+    VerifierOptions out;
+    RETRACE_TRY(party, party_options(flags.agent));
+    out.party = std::move(party);
+    out.watch_bp = flags.watch_bp;
+    if (!flags.agent.cheat.empty()) {
+        RETRACE_TRY(fraud, parse_verifier_cheat(flags.agent.cheat));
+        out.fraud = fraud;
+    }
+    return out;
+}
+
+template <class Service, class Options>
+int run_service(const Program& program, const AgentFlags& flags, const Result<Options>& options) {
+    if (!options) {
+        fail(program, options.error().message);
+        return kWrongUsage;
+    }
+    set_up_log(flags.log_level);
+    auto key = flags.key.load();
+    if (!key) return fail(program, key.error().message);
+    auto service = Service::open(*options, std::move(*key));
+    if (!service) return fail(program, service.error().message);
+    return run_until_signal([&](const std::atomic<bool>& stop) { (*service)->run(stop); });
+}
+
+}  // namespace
+
+void add_solver(CLI::App& app, Program& program) {
+    CLI::App* command = app.add_subcommand("solver", "Earn by training: bid for tasks, train, answer audits");
+    auto flags = std::make_shared<SolverFlags>();
+    add_agent_options(*command, flags->agent, solver_cheats());
+    command->add_option("--price", flags->price,
+                        "Coins asked for a segment (four fifths of a task's ceiling)");
+    command->add_option("--device", flags->device, "Train on cpu, cuda, or auto: cuda where it is there (auto)")
+        ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
+    command->add_option("--hardware-class", flags->hardware_class,
+                        "Class of this machine, for tasks that ask for one");
+    command->add_flag("--pay-for-retention", flags->pay_for_retention,
+                      "Pay verifiers for keeping states, to be paid between audits");
+    command->add_option("--cheat-segment", flags->cheat_segment,
+                        "Segment of each task in which a computing fraud of --cheat is (the last)");
+    command->add_option("--only", flags->only, "Bid for these tasks alone");
+    command->callback([&program, flags] {
+        program.run = [&program, flags] {
+            return run_service<SolverService>(program, flags->agent, solver_options(*flags));
+        };
+    });
+}
+
+void add_verifier(CLI::App& app, Program& program) {
+    CLI::App* command =
+        app.add_subcommand("verifier", "Earn by checking: replay what is drawn, dispute what is wrong");
+    auto flags = std::make_shared<VerifierFlags>();
+    add_agent_options(*command, flags->agent, verifier_cheats());
+    command
+        ->add_option("--watch", flags->watch_bp,
+                     "Basis points of all opened segments to replay unasked; what is wrong is challenged")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10'000}));
+    command->callback([&program, flags] {
+        program.run = [&program, flags] {
+            return run_service<VerifierService>(program, flags->agent, verifier_options(*flags));
+        };
+    });
+}
+
+}  // namespace retrace::node::cli

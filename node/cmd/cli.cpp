@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/cli.hpp"
+
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <optional>
+
+#include "kernels/cpu/dispatch.hpp"
+#include "kernels/cpu/pages.hpp"
+#include "node/cmd/commands.hpp"
+#include "node/cmd/config_flags.hpp"
+#include "node/platform/data_dir.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+constexpr unsigned kThreadsMax = 1024;    // a mistyped number starts no million threads
+constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
+
+/// Switches the terminal's echo off for as long as it lives.
+class Silence {
+public:
+    Silence() {
+        if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
+        termios silent = before_;
+        silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+        changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) == 0;
+    }
+    ~Silence() {
+        if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
+    }
+    Silence(const Silence&) = delete;
+    Silence& operator=(const Silence&) = delete;
+
+private:
+    termios before_{};
+    bool changed_ = false;
+};
+
+/// One line, read byte by byte, so that no stream keeps a copy of it. nullopt when there is none, or it is too long.
+std::optional<ledger::SecretText> read_line(int file) {
+    ledger::SecretText line(kSecretMax);
+    bool any = false;
+    for (char c = 0;;) {
+        const ssize_t size = ::read(file, &c, 1);
+        if (size < 0 && errno == EINTR) continue;
+        if (size < 0 || (size == 0 && !any)) return std::nullopt;
+        if (size == 0 || c == '\n') return line;
+        any = true;
+        if (!line.push_back(c)) return std::nullopt;
+    }
+}
+
+Result<ledger::SecretText> ask(std::string_view prompt) {
+    std::cerr << prompt << ": " << std::flush;
+    const Silence silence;
+    auto line = read_line(STDIN_FILENO);
+    std::cerr << '\n';
+    if (!line) return error("no passphrase was typed, or one over 1024 bytes");
+    return std::move(*line);
+}
+
+Result<ledger::SecretText> first_line(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    auto line = file < 0 ? std::nullopt : read_line(file);
+    if (file >= 0) ::close(file);
+    if (!line) return error("cannot read a line of at most 1024 bytes from " + path);
+    warn_if_open(path);
+    return std::move(*line);
+}
+
+}  // namespace
+
+CLI::Option* add_json(CLI::App& command, Program& program) {
+    return command.add_flag("--json", program.json, "Print one JSON value on standard output");
+}
+
+CLI::Option* add_threads(CLI::App& command, unsigned& threads) {
+    return command
+        .add_option("--threads", threads,
+                    "Threads of the kernels, at most " + std::to_string(kThreadsMax) + "; 0: all cores")
+        ->check(CLI::Range(0u, kThreadsMax));
+}
+
+void warn_if_open(const std::string& path) {
+    if (const auto warning = warning_if_open(path)) std::cerr << "warning: " << *warning << '\n';
+}
+
+int fail(const Program& program, const std::string& message) {
+    std::cerr << "error: " << message << '\n';
+    if (program.json) std::cout << boost::json::serialize(boost::json::object{{"error", message}}) << '\n';
+    return kFailed;
+}
+
+Result<ledger::SecretText> read_passphrase(const std::string& path, std::string_view prompt, bool twice) {
+    if (!path.empty()) {
+        RETRACE_TRY(line, first_line(path));
+        if (line.view().ends_with('\r')) line.pop_back();
+        return line;
+    }
+    if (::isatty(STDIN_FILENO) == 0) {
+        return error("no terminal to ask for the passphrase: give --passphrase-file FILE");
+    }
+    RETRACE_TRY(first, ask(prompt));
+    if (!twice) return first;
+    RETRACE_TRY(second, ask("the same again"));
+    if (first.view() != second.view()) return error("the two passphrases differ");
+    return first;
+}
+
+Result<ledger::SecretText> read_secret(const std::string& path) {
+    RETRACE_TRY(line, first_line(path));
+    while (line.view().ends_with(' ') || line.view().ends_with('\r')) line.pop_back();
+    return line;
+}
+
+int run_main(int argc, char** argv) {
+    CLI::App app("Retrace: a market for machine-learning computation that anybody can check", "retrace");
+    app.require_subcommand(1);
+    Program program;
+    for (const AddCommand add : commands()) add(app, program);
+    // CLI11 would only say that a subcommand is missing.
+    const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
+        fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
+        return kWrongUsage;
+    }
+    auto arguments = with_config_flags(app, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
+    if (!arguments) {
+        fail(program, arguments.error().message);
+        return kWrongUsage;
+    }
+    std::reverse(arguments->begin(), arguments->end());  // as CLI11 wants them
+    try {
+        app.parse(std::move(*arguments));
+    } catch (const CLI::ParseError& e) {
+        return app.exit(e) == 0 ? kDone : kWrongUsage;
+    }
+    (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread amid a task.
+    try {
+        return program.run ? program.run() : kWrongUsage;
+    } catch (const kernels::NoMemory& e) {
+        return fail(program, "this machine has not the memory that this takes: " + std::to_string(e.bytes()) +
+                                 " bytes at once");
+    } catch (const std::bad_alloc&) {
+        return fail(program, "this machine has not the memory that this takes");
+    } catch (const std::exception& e) {  // A device that failed, for instance.
+        return fail(program, e.what());
+    }
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// All subcommands of `retrace`, in the order in which --help lists them.
+#include "node/cmd/commands.hpp"
+
+namespace retrace::node::cli {
+
+const std::vector<AddCommand>& commands() {
+    static const std::vector<AddCommand> all{add_node,   add_snapshot, add_task,    add_stake, add_solver,
+                                             add_verifier, add_wallet, add_data,    add_receipt, add_econ,
+                                             add_demo,   add_version,  add_worker};
+    return all;
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// retrace data import|show
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <iostream>
+#include <memory>
+
+#include "node/cmd/cli.hpp"
+#include "node/tasks/data/import.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+struct ImportArguments {
+    std::string path, out, split = "train";
+    bool images = false;
+    ImportOptions options;
+};
+
+std::string shape_of(const kernels::Tensor& tensor) {
+    std::string out;
+    for (const std::uint64_t extent : tensor.dims) out += (out.empty() ? "" : "x") + std::to_string(extent);
+    return out;
+}
+
+void print(const Program& program, const DataSet& data) {
+    if (program.json) {
+        std::cout << manifest_json(data);
+        return;
+    }
+    std::cout << "data set  " << data.name << "\nsource    " << data.source << "\nsamples   "
+              << data.samples() << '\n';
+    if (data.classes > 0) std::cout << "classes   " << data.classes << '\n';
+    for (const DataSet::Part& part : data.parts) {
+        std::cout << "tensor    " << part.name << "  " << dtype_name(part.tensor.dtype) << ' '
+                  << shape_of(part.tensor) << "  root " << to_0x(view(part.root)) << '\n';
+    }
+}
+
+int run_import(const Program& program, const ImportArguments& arguments) {
+    ImportOptions options = arguments.options;
+    options.split = arguments.split == "test" ? Split::test : Split::train;
+    options.flat = !arguments.images;
+    const auto data = import_dataset(arguments.path, options);
+    if (!data) return fail(program, data.error().message);
+    if (const auto saved = save_dataset(*data, arguments.out); !saved)
+        return fail(program, saved.error().message);
+    print(program, *data);
+    return kDone;
+}
+
+void add_import(CLI::App& data, Program& program) {
+    CLI::App* command =
+        data.add_subcommand("import", "Turn files into a data set that is committed tile by tile");
+    auto arguments = std::make_shared<ImportArguments>();
+    command
+        ->add_option(
+            "PATH", arguments->path,
+            "fashion-mnist, a folder (IDX files, or images in one folder for each class), or a file (.csv, "
+            ".npz, .safetensors; anything else is raw tokens)")
+        ->required();
+    command->add_option("-o,--out", arguments->out, "Folder to write; must not exist or be empty")
+        ->required();
+    command->add_option("--split", arguments->split, "Of IDX files")->check(CLI::IsMember({"train", "test"}));
+    command->add_flag("--images", arguments->images,
+                      "Keep channels, rows and columns instead of flat samples");
+    command->add_option("--name", arguments->options.name, "Name of the data set");
+    command->add_option("--label", arguments->options.label, "CSV: the column to predict (the last one)");
+    command->add_option("--context", arguments->options.context, "Tokens of a sample")
+        ->check(CLI::Range(1, 1 << 20));
+    command->add_option("--token-bytes", arguments->options.token_bytes, "Bytes of a raw token")
+        ->check(CLI::IsMember({1, 2, 4}));
+    add_json(*command, program);
+    command->callback([&program, arguments] {
+        program.run = [&program, arguments] { return run_import(program, *arguments); };
+    });
+}
+
+void add_show(CLI::App& data, Program& program) {
+    CLI::App* command =
+        data.add_subcommand("show", "Check an imported data set against its roots and print it");
+    auto folder = std::make_shared<std::string>();
+    command->add_option("FOLDER", *folder, "What `retrace data import` wrote")->required();
+    add_json(*command, program);
+    command->callback([&program, folder] {
+        program.run = [&program, folder] {
+            const auto loaded = load_dataset(*folder);
+            if (!loaded) return fail(program, loaded.error().message);
+            print(program, *loaded);
+            return kDone;
+        };
+    });
+}
+
+}  // namespace
+
+void add_data(CLI::App& app, Program& program) {
+    CLI::App* data = app.add_subcommand("data", "Data sets: import, show");
+    data->require_subcommand(1);
+    add_import(*data, program);
+    add_show(*data, program);
+}
+
+}  // namespace retrace::node::cli

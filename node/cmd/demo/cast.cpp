@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/demo/cast.hpp"
+
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <thread>
+
+#include "node/server/config/dev_chain.hpp"
+#include "node/server/config/params_json.hpp"
+#include "node/wallet/keystore.hpp"
+#include "node/wallet/mnemonic.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr const char* kPassphrase = "these keys are published";
+constexpr auto kStartPatience = std::chrono::seconds(20);
+
+/// Deadlines for blocks of a fifth of a second, long enough for two busy cores.
+json::object demo_params() {
+    return {{"developer_chain", true},     {"epoch_blocks", 5},      {"bid_blocks", 6},
+            {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},
+            {"open_blocks", 60},           {"verdict_blocks", 60},   {"reveal_segment_blocks", 60},
+            {"reveal_verdict_blocks", 60}, {"challenge_blocks", 15}, {"deliver_blocks", 200},
+            {"answer_blocks", 60},         {"unbond_blocks", 6000}, {"capability_blocks", 12}};
+}
+
+Status<> write_text(const fs::path& path, const std::string& text) {
+    std::ofstream out(path);
+    out << text;
+    out.flush();
+    if (!out) return error(path.string() + ": cannot be written");
+    fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
+    return Unit{};
+}
+
+}  // namespace
+
+std::string_view name_of(Role role) noexcept {
+    switch (role) {
+        case Role::requester:
+            return "requester";
+        case Role::honest_solver:
+            return "honest solver";
+        case Role::cheating_solver:
+            return "cheating solver";
+        case Role::verifier_1:
+            return "verifier 1";
+        case Role::verifier_2:
+            return "verifier 2";
+        case Role::verifier_3:
+            return "verifier 3";
+    }
+    return "";
+}
+
+Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable,
+                                             std::uint64_t block_ms,
+                                             const std::map<std::string, std::uint64_t>& params, bool tls) {
+    std::error_code code;
+    fs::create_directories(folder, code);
+    if (code) return error(folder.string() + ": " + code.message());
+    std::unique_ptr<Cast> cast(new Cast(fs::absolute(folder), executable, block_ms, tls));
+    RETRACE_TRY(port, free_port());
+    cast->port_ = port;
+    cast->url_ = "http://127.0.0.1:" + std::to_string(port);
+    if (tls) cast->url_.insert(4, "s").append("#ca=" + (cast->folder_ / "node" / "tls-cert.pem").string());
+    RETRACE_CHECK(cast->write_files(params));
+    return cast;
+}
+
+Status<> Cast::write_files(const std::map<std::string, std::uint64_t>& params) {
+    json::object alloc;
+    for (const auto& [address, coins] : dev_genesis({}).alloc) {
+        alloc[ledger::to_0x(address)] = json::object{{"balance", coins.to_decimal()}};
+    }
+    json::object contracts = demo_params();
+    for (const auto& [name, blocks] : params) contracts[name] = blocks;
+    const json::object genesis{{"chainId", kDevChainId},
+                               {"timestamp", 1'767'225'600},
+                               {"alloc", std::move(alloc)},
+                               {"contracts", std::move(contracts)}};
+    RETRACE_CHECK(write_text(folder_ / "genesis.json", json::serialize(genesis)));
+    RETRACE_CHECK(write_text(folder_ / "passphrase", kPassphrase));
+    for (std::uint32_t i = 0; i < kRoles; ++i) {
+        const fs::path path = folder_ / ("key-" + std::to_string(i) + ".json");
+        if (fs::exists(path)) continue;
+        RETRACE_CHECK(
+            write_text(path, wallet::encrypt_keystore(key(Role{i}), kPassphrase, wallet::kLightScrypt)));
+    }
+    return Unit{};
+}
+
+ledger::SecretKey Cast::key(Role role) const {
+    auto key = wallet::account_key(kDevMnemonic, "", static_cast<std::uint32_t>(role));
+    ensure(key.has_value(), "the developers' mnemonic is valid");
+    return std::move(*key);
+}
+
+ledger::Address Cast::address(Role role) const {
+    return key(role).address();
+}
+
+Status<> Cast::start_node() {
+    std::vector<std::string> all{"node",
+                                 "--genesis",
+                                 (folder_ / "genesis.json").string(),
+                                 "--data-dir",
+                                 (folder_ / "node").string(),
+                                 "--rpc-port",
+                                 std::to_string(port_),
+                                 "--block-ms",
+                                 std::to_string(block_ms_)};
+    if (tls_) all.emplace_back("--tls");
+    auto process = Process::start(executable_, all, log_of("node"));
+    if (!process) return Unexpected{process.error()};
+    node_ = std::make_unique<Process>(std::move(*process));
+    const auto end = std::chrono::steady_clock::now() + kStartPatience;
+    while (std::chrono::steady_clock::now() < end) {
+        if (!node_->running()) break;
+        auto client = RpcClient::connect(url_);
+        if (client && client->height()) return Unit{};
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return error("the node did not start; its log is " + log_of("node").string());
+}
+
+Status<> Cast::start(Role role, const std::vector<std::string>& arguments) {
+    const bool solver = role == Role::honest_solver || role == Role::cheating_solver;
+    const std::string number = std::to_string(static_cast<std::uint32_t>(role));
+    std::vector<std::string> all{solver ? "solver" : "verifier",
+                                 "--node",
+                                 url_,
+                                 "--key",
+                                 (folder_ / ("key-" + number + ".json")).string(),
+                                 "--passphrase-file",
+                                 (folder_ / "passphrase").string(),
+                                 "--data-dir",
+                                 (folder_ / ("party-" + number)).string(),
+                                 "--threads",
+                                 "1"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    auto process = Process::start(executable_, all, log_of(std::string(name_of(role))));
+    if (!process) return Unexpected{process.error()};
+    parties_.erase(role);
+    parties_.emplace(role, std::move(*process));
+    return Unit{};
+}
+
+void Cast::kill(Role role) {
+    if (const auto found = parties_.find(role); found != parties_.end()) {
+        found->second.kill();
+        parties_.erase(found);
+    }
+}
+
+void Cast::kill_node() {
+    if (node_) node_->kill();
+}
+
+bool Cast::running(Role role) {
+    const auto found = parties_.find(role);
+    return found != parties_.end() && found->second.running();
+}
+
+std::optional<std::string> Cast::fallen() {
+    if (node_ && !node_->running()) return "node";
+    for (auto& [role, process] : parties_) {
+        if (!process.running()) return std::string(name_of(role));
+    }
+    return std::nullopt;
+}
+
+}  // namespace retrace::node

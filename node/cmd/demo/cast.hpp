@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The demo's processes: a node and the parties around it, each a real child of its own on loopback.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "ledger/crypto/secp256k1.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+/// Who plays which of the ten developer accounts.
+enum class Role : std::uint32_t {
+    requester = 0,
+    honest_solver = 1,
+    cheating_solver = 2,
+    verifier_1 = 3,
+    verifier_2 = 4,
+    verifier_3 = 5,
+};
+inline constexpr std::uint32_t kRoles = 6;
+std::string_view name_of(Role role) noexcept;
+
+class Cast {
+public:
+    /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
+    /// retrace. `params`: durations in blocks that differ from the demo's. `tls`: the node makes a
+    /// certificate, which everybody else takes for its authority.
+    static Result<std::unique_ptr<Cast>> assemble(const std::filesystem::path& folder,
+                                                  const std::filesystem::path& executable,
+                                                  std::uint64_t block_ms,
+                                                  const std::map<std::string, std::uint64_t>& params = {},
+                                                  bool tls = false);
+
+    const std::filesystem::path& folder() const noexcept { return folder_; }
+    const std::string& node_url() const noexcept { return url_; }
+    ledger::Address address(Role role) const;
+    ledger::SecretKey key(Role role) const;
+
+    /// Starts the node and waits until it answers.
+    Status<> start_node();
+    /// `arguments` after the role's own: --cheat, --price, ….
+    Status<> start(Role role, const std::vector<std::string>& arguments);
+    void stop(Role role) { parties_.erase(role); }
+    void kill(Role role);  ///< SIGKILL.
+    void kill_node();
+    bool node_running() { return node_ && node_->running(); }
+    bool running(Role role);
+    /// The name of a process that ended by itself, if one did; its log says why.
+    std::optional<std::string> fallen();
+    std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }
+
+private:
+    Cast(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms, bool tls)
+        : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms), tls_(tls) {}
+    Status<> write_files(const std::map<std::string, std::uint64_t>& params);
+
+    std::filesystem::path folder_, executable_;
+    std::uint64_t block_ms_;
+    bool tls_;
+    std::uint16_t port_ = 0;
+    std::string url_;
+    std::unique_ptr<Process> node_;
+    std::map<Role, Process> parties_;
+};
+
+}  // namespace retrace::node

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/demo/demo.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <thread>
+
+#include "ledger/crypto/eip55.hpp"
+#include "ledger/state/supply.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/agents/requester.hpp"
+#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/referee_time.hpp"
+#include "node/cmd/demo/story.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/compile.hpp"
+#include "node/tasks/evaluate.hpp"
+#include "solver/adversary/frauds.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kHonestPrice = "0.5";
+constexpr const char* kCheaterPrice = "0.3";
+constexpr double kAccuracyWanted = 0.85;
+
+/// One performance.
+class Demo {
+public:
+    explicit Demo(const DemoOptions& options) : options_(options), start_(Clock::now()) {}
+    Result<json::object> play();
+
+private:
+    Status<> set_up();
+    Status<> compile();
+    Status<> open_purse();
+    Result<std::uint64_t> post();
+    /// Follows the chain until the task is delivering or over.
+    Status<> follow(std::uint64_t task);
+    Status<> settle(std::uint64_t task);
+    Status<> measure_model(std::uint64_t task);
+    Status<> first_task();
+    Status<> second_task();
+    bool has_second_solver() const;
+    /// Until a challenge of that solver is over.
+    Status<> await_measurement(Role role);
+    Result<json::object> conclude();
+    json::object cheater_facts();
+    const DisputeFacts* decisive();
+    std::string outcome();
+    void say(const std::string& line) const;
+    double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+
+    const DemoOptions& options_;
+    Clock::time_point start_;
+    fs::path folder_;
+    std::unique_ptr<Cast> cast_;
+    std::optional<TaskFile> task_;
+    std::unique_ptr<RpcClient> client_;
+    std::optional<ledger::SecretKey> key_;
+    std::unique_ptr<Submitter> submitter_;
+    std::unique_ptr<Store> store_;
+    std::unique_ptr<Story> story_;
+    std::uint64_t honest_task_ = 0, cheated_task_ = 0;
+    double accuracy_ = 0;
+};
+
+void Demo::say(const std::string& line) const {
+    if (options_.quiet) return;
+    char stamp[32];
+    std::snprintf(stamp, sizeof stamp, "%7.1f s  ", seconds());
+    std::cerr << stamp << line << std::endl;
+}
+
+Status<> Demo::set_up() {
+    folder_ = options_.folder;
+    if (folder_.empty()) {
+        std::string pattern = (fs::temp_directory_path() / "retrace-demo-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr) return error("no temporary folder can be made: " + pattern);
+        folder_ = pattern;
+    }
+    RETRACE_CHECK(compile());
+    RETRACE_TRY(cast, Cast::assemble(folder_ / "cast", options_.executable, options_.block_ms));
+    cast_ = std::move(cast);
+    RETRACE_CHECK(cast_->start_node());
+    say("node at " + cast_->node_url() + ", logs in " + cast_->folder().string());
+    RETRACE_CHECK(open_purse());
+    RETRACE_CHECK(cast_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
+    for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
+        RETRACE_CHECK(cast_->start(role, {}));
+    // A verifier counts in the beacon from its second epoch on; bids need the solver's registration.
+    const auto end = Clock::now() + std::chrono::seconds(60);
+    for (;;) {
+        if (const auto fallen = cast_->fallen())
+            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        const auto height = client_->height();
+        if (!height) return error(height.error().message);
+        const RemoteState state(*client_, *height);
+        if (contracts::views::verifiers(state).size() == 3 &&
+            contracts::views::solver(state, cast_->address(Role::honest_solver)))
+            break;
+        if (Clock::now() > end) return error("the parties did not register in time");
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    say("one solver and three verifiers have bonded and registered");
+    return Unit{};
+}
+
+Status<> Demo::compile() {
+    RETRACE_TRY(train, open_data("fashion-mnist", Split::train, true));
+    RETRACE_TRY(test, open_data("fashion-mnist", Split::test, true));
+    CompileRequest request;
+    request.model.kind = "mlp";
+    request.training.batch = options_.batch;
+    request.training.schedule = "cosine";
+    request.training.learning_rate = 8e-3f;
+    request.task.name = "Fashion-MNIST classifier";
+    request.task.steps = options_.steps;
+    request.task.interval = options_.interval;
+    request.task.seed = 7;
+    request.task.price_ceiling = *parse_coins("1");
+    request.task.audit_bp = 2'000;
+    request.task.auditors = options_.cheat == "false_accuser" ? 3 : 2;
+    request.task.checkpoint_blocks = 100;
+    request.task.replay_blocks = 50;
+    request.task.finish_blocks = 5'000;
+    request.out = folder_ / "task";
+    if (fs::exists(request.out)) fs::remove_all(request.out);
+    RETRACE_TRY(task, compile_task(request, train, &test));
+    task_ = std::move(task);
+    say("compiled an MLP for 60,000 images into " + request.out.string());
+    return Unit{};
+}
+
+Status<> Demo::open_purse() {
+    RETRACE_TRY(client, RpcClient::connect(cast_->node_url()));
+    client_ = std::make_unique<RpcClient>(std::move(client));
+    key_ = cast_->key(Role::requester);
+    const auto chain_id = client_->chain_id();
+    if (!chain_id) return error(chain_id.error().message);
+    submitter_ = std::make_unique<Submitter>(*client_, *key_, *chain_id);
+    auto store = Store::open(folder_ / "requester");
+    if (!store) return error(store.error().message);
+    store_ = std::move(*store);
+    std::map<ledger::Address, std::string> names;
+    for (std::uint32_t i = 0; i < kRoles; ++i) names[cast_->address(Role{i})] = std::string(name_of(Role{i}));
+    story_ = std::make_unique<Story>(std::move(names), [this](std::uint64_t height, const std::string& line) {
+        say("block " + std::to_string(height) + "  " + line);
+    });
+    return Unit{};
+}
+
+Result<std::uint64_t> Demo::post() {
+    RETRACE_TRY(posted,
+                post_task(*task_, *store_, *submitter_, *client_, [](const ArtifactClient::Progress&) {}));
+    return posted.id;
+}
+
+Status<> Demo::follow(std::uint64_t task) {
+    for (;;) {
+        RETRACE_CHECK(story_->advance(*client_));
+        const auto state = story_->state_of(task);
+        if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
+        if (const auto fallen = cast_->fallen())
+            return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
+        if (seconds() > static_cast<double>(options_.patience_s)) {
+            return error("task " + std::to_string(task) + " is not finished after " +
+                         std::to_string(options_.patience_s) + " s");
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+}
+
+Status<> Demo::settle(std::uint64_t task) {
+    RETRACE_CHECK(submitter_->execute("accept the model", contracts::AcceptModel{task}));
+    RETRACE_CHECK(story_->advance(*client_));
+    if (story_->state_of(task) != market::TaskState::settled)
+        return error("task " + std::to_string(task) + " did not settle");
+    return Unit{};
+}
+
+Status<> Demo::measure_model(std::uint64_t task) {
+    RETRACE_TRY(model, fetch_model(*client_, task, *store_, [](const ArtifactClient::Progress&) {}));
+    RETRACE_CHECK(store_receipt(model.receipt, folder_ / ("receipt-" + std::to_string(task) + ".json")));
+    RETRACE_TRY(test, load_dataset(*task_->test_data));
+    std::vector<kernels::Tensor> data;
+    for (DataSet::Part& part : test.parts) data.push_back(std::move(part.tensor));
+    RETRACE_TRY(eval_file, read_program(*task_->evaluation));
+    kernels::ThreadPool pool;
+    RETRACE_TRY(result, evaluate(eval_file, model.state, data, pool));
+    accuracy_ = result.accuracy();
+    char line[96];
+    std::snprintf(line, sizeof line, "task %llu: the fetched model classifies %.2f %% of %llu test images",
+                  static_cast<unsigned long long>(task), 100 * accuracy_,
+                  static_cast<unsigned long long>(result.samples));
+    say(line);
+    return Unit{};
+}
+
+Status<> Demo::first_task() {
+    RETRACE_TRY(task, post());
+    honest_task_ = task;
+    RETRACE_CHECK(follow(task));
+    // The next bidder comes while the first task is paid: its machine is measured when the second is posted.
+    if (has_second_solver()) {
+        RETRACE_CHECK(cast_->start(Role::cheating_solver,
+                                   {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));
+        say("a second solver comes: it asks less, and commits the fraud \"" + options_.cheat + "\"");
+    }
+    RETRACE_CHECK(measure_model(task));
+    return settle(task);
+}
+
+bool Demo::has_second_solver() const {
+    return options_.cheat != "none" && options_.cheat != "false_accuser";
+}
+
+Status<> Demo::await_measurement(Role role) {
+    const auto end = Clock::now() + std::chrono::seconds(30);
+    for (;;) {
+        RETRACE_CHECK(story_->advance(*client_));
+        if (story_->capability().contains(cast_->address(role))) return Unit{};
+        if (Clock::now() > end) return error("the second solver was not measured in time");
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+}
+
+Status<> Demo::second_task() {
+    if (has_second_solver()) {
+        RETRACE_CHECK(await_measurement(Role::cheating_solver));
+    } else {
+        cast_->stop(Role::verifier_3);
+        RETRACE_CHECK(cast_->start(Role::verifier_3, {"--cheat", "false_accuser"}));
+        say("verifier 3 accuses whatever it sees from now on");
+    }
+    RETRACE_TRY(task, post());
+    cheated_task_ = task;
+    RETRACE_CHECK(follow(task));
+    RETRACE_CHECK(measure_model(task));
+    return settle(task);
+}
+
+const DisputeFacts* Demo::decisive() {
+    for (auto& [id, facts] : story_->disputes()) {
+        if (facts.decided && !facts.decided->loser.is_zero()) return &facts;
+    }
+    return nullptr;
+}
+
+std::string Demo::outcome() {
+    if (options_.cheat == "none") return "honest";
+    const DisputeFacts* facts = decisive();
+    const ledger::Address cheater = cast_->address(Role::cheating_solver);
+    if (options_.cheat == "false_accuser") {
+        return facts != nullptr && facts->decided->loser == cast_->address(Role::verifier_3)
+                   ? "accuser_punished"
+                   : "undecided";
+    }
+    if (facts != nullptr && facts->decided->loser == cheater) return "convicted";
+    const auto& runs = story_->runs(cheated_task_);
+    return runs.size() > 1 && runs.front().solver == cheater ? "replaced" : "undecided";
+}
+
+json::object Demo::cheater_facts() {
+    const ledger::Address address = cast_->address(Role::cheating_solver);
+    json::object out{{"address", ledger::to_checksum(address)},
+                     {"task", cheated_task_},
+                     {"slashed", story_->slashed(address).to_decimal()}};
+    if (const DisputeFacts* facts = decisive()) {
+        const auto& decided = *facts->decided;
+        out["segment"] = facts->opened.segment;
+        out["step"] = decided.step;
+        out["op"] = decided.op;
+        out["tile"] = decided.tile;
+        out["link"] = decided.link;
+        out["element"] = decided.element;
+        out["ending"] = std::string(verifier::slug(static_cast<verifier::Ending>(decided.ending)));
+        out["claimed_bits"] = decided.claimed_bits;
+        out["referee_bits"] = decided.referee_bits;
+    }
+    return out;
+}
+
+Result<json::object> Demo::conclude() {
+    RETRACE_CHECK(story_->advance(*client_));
+    const RemoteState state(*client_, story_->height());
+    json::object balances;
+    ledger::U256 total, honest_slashed;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        const ledger::Address address = cast_->key(Role{i}).address();
+        const ledger::U256 balance = state.account(address).balance;
+        const ledger::U256 bonded = contracts::views::stake(state, address).bonded;
+        total += balance;
+        if (i >= kRoles) continue;
+        const Role role{i};
+        const bool cheats = (role == Role::cheating_solver && options_.cheat != "none") ||
+                            (role == Role::verifier_3 && options_.cheat == "false_accuser");
+        if (!cheats) honest_slashed += story_->slashed(address);
+        balances[name_of(role)] = json::object{{"address", ledger::to_checksum(address)},
+                                               {"balance", balance.to_decimal()},
+                                               {"bonded", bonded.to_decimal()},
+                                               {"slashed", story_->slashed(address).to_decimal()}};
+        const auto measured = story_->capability().find(address);
+        if (measured != story_->capability().end())
+            balances[name_of(role)].as_object()["capability"] = measured->second;
+    }
+    for (const contracts::Contract contract : contracts::kContracts)
+        total += state.account(contracts::address_of(contract)).balance;
+    total += state.account(ledger::Address{}).balance;
+    const ledger::U256 burned = ledger::burned(state), minted = ledger::minted(state);
+    if (state.failure()) return error(state.failure()->message);
+
+    const std::uint64_t task = cheated_task_ != 0 ? cheated_task_ : honest_task_;
+    json::object out{
+        {"cheat", options_.cheat},
+        {"outcome", outcome()},
+        {"model_accuracy", accuracy_},
+        {"segments", (options_.steps + options_.interval - 1) / options_.interval},
+        {"audits", story_->audits(honest_task_) + (cheated_task_ != 0 ? story_->audits(cheated_task_) : 0)},
+        {"verdicts_equal", story_->verdicts_equal(honest_task_) +
+                               (cheated_task_ != 0 ? story_->verdicts_equal(cheated_task_) : 0)},
+        {"honest_slashed", json::value(nullptr)},
+        {"supply_conserved", total + burned == minted}};
+    if (honest_slashed.is_zero())
+        out["honest_slashed"] = 0;
+    else
+        out["honest_slashed"] = honest_slashed.to_decimal();
+    if (options_.cheat != "none" && options_.cheat != "false_accuser") out["cheater"] = cheater_facts();
+    if (options_.cheat == "false_accuser") {
+        const ledger::Address accuser = cast_->address(Role::verifier_3);
+        out["accuser"] = json::object{{"address", ledger::to_checksum(accuser)},
+                                      {"slashed", story_->slashed(accuser).to_decimal()}};
+    }
+    if (const DisputeFacts* facts = decisive()) {
+        json::object dispute{{"rounds", facts->decided->rounds},
+                             {"evidence_bytes", facts->decided->evidence_bytes}};
+        const auto time = referee_time(*client_, *facts);
+        dispute["referee_us"] = time ? json::value(*time) : json::value(nullptr);
+        out["dispute"] = std::move(dispute);
+    }
+    json::object paid;
+    for (const auto& [address, facts] : story_->paid(task)) {
+        paid[story_->name(address)] =
+            json::object{{"segments", facts.segments}, {"amount", facts.amount.to_decimal()}};
+    }
+    out["paid"] = std::move(paid);
+    out["balances"] = std::move(balances);
+    out["burned"] = burned.to_decimal();
+    out["minted"] = minted.to_decimal();
+    out["seconds"] = seconds();
+    return out;
+}
+
+Result<json::object> Demo::play() {
+    RETRACE_CHECK(set_up());
+    RETRACE_CHECK(first_task());
+    if (options_.cheat != "none") RETRACE_CHECK(second_task());
+    RETRACE_TRY(facts, conclude());
+    const auto refuse = [&](const std::string& what) {
+        return error(what + "; everything is kept in " + folder_.string());
+    };
+    const std::string outcome(facts["outcome"].as_string());
+    const std::string wanted = options_.cheat == "none"            ? "honest"
+                               : options_.cheat == "false_accuser" ? "accuser_punished"
+                               : options_.cheat == "silent"        ? "replaced"
+                                                                   : "convicted";
+    if (outcome != wanted) return refuse("the outcome is \"" + outcome + "\" and not \"" + wanted + "\"");
+    if (accuracy_ < kAccuracyWanted) return refuse("the model's accuracy is below 85 %");
+    if (!facts["supply_conserved"].as_bool()) return refuse("the supply was not conserved");
+    if (facts["honest_slashed"] != 0) return refuse("an honest party was slashed");
+    if (options_.folder.empty()) {
+        cast_.reset();
+        store_.reset();
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    return facts;
+}
+
+}  // namespace
+
+Result<json::object> run_demo(const DemoOptions& options) {
+    static constexpr std::string_view kOthers[] = {"none", "false_accuser"};
+    if (std::find(std::begin(kOthers), std::end(kOthers), options.cheat) == std::end(kOthers) &&
+        !solver::parse_fraud(options.cheat)) {
+        return error("unknown fraud \"" + options.cheat +
+                     "\": ulp, skip_steps, wrong_data, stale_checkpoint, silent, none or false_accuser");
+    }
+    Demo demo(options);
+    return demo.play();
+}
+
+}  // namespace retrace::node

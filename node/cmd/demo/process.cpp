@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/demo/process.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <random>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace retrace::node {
+
+Result<Process> Process::start(const std::filesystem::path& program,
+                               const std::vector<std::string>& arguments, const std::filesystem::path& log) {
+    // Everything that allocates happens before the fork: the child of a process with threads may not.
+    const std::string path = program.string(), log_path = log.string();
+    std::vector<std::string> words{path};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
+    argv.push_back(nullptr);
+
+    const int parent = ::getpid();
+    const int pid = ::fork();
+    if (pid < 0) return error(std::string("cannot start a process: ") + std::strerror(errno));
+    if (pid == 0) {
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (::getppid() != parent) ::_exit(127);
+        const int out = ::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+        const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (out < 0 || in < 0) ::_exit(127);
+        ::dup2(in, 0);
+        ::dup2(out, 1);
+        ::dup2(out, 2);
+        ::execv(path.c_str(), argv.data());
+        ::_exit(127);
+    }
+    return Process(pid);
+}
+
+Process::Process(Process&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), status_(std::exchange(other.status_, std::nullopt)) {}
+
+Process& Process::operator=(Process&& other) noexcept {
+    std::swap(pid_, other.pid_);
+    std::swap(status_, other.status_);
+    return *this;
+}
+
+Process::~Process() {
+    if (pid_ > 0) stop();
+}
+
+bool Process::running() {
+    if (pid_ <= 0 || status_) return false;
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) return true;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return false;
+}
+
+std::optional<int> Process::exit_status() {
+    running();
+    return status_;
+}
+
+void Process::send(int signal) {
+    if (running()) ::kill(pid_, signal);
+}
+
+void Process::stop(std::chrono::milliseconds patience) {
+    send(SIGTERM);
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (running() && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    kill();
+}
+
+void Process::kill() {
+    send(SIGKILL);
+    while (running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+namespace {
+
+/// 0: any that the system has. The port that could be had.
+std::optional<std::uint16_t> try_port(std::uint16_t port) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return std::nullopt;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    const bool ok = ::bind(fd, reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                    ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    const int code = errno;
+    ::close(fd);
+    errno = code;
+    return ok ? std::optional(ntohs(address.sin_port)) : std::nullopt;
+}
+
+}  // namespace
+
+Result<std::uint16_t> free_port() {
+    // Below those that systems lend to clients: one of them could take it while a server is started again.
+    constexpr std::uint16_t kFirst = 15'000, kLast = 32'000;
+    std::random_device random;
+    std::uniform_int_distribution<std::uint16_t> port(kFirst, kLast);
+    for (int i = 0; i < 16; ++i)
+        if (const auto taken = try_port(port(random))) return *taken;
+    if (const auto taken = try_port(0)) return *taken;
+    return error(std::string("no free port on 127.0.0.1: ") + std::strerror(errno));
+}
+
+std::filesystem::path own_executable() {
+    return std::filesystem::read_symlink("/proc/self/exe");
+}
+
+}  // namespace retrace::node

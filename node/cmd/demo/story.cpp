@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/demo/story.hpp"
+
+#include <algorithm>
+
+#include "ledger/crypto/eip55.hpp"
+#include "market/capability.hpp"
+#include "node/platform/units.hpp"
+#include "verifier/game/game.hpp"
+
+namespace retrace::node {
+namespace {
+
+using contracts::decode_event;
+
+std::string task_words(std::uint64_t task) {
+    return "task " + std::to_string(task) + ": ";
+}
+
+}  // namespace
+
+std::string Story::name(const ledger::Address& address) const {
+    const auto found = names_.find(address);
+    return found != names_.end() ? found->second : ledger::to_checksum(address);
+}
+
+Status<> Story::advance(RpcClient& client) {
+    const auto tip = client.height();
+    if (!tip) return error(tip.error().message);
+    if (*tip == height_) return Unit{};
+    std::vector<PlacedLog> all;
+    for (const contracts::Contract contract : contracts::kContracts) {
+        auto logs = client.logs(contracts::address_of(contract), height_ + 1, *tip);
+        if (!logs) return error(logs.error().message);
+        all.insert(all.end(), logs->begin(), logs->end());
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const PlacedLog& a, const PlacedLog& b) { return a.height < b.height; });
+    for (const PlacedLog& placed : all) take(placed);
+    height_ = *tip;
+    return Unit{};
+}
+
+void Story::take(const PlacedLog& placed) {
+    if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
+        slashed_[slash->party] += slash->amount;
+        tell(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
+                                slash->reason + "): " + format_coins(slash->burned) + " burned, " +
+                                format_coins(slash->to_others) + " to others");
+        return;
+    }
+    take_capability(placed.height, placed.log);
+    take_market(placed.height, placed.log);
+    take_audits(placed.height, placed.log);
+    take_disputes(placed);
+}
+
+void Story::take_capability(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::CapabilityAnswered>(log)) {
+        tell(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
+    } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
+        capability_[e->solver] = e->score;
+        const auto state = market::slug(static_cast<market::ChallengeState>(e->state));
+        tell(height, name(e->solver) + " is measured: " + std::to_string(e->score) +
+                         " multiply-adds a block (" + std::string(state) + ")");
+    }
+}
+
+void Story::take_market(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::TaskPosted>(log)) {
+        tell(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
+                         " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
+    } else if (const auto e = decode_event<contracts::TaskStateChanged>(log)) {
+        states_[e->task] = static_cast<market::TaskState>(e->to);
+        tell(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
+    } else if (const auto e = decode_event<contracts::BidRevealed>(log)) {
+        tell(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
+                         " a segment and locks " + format_coins(e->locked));
+    } else if (const auto e = decode_event<contracts::TaskAssigned>(log)) {
+        runs_[e->task].push_back({e->solver, e->first_state, {}});
+        tell(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " +
+                         format_coins(e->price) + " a segment, from checkpoint " +
+                         std::to_string(e->first_state));
+    } else if (const auto e = decode_event<contracts::CheckpointCommitted>(log)) {
+        tell(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
+    } else if (const auto e = decode_event<contracts::SegmentDrawn>(log)) {
+        if (!e->audited)
+            tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
+    } else if (const auto e = decode_event<contracts::SegmentVerified>(log)) {
+        tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " verified");
+    } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
+        Paid& paid = paid_[e->task][e->solver];
+        paid.segments += e->count;
+        paid.amount += e->amount;
+        tell(height, task_words(e->task) + name(e->solver) + " is paid " + format_coins(e->amount) + " for " +
+                         std::to_string(e->count) + " segments");
+    } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
+        if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
+    }
+}
+
+void Story::take_audits(std::uint64_t height, const ledger::Log& log) {
+    if (const auto e = decode_event<contracts::AuditorsDrawn>(log)) {
+        audits_[e->task].insert(e->audit);
+        task_of_audit_[e->audit] = e->task;
+        segment_of_audit_[e->audit] = e->segment;
+        std::string who;
+        for (const ledger::Address& auditor : e->auditors) who += (who.empty() ? "" : ", ") + name(auditor);
+        tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is audited by " + who);
+    } else if (const auto e = decode_event<contracts::VerdictRevealed>(log)) {
+        const std::uint64_t task = task_of_audit_[e->audit];
+        if (e->matches) ++equal_[task];
+        tell(height, task_words(task) + name(e->auditor) +
+                         (e->matches ? " got the same bits" : " got OTHER bits") + " in segment " +
+                         std::to_string(segment_of_audit_[e->audit]));
+    } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
+        audit_fees_[e->auditor] += e->amount;
+    }
+}
+
+void Story::take_disputes(const PlacedLog& placed) {
+    if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
+        disputes_[e->dispute].opened = *e;
+        tell(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
+                                std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
+                                name(e->solver));
+    } else if (const auto e = decode_event<contracts::DisputeMoved>(placed.log)) {
+        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) +
+                                ", " + std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
+    } else if (const auto e = decode_event<contracts::DisputeDecided>(placed.log)) {
+        DisputeFacts& facts = disputes_[e->dispute];
+        facts.decided = *e;
+        facts.decided_height = placed.height;
+        facts.last_move = placed.tx;
+        const auto ending = verifier::slug(static_cast<verifier::Ending>(e->ending));
+        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
+                                (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") +
+                                " (" + std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
+                                std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +
+                                std::to_string(e->link) + ", element " + std::to_string(e->element));
+    }
+}
+
+std::optional<market::TaskState> Story::state_of(std::uint64_t task) const {
+    const auto found = states_.find(task);
+    return found != states_.end() ? std::optional(found->second) : std::nullopt;
+}
+std::uint64_t Story::audits(std::uint64_t task) const {
+    const auto found = audits_.find(task);
+    return found != audits_.end() ? found->second.size() : 0;
+}
+std::uint64_t Story::verdicts_equal(std::uint64_t task) const {
+    const auto found = equal_.find(task);
+    return found != equal_.end() ? found->second : 0;
+}
+ledger::U256 Story::slashed(const ledger::Address& party) const {
+    const auto found = slashed_.find(party);
+    return found != slashed_.end() ? found->second : ledger::U256{};
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// What happened on the chain, gathered from its events while it happens.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+
+#include "contracts/calls/encode.hpp"
+#include "market/types.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node {
+
+struct DisputeFacts {
+    contracts::DisputeOpened opened;
+    std::optional<contracts::DisputeDecided> decided;
+    std::uint64_t decided_height = 0;
+    Hash32 last_move;                  ///< The transaction that decided it.
+    std::optional<double> referee_us;  ///< Time that its last move takes this machine.
+};
+
+class Story {
+public:
+    /// Called with one line for people for each event worth telling.
+    using Teller = std::function<void(std::uint64_t height, const std::string& line)>;
+    /// `names` for addresses.
+    Story(std::map<ledger::Address, std::string> names, Teller tell)
+        : names_(std::move(names)), tell_(std::move(tell)) {}
+
+    /// Reads the blocks since the last call.
+    Status<> advance(RpcClient& client);
+
+    std::uint64_t height() const noexcept { return height_; }
+    std::optional<market::TaskState> state_of(std::uint64_t task) const;
+    std::uint64_t audits(std::uint64_t task) const;          ///< Drawn.
+    std::uint64_t verdicts_equal(std::uint64_t task) const;  ///< Revealed, and equal to the solver's.
+    std::map<std::uint64_t, DisputeFacts>& disputes() noexcept { return disputes_; }
+    ledger::U256 slashed(const ledger::Address& party) const;
+    /// By task, then who was paid how much for how many segments.
+    struct Paid {
+        std::uint64_t segments = 0;
+        ledger::U256 amount;
+    };
+    const std::map<ledger::Address, Paid>& paid(std::uint64_t task) { return paid_[task]; }
+    const std::map<ledger::Address, ledger::U256>& audit_fees() const noexcept { return audit_fees_; }
+    /// Runs of the task so far, in order: who, and how each ended.
+    struct RunFacts {
+        ledger::Address solver;
+        std::uint64_t first_state = 0;
+        std::string ended;
+    };
+    const std::vector<RunFacts>& runs(std::uint64_t task) { return runs_[task]; }
+
+    /// The newest measurement of each solver, in multiply-adds a block; 0: lost.
+    const std::map<ledger::Address, std::uint64_t>& capability() const noexcept { return capability_; }
+
+    std::string name(const ledger::Address& address) const;
+
+private:
+    void take(const PlacedLog& placed);
+    void take_capability(std::uint64_t height, const ledger::Log& log);
+    void take_market(std::uint64_t height, const ledger::Log& log);
+    void take_audits(std::uint64_t height, const ledger::Log& log);
+    void take_disputes(const PlacedLog& placed);
+    void tell(std::uint64_t height, const std::string& line) { tell_(height, line); }
+
+    std::map<ledger::Address, std::string> names_;
+    Teller tell_;
+    std::uint64_t height_ = 0;
+    std::map<std::uint64_t, market::TaskState> states_;
+    std::map<std::uint64_t, std::set<std::uint64_t>> audits_;
+    std::map<std::uint64_t, std::uint64_t> task_of_audit_, segment_of_audit_, equal_;
+    std::map<std::uint64_t, DisputeFacts> disputes_;
+    std::map<ledger::Address, ledger::U256> slashed_, audit_fees_;
+    std::map<std::uint64_t, std::map<ledger::Address, Paid>> paid_;
+    std::map<std::uint64_t, std::vector<RunFacts>> runs_;
+    std::map<ledger::Address, std::uint64_t> capability_;
+};
+
+}  // namespace retrace::node

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// retrace demo
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "node/cmd/cli.hpp"
+#include "node/cmd/demo/demo.hpp"
+#include "node/cmd/demo/process.hpp"
+#include "node/platform/log.hpp"
+
+namespace retrace::node::cli {
+
+void add_demo(CLI::App& app, Program& program) {
+    CLI::App* command =
+        app.add_subcommand("demo", "Post, train, audit, dispute, slash, pay, fetch: all on this machine");
+    auto options = std::make_shared<DemoOptions>();
+    command->add_option("--cheat", options->cheat, "The fraud to commit (ulp)")
+        ->check(CLI::IsMember(
+            {"ulp", "skip_steps", "wrong_data", "stale_checkpoint", "silent", "none", "false_accuser"}));
+    command->add_option("--folder", options->folder,
+                        "Keep everything here (default: a temporary folder, removed on success)");
+    command->add_option("--steps", options->steps, "Training steps of a task (900)");
+    command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)");
+    command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
+    command->add_option("--patience", options->patience_s, "Seconds after which the demo fails (300)");
+    command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
+    add_json(*command, program);
+    command->callback([&program, options] {
+        program.run = [&program, options] {
+            set_up_log("warn");
+            options->executable = own_executable();
+            const auto facts = run_demo(*options);
+            if (!facts) return fail(program, facts.error().message);
+            if (program.json)
+                std::cout << boost::json::serialize(*facts) << '\n';
+            else
+                std::cout << demo_table(*facts);
+            return kDone;
+        };
+    });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include "node/cmd/options.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "ledger/crypto/eip55.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/server/config/dev_chain.hpp"
+#include "node/wallet/key_folder.hpp"
+#include "node/wallet/mnemonic.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+constexpr std::uint64_t kPatience = 10, kLongPatience = 600;  // Seconds.
+
+}  // namespace
+
+void NodeOptions::add_to(CLI::App& command, const std::string& patience) {
+    command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");
+    const auto file = std::make_shared<std::string>(), fingerprint = std::make_shared<std::string>();
+    auto* ca =
+        command.add_option("--tls-ca", *file, "Authorities of an https node, PEM; without it the system's");
+    command
+        .add_option("--tls-fingerprint", *fingerprint,
+                    "SHA-256 of an https node's certificate, as it prints it")
+        ->excludes(ca);
+    command
+        .add_option("--patience", patience_s,
+                    "Seconds to wait for a node that does not answer (" + patience + ")")
+        ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));
+    // They join the address as parse_url reads it, so that whoever is given it knows whom to trust.
+    command.parse_complete_callback([this, file, fingerprint] {
+        // A node has one port for both, so its address for subscriptions names it as well.
+        if (url.starts_with("ws://") || url.starts_with("wss://")) url.replace(0, 2, "http");
+        if (!file->empty()) url += "#ca=" + *file;
+        if (!fingerprint->empty()) url += "#sha256=" + *fingerprint;
+    });
+}
+
+Result<RpcClient> NodeOptions::connect() const {
+    RpcClient::Options options;
+    options.patience = std::chrono::seconds(patience_s.value_or(kPatience));
+    options.on_silence = [url = url](const std::string& why) {
+        if (why.empty())
+            std::cerr << "the node at " << url << " answers\n";
+        else
+            std::cerr << "waiting for the node at " << url << " (" << why << ")" << std::endl;
+    };
+    return RpcClient::connect(url, options);
+}
+
+void NodeOptions::be_patient(RpcClient& client) const {
+    client.set_patience(std::chrono::seconds(patience_s.value_or(kLongPatience)));
+}
+
+void add_keys_option(CLI::App& command, std::string& keys) {
+    keys = wallet::KeyFolder::default_path();
+    command.add_option("--keys", keys, "Folder of keystore files (" + keys + ")");
+}
+
+void KeyOptions::add_to(CLI::App& command) {
+    command.add_option("--key", key, "Keystore file, or an address of the folder of keys");
+    add_keys_option(command, keys);
+    command.add_option("--passphrase-file", passphrase_file, "File whose first line unlocks the key");
+    command
+        .add_option("--dev-account", dev_account,
+                    "Use account N (0-9) of the developer chain's published mnemonic")
+        ->check(CLI::Range(0U, kDevAccounts - 1));
+}
+
+Result<ledger::SecretKey> KeyOptions::load() const {
+    if (dev_account) return wallet::account_key(kDevMnemonic, "", *dev_account);
+    if (key.empty()) return error("name a key: --key FILE, --key ADDRESS or --dev-account N");
+    std::string path = key;
+    if (ledger::parse_address(key)) {
+        RETRACE_TRY(address, typed_address(key));
+        const wallet::KeyFolder folder(keys);
+        const auto found = folder.find(address);
+        const auto files = found ? std::vector<wallet::KeyFile>() : folder.list();
+        const auto silent =
+            std::count_if(files.begin(), files.end(), [](const auto& file) { return !file.address; });
+        if (!found)
+            return error("the folder " + keys + " has no key of " + key +
+                         (silent != 0
+                              ? ", unless it is in one of " + std::to_string(silent) +
+                                    " keystores there that do not say their address (name it: --key FILE)"
+                              : "") +
+                         "; see retrace wallet list");
+        path = *found;
+    } else if (!std::filesystem::exists(path)) {
+        return error("no such keystore file: " + path);
+    }
+    RETRACE_TRY(passphrase, read_passphrase(passphrase_file, "passphrase of " + path));
+    warn_if_open(path);
+    return wallet::unlock(path, passphrase.view());
+}
+
+void SignerOptions::add_to(CLI::App& command) {
+    node.add_to(command);
+    key.add_to(command);
+}
+
+Result<std::unique_ptr<Session>> Session::open(const SignerOptions& options) {
+    RETRACE_TRY(key, options.key.load());
+    RETRACE_TRY(client, options.node.connect());
+    const auto chain_id = client.chain_id();
+    if (!chain_id) return error(chain_id.error().message);
+    return std::make_unique<Session>(std::move(client), std::move(key), *chain_id);
+}
+
+Result<ledger::Address> typed_address(const std::string& text) {
+    const auto address = ledger::parse_address(text);
+    if (!address) return error("not an address (\"0x\" and 40 hex digits): " + text);
+    if (!ledger::checksum_holds(text))
+        return error("the address is mistyped, its EIP-55 checksum fails: " + text);
+    return *address;
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Options that many subcommands share: a node, a key, and both together. The structs outlive the parsing.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "ledger/crypto/secp256k1.hpp"
+#include "node/agents/submitter.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace retrace::node::cli {
+
+/// --node, --tls-ca, --tls-fingerprint (the address carries these two as its fragment) and --patience.
+struct NodeOptions {
+    std::string url = "http://127.0.0.1:8545";
+    std::optional<std::uint64_t> patience_s;
+
+    /// `patience`: what --help says of the default.
+    void add_to(CLI::App& command, const std::string& patience = "10");
+    /// Waits for a node that does not answer, at the start and whenever it is restarted, and says so on
+    /// standard error. Malformed addresses are refused here.
+    Result<RpcClient> connect() const;
+    /// For a command that goes on for hours: ten minutes from now on, unless --patience says otherwise.
+    void be_patient(RpcClient& client) const;
+};
+
+/// --key, --keys, --passphrase-file, --dev-account.
+struct KeyOptions {
+    std::string key;                           ///< A keystore file, or an address of the folder of keys.
+    std::string keys;                          ///< That folder.
+    std::string passphrase_file;               ///< Empty: prompt.
+    std::optional<std::uint32_t> dev_account;  ///< 0–9 of the developers' mnemonic.
+
+    void add_to(CLI::App& command);
+    /// Unlocks the key; asks for the passphrase when no file was given.
+    Result<ledger::SecretKey> load() const;
+};
+
+/// Adds --keys alone, with its default.
+void add_keys_option(CLI::App& command, std::string& keys);
+
+/// A node, and the account that signs.
+struct SignerOptions {
+    NodeOptions node;
+    KeyOptions key;
+
+    void add_to(CLI::App& command);
+};
+
+/// An unlocked account at a node that answered.
+struct Session {
+    RpcClient client;
+    ledger::SecretKey key;
+    std::uint64_t chain_id;
+    Submitter submitter;
+
+    static Result<std::unique_ptr<Session>> open(const SignerOptions& options);
+    Session(RpcClient client_in, ledger::SecretKey key_in, std::uint64_t chain)
+        : client(std::move(client_in)),
+          key(std::move(key_in)),
+          chain_id(chain),
+          submitter(client, key, chain) {}
+};
+
+/// An address as people type it: a mixed letter case must fit EIP-55, because otherwise a digit is wrong.
+Result<ledger::Address> typed_address(const std::string& text);
+
+}  // namespace retrace::node::cli

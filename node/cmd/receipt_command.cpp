@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// retrace receipt verify
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+#include <random>
+
+#include "node/agents/proven_state.hpp"
+#include "node/agents/receipt_check.hpp"
+#include "node/cmd/task_options.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+struct Flags {
+    NodeOptions node;
+    std::string file, data_dir;
+    std::uint64_t replay = 0;
+    bool require_audits = false;
+};
+
+/// Segments whose two ends are in the receipt, in random order.
+std::vector<std::size_t> choose_segments(const Receipt& receipt, std::uint64_t count) {
+    std::vector<std::size_t> out;
+    for (std::size_t i = 0; i + 1 < receipt.states.size(); ++i) {
+        if (receipt.states[i + 1].index == receipt.states[i].index + 1) out.push_back(i);
+    }
+    std::shuffle(out.begin(), out.end(), std::mt19937_64(std::random_device{}()));
+    if (out.size() > count) out.resize(count);
+    return out;
+}
+
+Result<std::uint64_t> replay(const Receipt& receipt, const Flags& flags, const ProvenState& state) {
+    RETRACE_TRY(store, open_store(flags.data_dir));
+    std::vector<std::string> peers = endpoints_of(state, receipt.task);
+    peers.push_back(flags.node.url);
+    ArtifactClient fetcher(*store);
+    fetcher.set_progress(show_transfer);
+    std::uint64_t replayed = 0;
+    for (const std::size_t segment : choose_segments(receipt, flags.replay)) {
+        RETRACE_CHECK(replay_segment(receipt, segment, peers, *store, fetcher));
+        ++replayed;
+    }
+    return replayed;
+}
+
+int verify(const Program& program, const Flags& flags) {
+    const auto receipt = load_receipt(flags.file);
+    if (!receipt) return fail(program, receipt.error().message);
+    auto client = flags.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto chain_id = client->chain_id();
+    const auto height = client->height();
+    if (!chain_id) return fail(program, chain_id.error().message);
+    if (!height) return fail(program, height.error().message);
+    if (*chain_id != receipt->chain_id) {
+        return fail(program, "the receipt is of chain " + std::to_string(receipt->chain_id) +
+                                 " and the node is of chain " + std::to_string(*chain_id));
+    }
+    const auto root = state_root_at(*client, *height);
+    if (!root) return fail(program, root.error().message);
+    const ProvenState state(*client, *height, *root);
+    const auto checked = check_receipt(*receipt, state);
+    const auto audited =
+        flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
+    // What was not proved was read as empty.
+    if (state.failure()) return fail(program, *state.failure());
+    if (!checked) return fail(program, checked.error().message);
+    if (!audited) return fail(program, audited.error().message);
+    const auto replayed = flags.replay > 0 ? replay(*receipt, flags, state) : Result<std::uint64_t>(0);
+    if (!replayed) return fail(program, replayed.error().message);
+    if (program.json) {
+        std::cout << json::serialize(json::object{{"valid", true},
+                                                  {"task", receipt->task},
+                                                  {"height", *height},
+                                                  {"state_root", to_hex(view(*root))},
+                                                  {"proofs", state.proofs()},
+                                                  {"states", checked->states},
+                                                  {"audits", checked->audits},
+                                                  {"verified_segments", checked->verified},
+                                                  {"not_drawn_segments", checked->not_drawn},
+                                                  {"unaudited_segments", checked->unaudited},
+                                                  {"matching_verdicts", checked->auditors},
+                                                  {"replayed", *replayed}})
+                  << '\n';
+        return kDone;
+    }
+    std::cout << "task " << receipt->task << ": " << checked->states << " states and " << checked->audits
+              << " audits are on the ledger as the receipt says (" << state.proofs()
+              << " proofs under state root " << to_hex(view(*root)) << " of block " << *height << ")\n"
+              << checked->verified << " segments were audited, with " << checked->auditors
+              << " verdicts equal to the last bit; " << checked->not_drawn << " were not drawn; " << checked->unaudited
+              << " were drawn and paid though nobody audited them\n";
+    if (flags.replay > 0)
+        std::cout << *replayed << " segments were replayed and end in the receipt's states\n";
+    return kDone;
+}
+
+}  // namespace
+
+void add_receipt(CLI::App& app, Program& program) {
+    CLI::App* receipt = app.add_subcommand("receipt", "Receipts of trained models: verify");
+    receipt->require_subcommand(1);
+    CLI::App* command = receipt->add_subcommand("verify", "Check a receipt against the ledger, with proofs");
+    auto flags = std::make_shared<Flags>();
+    command->add_option("FILE", flags->file, "receipt.json")->required();
+    flags->node.add_to(*command);
+    command->add_option("--replay", flags->replay, "Replay so many random segments as well");
+    command->add_flag("--require-audits", flags->require_audits,
+                      "Fail unless every segment that the task's terms promise to audit was: the first, the last and "
+                      "those that were drawn");
+    command->add_option("--data-dir", flags->data_dir,
+                        "Where fetched states are kept (~/.retrace/requester)");
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return verify(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli

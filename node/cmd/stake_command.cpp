@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// retrace stake show, deposit, unbond, withdraw
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "contracts/views/views.hpp"
+#include "ledger/crypto/eip55.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/cli.hpp"
+#include "node/cmd/options.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+struct Flags {
+    SignerOptions signer;
+    std::string amount, address;
+};
+
+json::object capability_json(const market::SolverInfo& solver,
+                             const std::optional<market::Challenge>& challenge) {
+    json::object out{{"score", solver.capability}, {"measured_height", solver.capability_height}};
+    if (!challenge) return out;
+    out["challenge"] = challenge->id;
+    out["state"] = std::string(market::slug(challenge->state));
+    out["rounds"] = challenge->rounds;
+    out["deadline"] = challenge->deadline;
+    return out;
+}
+
+void print_capability(const market::SolverInfo& solver, const std::optional<market::Challenge>& challenge) {
+    if (solver.capability != 0) {
+        std::cout << "capability " << solver.capability << " multiply-adds a block, proved at block "
+                  << solver.capability_height << '\n';
+    } else {
+        std::cout << "capability not measured\n";
+    }
+    if (!challenge) return;
+    std::cout << "challenge " << challenge->id << ": " << market::slug(challenge->state);
+    if (challenge->deadline != 0) std::cout << ", until block " << challenge->deadline;
+    std::cout << '\n';
+}
+
+int print_stake(const Program& program, RpcClient& client, const ledger::Address& party) {
+    const auto height = client.height();
+    if (!height) return fail(program, height.error().message);
+    const RemoteState state(client, *height);
+    const market::Stake stake = contracts::views::stake(state, party);
+    const auto solver = contracts::views::solver(state, party);
+    const auto challenge = solver ? contracts::views::challenge(state, solver->challenge) : std::nullopt;
+    if (state.failure()) return fail(program, state.failure()->message);
+    if (program.json) {
+        json::object out{{"address", ledger::to_checksum(party)},
+                         {"bonded", stake.bonded.to_decimal()},
+                         {"locked", stake.locked.to_decimal()},
+                         {"unbonding", stake.unbonding.to_decimal()},
+                         {"unbond_height", stake.unbond_height}};
+        if (solver) out["capability"] = capability_json(*solver, challenge);
+        std::cout << json::serialize(out) << '\n';
+        return kDone;
+    }
+    std::cout << "bonded " << format_coins(stake.bonded) << ", of it locked " << format_coins(stake.locked)
+              << '\n';
+    if (!stake.unbonding.is_zero()) {
+        std::cout << "unbonding " << format_coins(stake.unbonding) << ", free at block "
+                  << stake.unbond_height << '\n';
+    }
+    if (solver) print_capability(*solver, challenge);
+    return kDone;
+}
+
+int show(const Program& program, const Flags& flags) {
+    const auto party = ledger::parse_address(flags.address);
+    if (!party) {
+        fail(program, "ADDRESS is \"0x\" and 40 hex digits");
+        return kWrongUsage;
+    }
+    auto client = flags.signer.node.connect();
+    if (!client) return fail(program, client.error().message);
+    return print_stake(program, *client, *party);
+}
+
+enum class Verb : std::uint8_t { deposit, unbond, withdraw };
+
+int change(const Program& program, const Flags& flags, Verb verb) {
+    const auto amount = flags.amount.empty() ? std::optional(ledger::U256{}) : parse_coins(flags.amount);
+    if (!amount) {
+        fail(program, "AMOUNT must be coins, like 10 or 0.5");
+        return kWrongUsage;
+    }
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    Submitter& submitter = (*session)->submitter;
+    const auto done = verb == Verb::deposit  ? submitter.execute("deposit", contracts::Deposit{}, *amount)
+                      : verb == Verb::unbond ? submitter.execute("unbond", contracts::BeginUnbond{*amount})
+                                             : submitter.execute("withdraw", contracts::Withdraw{});
+    if (!done) return fail(program, done.error().message);
+    return print_stake(program, (*session)->client, submitter.address());
+}
+
+void add_change(CLI::App& parent, Program& program, const char* name, const char* what, Verb verb) {
+    CLI::App* command = parent.add_subcommand(name, what);
+    auto flags = std::make_shared<Flags>();
+    if (verb != Verb::withdraw) command->add_option("AMOUNT", flags->amount, "Coins")->required();
+    flags->signer.add_to(*command);
+    add_json(*command, program);
+    command->callback([&program, flags, verb] {
+        program.run = [&program, flags, verb] { return change(program, *flags, verb); };
+    });
+}
+
+}  // namespace
+
+void add_stake(CLI::App& app, Program& program) {
+    CLI::App* stake = app.add_subcommand("stake", "Bonds of solvers and verifiers");
+    stake->require_subcommand(1);
+    CLI::App* command = stake->add_subcommand("show", "What a party has bonded");
+    auto flags = std::make_shared<Flags>();
+    command->add_option("ADDRESS", flags->address, "The party")->required();
+    flags->signer.node.add_to(*command);
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return show(program, *flags); }; });
+    add_change(*stake, program, "deposit", "Bond coins", Verb::deposit);
+    add_change(*stake, program, "unbond", "Begin to free what is not locked", Verb::unbond);
+    add_change(*stake, program, "withdraw", "Take out what has finished unbonding", Verb::withdraw);
+}
+
+}  // namespace retrace::node::cli

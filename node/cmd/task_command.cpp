@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// retrace task …
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "node/cmd/task_options.hpp"
+
+namespace retrace::node::cli {
+
+std::filesystem::path requester_folder(const std::string& data_dir) {
+    if (!data_dir.empty()) return data_dir;
+    const char* home = std::getenv("HOME");
+    return std::filesystem::path(home != nullptr ? home : ".") / ".retrace" / "requester";
+}
+
+std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task) {
+    return requester_folder(data_dir) / "tasks" / (std::to_string(chain_id) + "-" + std::to_string(task));
+}
+
+Result<std::unique_ptr<Store>> open_store(const std::string& data_dir) {
+    const auto folder = requester_folder(data_dir);
+    std::error_code code;
+    std::filesystem::create_directories(folder, code);
+    if (code) return error(folder.string() + ": " + code.message());
+    auto store = Store::open(folder);
+    if (!store) return error(store.error().message);
+    return std::move(*store);
+}
+
+std::string of_auditors(std::size_t possible, const TaskFile& task) {
+    if (possible >= task.auditors) return "all " + std::to_string(task.auditors) + " auditors could be drawn now";
+    const std::string lack = possible == 0 ? std::string("nobody is bonded who could audit: ")
+                                           : "only " + std::to_string(possible) + " of " +
+                                                 std::to_string(task.auditors) + " auditors could be drawn now: ";
+    return lack + (task.allow_unaudited ? "without auditors, segments are paid though nobody audited them"
+                                        : "segments wait, unpaid, until there are enough or you decide");
+}
+
+void show_transfer(const ArtifactClient::Progress& progress) {
+    if (::isatty(STDERR_FILENO) == 0 || progress.of == 0) return;
+    std::fprintf(stderr, "\r%s… %3llu %%%s", to_hex(view(progress.root)).substr(0, 12).c_str(),
+                 static_cast<unsigned long long>(100 * progress.tiles / progress.of),
+                 progress.tiles == progress.of ? "\n" : "");
+}
+
+void add_task(CLI::App& app, Program& program) {
+    CLI::App* task = app.add_subcommand("task", "Buy training: compile, submit, follow, fetch");
+    task->require_subcommand(1);
+    add_task_compile(*task, program);
+    add_task_plan(*task, program);
+    add_task_submit(*task, program);
+    add_task_show(*task, program);
+    add_task_fetch(*task, program);
+    add_task_run(*task, program);
+    add_task_raise(*task, program);
+    add_task_decide(*task, program);
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// retrace task compile
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iostream>
+
+#include "node/cmd/task_options.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/compile.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+struct Flags {
+    CompileRequest request;
+    DataRequest data;
+    std::string model, loss = "cross_entropy", optimizer = "adamw", precision = "i8x2", order = "shuffled";
+    std::string price_ceiling = "1";
+    std::vector<float> betas{0.9f, 0.999f};
+    std::uint64_t width = 0, layers = 0, heads = 0, patch = 0;  ///< 0: that of the model.
+    double audit_percent = 5;
+};
+
+/// Sizes that each built-in model has when none are given.
+void choose_model(Flags& flags) {
+    kernels::ModelSpec& model = flags.request.model;
+    const std::string& name = flags.model;
+    model.kind = name == "resnet-s" ? "resnet" : name == "vit-s" ? "vit" : name;
+    model.width = model.kind == "resnet" ? 16 : model.kind == "vit" ? 64 : 128;
+    model.layers = model.kind == "resnet" ? 1 : model.kind == "vit" ? 4 : 2;
+    if (flags.width != 0) model.width = flags.width;
+    if (flags.layers != 0) model.layers = flags.layers;
+    if (flags.heads != 0) model.heads = flags.heads;
+    if (flags.patch != 0) model.patch = flags.patch;
+    flags.data.flat = flags.data.flat || model.kind == "mlp";
+}
+
+bool is_builtin(const std::string& name) {
+    for (const char* known : {"mlp", "lenet", "resnet-s", "gpt", "llama", "vit-s"}) {
+        if (name == known) return true;
+    }
+    return false;
+}
+
+Status<> settle(Flags& flags) {
+    using kernels::Precision;
+    TaskFile& task = flags.request.task;
+    kernels::TrainingSpec& training = flags.request.training;
+    const auto ceiling = parse_coins(flags.price_ceiling);
+    if (!ceiling || ceiling->is_zero())
+        return error("--price-ceiling must be coins for each segment, like 0.5");
+    task.price_ceiling = *ceiling;
+    task.audit_bp = static_cast<std::uint16_t>(flags.audit_percent * 100 + 0.5);
+    training.optimizer = flags.optimizer == "sgd" ? kernels::Optimizer::sgd : kernels::Optimizer::adamw;
+    training.loss = flags.loss == "mse"   ? kernels::LossKind::mse
+                    : flags.loss == "bce" ? kernels::LossKind::bce
+                                          : kernels::LossKind::cross_entropy;
+    training.order =
+        flags.order == "sequential" ? kernels::DataOrder::sequential : kernels::DataOrder::shuffled;
+    training.precision = flags.precision == "f32"    ? Precision::f32
+                         : flags.precision == "i8x3" ? Precision::i8x3
+                                                     : Precision::i8x2;
+    training.beta1 = flags.betas[0];
+    training.beta2 = flags.betas[1];
+    if (is_builtin(flags.model)) {
+        choose_model(flags);
+    } else {
+        std::error_code ignored;
+        if (!std::filesystem::exists(flags.model, ignored)) {
+            return error(flags.model +
+                         ": no such file, and no built-in model (mlp, lenet, resnet-s, gpt, llama, vit-s)");
+        }
+        flags.request.module = flags.model;
+    }
+    const std::string named = std::filesystem::path(flags.model).stem().string();
+    if (task.name.empty())
+        task.name = named + " on " + std::filesystem::path(flags.data.data).filename().string();
+    if (task.name.size() > 64) task.name.resize(64);
+    return Unit{};
+}
+
+int compile(const Program& program, Flags& flags) {
+    if (const auto settled = settle(flags); !settled) return fail(program, settled.error().message);
+    const auto data = open_data(flags.data);
+    if (!data) return fail(program, data.error().message);
+    const auto task = compile_task(flags.request, data->train, data->test ? &*data->test : nullptr);
+    if (!task) return fail(program, task.error().message);
+    const std::uint64_t segments = (task->steps + task->interval - 1) / task->interval;
+    if (program.json) {
+        std::cout << boost::json::serialize(boost::json::object{{"folder", flags.request.out.string()},
+                                                                {"model", flags.model},
+                                                                {"samples", data->train.samples()},
+                                                                {"steps", task->steps},
+                                                                {"segments", segments}})
+                  << '\n';
+    } else {
+        std::cout << "compiled " << flags.model << " for " << data->train.samples()
+                  << " samples: " << task->steps << " steps in " << segments << " segments\n"
+                  << "next: retrace task submit " << (flags.request.out / "task.toml").string()
+                  << " --key FILE\n";
+    }
+    return kDone;
+}
+
+void add_data_options(CLI::App& command, DataRequest& data) {
+    command.add_option(
+        "--data", data.data,
+        "fashion-mnist, a folder (IDX files, images by class, `retrace data import`) or a file (.csv, "
+        ".npz, .safetensors; anything else is raw tokens)");
+    command.add_option("--test-data", data.test_data,
+                       "The same for measuring; IDX files and tokens have their own");
+    command.add_flag("--flat", data.flat, "Samples are vectors, not images");
+    command.add_option("--label", data.label, "CSV: the column to predict (the last one)");
+    command.add_option("--context", data.context, "Tokens of a sample, of raw tokens (128)")
+        ->check(CLI::Range(1, 1 << 20));
+    command.add_option("--token-bytes", data.token_bytes, "Bytes of a raw token (1)")
+        ->check(CLI::IsMember({1, 2, 4}));
+}
+
+void add_model_options(CLI::App& command, Flags& flags) {
+    command.add_option("--hidden", flags.request.model.hidden, "mlp: widths of the hidden layers (128)");
+    command.add_option("--width", flags.width,
+                       "gpt, llama, vit-s: width; resnet-s: channels of the first stage");
+    command.add_option("--layers", flags.layers, "gpt, llama, vit-s: blocks; resnet-s: blocks of a stage");
+    command.add_option("--heads", flags.heads, "gpt, llama, vit-s: heads of attention (4)");
+    command.add_option("--lora-rank", flags.request.model.lora_rank,
+                       "gpt, llama, vit-s: train corrections of this rank alone (LoRA), of weights given with --start");
+    command.add_option("--lora-alpha", flags.request.model.lora_alpha, "Scale of the corrections, over their rank (1)");
+    command.add_option("--patch", flags.patch, "vit-s: pixels of a patch's side (4)");
+}
+
+void add_training_options(CLI::App& command, Flags& flags) {
+    kernels::TrainingSpec& training = flags.request.training;
+    command.add_option("--loss", flags.loss, "cross_entropy, mse, or bce (of logits, or of a final sigmoid)")
+        ->check(CLI::IsMember({"cross_entropy", "mse", "bce"}));
+    command.add_option("--optimizer", flags.optimizer, "adamw or sgd")
+        ->check(CLI::IsMember({"adamw", "sgd"}));
+    command.add_option("--lr", training.learning_rate, "Learning rate (0.001)");
+    command.add_option("--schedule", training.schedule, "constant or cosine")
+        ->check(CLI::IsMember({"constant", "cosine"}));
+    command.add_option("--warmup", training.warmup_steps, "Steps of linear warm-up");
+    command.add_option("--batch", training.batch, "Samples of a step (128)");
+    command.add_option("--momentum", training.momentum, "sgd: momentum (0.9)");
+    command.add_option("--betas", flags.betas, "adamw: decay of the two moments (0.9 0.999)")->expected(2);
+    command.add_option("--eps", training.epsilon, "adamw: added to the root of the second moment (1e-8)");
+    command.add_option("--weight-decay", training.weight_decay, "Weight decay (0)");
+    command.add_option("--clip", training.clip_norm, "Clip gradients to this norm (0: do not)");
+    command.add_option("--precision", flags.precision, "i8x2, i8x3 or f32")
+        ->check(CLI::IsMember({"i8x2", "i8x3", "f32"}));
+    command.add_option("--data-order", flags.order, "shuffled (by the seed) or sequential (file order)")
+        ->check(CLI::IsMember({"shuffled", "sequential"}));
+}
+
+void add_task_options(CLI::App& command, Flags& flags) {
+    TaskFile& task = flags.request.task;
+    command.add_option("--name", task.name, "Name of the task");
+    command.add_option("--steps", task.steps, "Training steps (1000)")->check(CLI::PositiveNumber);
+    command.add_option("--checkpoint-every", task.interval, "Steps between checkpoints (100)")
+        ->check(CLI::PositiveNumber);
+    command.add_option("--seed", task.seed, "Seed of initial values, data order and dropout (0)");
+    command.add_option("--price-ceiling", flags.price_ceiling, "Most coins to pay for a segment (1)");
+    command.add_option("--audit-percent", flags.audit_percent, "Probability that a segment is audited (5)")
+        ->check(CLI::Range(0.0, 100.0));
+    command.add_option("--auditors", task.auditors, "Auditors of an audited segment (2)");
+    command.add_flag("--allow-unaudited", task.allow_unaudited, "Pay for segments that nobody can be drawn to audit");
+    command.add_option("--replicas", task.replicas, "Solvers that train independently (1)");
+}
+
+}  // namespace
+
+void add_task_compile(CLI::App& parent, Program& program) {
+    CLI::App* command = parent.add_subcommand("compile", "Turn a model and a data set into a task folder");
+    auto flags = std::make_shared<Flags>();
+    flags->request.task.steps = 1000;
+    flags->request.task.interval = 100;
+    command
+        ->add_option("MODEL", flags->model, "A TorchScript file, or mlp, lenet, resnet-s, gpt, llama, vit-s")
+        ->required();
+    command->add_option("-o,--out", flags->request.out, "Folder to write")->required();
+    command->add_option("--start", flags->request.start,
+                        "model.safetensors to begin with, e.g. of `retrace task fetch` (the seed's or the file's own)");
+    command->add_flag("--require-sandbox", flags->request.require_sandbox,
+                      "TorchScript: fail where the kernel cannot shut in the process that reads it (it warns)");
+    add_data_options(*command, flags->data);
+    add_model_options(*command, *flags);
+    add_training_options(*command, *flags);
+    add_task_options(*command, *flags);
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return compile(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// retrace task fetch
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "node/agents/receipt_check.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/tasks/model_files.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+struct FetchFlags {
+    NodeOptions node;
+    std::string data_dir, task_folder;
+    std::uint64_t task = 0, losses = 1;
+    fs::path out;
+};
+
+/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is
+/// still there.
+std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
+    std::string folder = flags.task_folder;
+    if (folder.empty()) {
+        std::ifstream note(task_note(flags.data_dir, chain_id, flags.task));
+        std::getline(note, folder);
+    }
+    auto task = folder.empty() ? Result<TaskFile>(error("")) : load_task_file(folder);
+    return task ? std::optional(std::move(*task)) : std::nullopt;
+}
+
+/// The last segments of the receipt, replayed here: what its program reports at each of their steps. A
+/// segment that cannot be replayed is said and left out.
+std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, RpcClient& client,
+                                      Store& store) {
+    std::vector<StepLoss> out;
+    const auto height = client.height();
+    if (!height || flags.losses == 0) return out;
+    std::vector<std::string> peers = endpoints_of(RemoteState(client, *height), receipt.task);
+    peers.push_back(flags.node.url);
+    ArtifactClient fetcher(store);
+    fetcher.set_progress(show_transfer);
+    const std::size_t segments = receipt.states.empty() ? 0 : receipt.states.size() - 1;
+    for (std::size_t i = segments - std::min<std::size_t>(segments, flags.losses); i < segments; ++i) {
+        if (receipt.states[i + 1].index != receipt.states[i].index + 1) continue;
+        const auto losses = replay_segment(receipt, i, peers, store, fetcher);
+        if (losses) {
+            out.insert(out.end(), losses->begin(), losses->end());
+        } else {
+            std::cerr << "metrics.csv has no losses of segment " << receipt.states[i].index << ": "
+                      << losses.error().message << '\n';
+        }
+    }
+    return out;
+}
+
+/// model.safetensors, model.pt, receipt.json and metrics.csv; adds what it says to `out`.
+Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses,
+                     const std::optional<TaskFile>& task, const fs::path& folder, json::object& out) {
+    const std::map<std::string, std::string> metadata{{"format", "pt"},
+                                                      {"retrace.task", std::to_string(model.receipt.task)}};
+    RETRACE_TRY(names, write_model(model.program, model.state, metadata, task ? &*task : nullptr, folder));
+    RETRACE_CHECK(store_receipt(model.receipt, folder / "receipt.json"));
+    MetricTable table{{"replayed_loss", "test_loss", "accuracy"}, {}};
+    for (const StepLoss& at : losses) table.rows.push_back({at.step, {at.loss, std::nullopt, std::nullopt}});
+    if (task && task->evaluation) {
+        kernels::ThreadPool pool;
+        RETRACE_TRY(result, evaluate_task(*task, model.state, pool));
+        out["loss"] = result.loss;
+        table.rows.push_back(
+            {model.state.step, {std::nullopt, static_cast<float>(result.loss), std::nullopt}});
+        if (result.counts_correct) {
+            out["accuracy"] = result.accuracy();
+            table.rows.back().values[2] = static_cast<float>(result.accuracy());
+        }
+    }
+    RETRACE_CHECK(store_csv(table, folder / "metrics.csv"));
+    names.insert(names.end(), {"receipt.json", "metrics.csv"});
+    json::array files;
+    for (const std::string& name : names) files.emplace_back((folder / name).string());
+    out["files"] = std::move(files);
+    return Unit{};
+}
+
+int fetch(const Program& program, const FetchFlags& flags) {
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    auto client = flags.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto model = fetch_model(*client, flags.task, **store, show_transfer);
+    if (!model) return fail(program, model.error().message);
+    json::object out{{"task", flags.task},
+                     {"model", (flags.out / "model.safetensors").string()},
+                     {"receipt", (flags.out / "receipt.json").string()},
+                     {"state_root", to_hex(view(model->receipt.states.back().root))}};
+    std::uint64_t verdicts = 0;
+    for (const Receipt::Audit& audit : model->receipt.audits) verdicts += audit.auditors.size();
+    const std::uint64_t segments = model->receipt.states.back().index, audited = model->receipt.audits.size();
+    out["segments"] = segments;
+    out["audited_segments"] = audited;
+    out["matching_verdicts"] = verdicts;
+    const auto task = task_of(flags, model->receipt.chain_id);
+    if (!task && !flags.task_folder.empty()) return fail(program, flags.task_folder + " is no compiled task");
+    const std::vector<StepLoss> losses = replayed_losses(model->receipt, flags, *client, **store);
+    if (const auto written = write_files(*model, losses, task, flags.out, out); !written)
+        return fail(program, written.error().message);
+    if (program.json) {
+        std::cout << json::serialize(out) << '\n';
+    } else {
+        for (const json::value& file : out["files"].as_array())
+            std::cout << "wrote " << file.as_string().c_str() << '\n';
+        std::cout << audited << " of " << segments << " segments were audited, with " << verdicts
+                  << " verdicts equal to the last bit\n";
+        if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_fetch(CLI::App& parent, Program& program) {
+    CLI::App* command = parent.add_subcommand("fetch", "Fetch a trained model and its receipt");
+    auto flags = std::make_shared<FetchFlags>();
+    command->add_option("ID", flags->task, "Task")->required();
+    command->add_option("-o,--out", flags->out, "Folder to write")->required();
+    flags->node.add_to(*command);
+    command->add_option("--data-dir", flags->data_dir, "The requester's store (~/.retrace/requester)");
+    command->add_option("--evaluate", flags->task_folder,
+                        "Folder of the compiled task (the one it was submitted from)");
+    command->add_option("--losses", flags->losses,
+                        "Replay so many of the last segments for the losses in metrics.csv (1; 0: none)");
+    add_json(*command, program);
+    command->callback(
+        [&program, flags] { program.run = [&program, flags] { return fetch(program, *flags); }; });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: MIT
+// retrace task plan: what a task is, what it needs and what it may cost, before it is posted.
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <bit>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <new>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "kernels/commit/committer.hpp"
+#include "kernels/ops/element.hpp"
+#include "kernels/program/codec.hpp"
+#include "market/escrow.hpp"
+#include "market/odds.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/crest_report.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/machine_memory.hpp"
+#include "node/platform/units.hpp"
+#include "node/tasks/data/dataset.hpp"
+#include "node/tasks/initial_state.hpp"
+#include "node/tasks/model_files.hpp"
+#include "solver/agent/workshop.hpp"
+#include "solver/run/device.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds kMeasure{1500};  ///< Steps are timed for about as long.
+
+struct Plan {
+    std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
+    std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
+    std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
+    std::uint64_t step_bytes = 0;        ///< What timing steps takes, from the data set on.
+    std::optional<std::uint64_t> device_bytes;  ///< In a build with CUDA: what training takes there.
+    std::uint64_t step_flops = 0;
+    std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
+
+    std::uint64_t memory() const { return state_bytes + buffer_bytes + commitment_bytes + data_bytes; }
+};
+
+std::uint64_t bytes_of(const kernels::TensorRecord& record) {
+    return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
+}
+
+/// Input tiles of one element, each with its path to a state, data or trace root.
+std::uint64_t evidence_bound(const kernels::Program& program) {
+    constexpr std::uint64_t kTileBytes = 4096, kHashBytes = 32;
+    std::uint64_t tiles = 1;
+    for (const kernels::TensorRecord& record : program.tensors) {
+        tiles = std::max(tiles, kernels::geometry(record.dims).tiles());
+    }
+    const std::uint64_t path = std::bit_width(tiles) + std::bit_width(program.tensors.size());
+    return kernels::kEvidenceTilesMax * (kTileBytes + kHashBytes * path);
+}
+
+/// Elements that the optimiser changes. They have moments where it keeps any; else all but running
+/// statistics, which are named as PyTorch names them.
+std::uint64_t trained_elements(const kernels::Program& program) {
+    std::set<std::string> names;
+    for (std::uint32_t i = 0; i < program.states; ++i) names.insert(program.tensors[i].name);
+    std::uint64_t with_moments = 0, written = 0;
+    for (std::uint32_t i = 0; i < program.states; ++i) {
+        const kernels::TensorRecord& record = program.tensors[i];
+        const std::uint64_t elements = kernels::geometry(record.dims).elements();
+        if (names.contains(record.name + ".m") || names.contains(record.name + ".momentum"))
+            with_moments += elements;
+        if (record.writer != kernels::kNoWriter && !record.name.ends_with("running_mean") &&
+            !record.name.ends_with("running_var")) {
+            written += elements;
+        }
+    }
+    return with_moments > 0 ? with_moments : written;
+}
+
+/// What is known of the task before anything of it is loaded or run.
+Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, const kernels::Executor& executor,
+                       kernels::ThreadPool& pool) {
+    Plan plan;
+    plan.parameters = trained_elements(program);
+    for (std::uint32_t i = 0; i < program.states; ++i) plan.state_bytes += bytes_of(program.tensors[i]);
+    for (std::uint32_t i = 0; i < program.datasets; ++i)
+        plan.data_bytes += bytes_of(program.tensors[program.states + program.constants + i]);
+    plan.buffer_bytes = executor.planned_bytes();
+    plan.commitment_bytes = kernels::StateCommitter::planned_bytes(program);
+    plan.device_bytes = solver::device_bytes(program);
+    plan.step_flops = 2 * kernels::step_cost(program);
+    plan.evidence_bytes = evidence_bound(program);
+    // As solver::Workshop counts it, for a party that computes on the host.
+    const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
+    plan.party_bytes = 2 * solver::memory_of(program) + most(executor);  // The party's, and the worker's.
+    std::uint64_t beginning = 0;  // What making the first state takes beside it.
+    if (task.initialiser) {
+        RETRACE_TRY(init, read_program(*task.initialiser));
+        const kernels::Executor initialiser(init, pool);
+        plan.party_bytes += solver::memory_of(init) + most(initialiser);
+        beginning = initialiser.planned_bytes();
+    } else {
+        std::error_code code;
+        beginning = std::filesystem::file_size(*task.initial_state, code);
+        if (code) return error(task.initial_state->string() + ": " + code.message());
+    }
+    plan.step_bytes = plan.state_bytes + plan.data_bytes + std::max(plan.buffer_bytes, beginning);
+    return plan;
+}
+
+struct Timing {
+    std::optional<double> step_seconds;
+    std::string not_timed;  ///< Why there is none.
+    CrestLook crest;  ///< Of the first step.
+};
+
+/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest.
+Result<Timing> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
+                       kernels::ThreadPool& pool) {
+    RETRACE_TRY(data, load_dataset(task.data));
+    kernels::Inputs inputs;
+    inputs.seed = task.seed;
+    for (const DataSet::Part& part : data.parts) inputs.datasets.push_back(&part.tensor);
+    if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
+    RETRACE_TRY(state, first_state(task, program, pool));
+    Timing timing;
+    timing.crest = look_at_crest(executor, program, state, inputs);
+    executor.step(state, inputs);
+    const Clock::time_point start = Clock::now();
+    std::uint64_t steps = 0;
+    while (steps == 0 || Clock::now() - start < kMeasure) {
+        executor.step(state, inputs);
+        ++steps;
+    }
+    timing.step_seconds = std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(steps);
+    return timing;
+}
+
+/// Steps are run where there is memory for them. Where there is not, the plan is worth most.
+Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program, const Plan& plan,
+                          kernels::Executor& executor, kernels::ThreadPool& pool) {
+    const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
+    const std::uint64_t available = memory_left();
+    if (plan.step_bytes > available)
+        return Timing{std::nullopt, needs + "has " + std::to_string(available) + " available", {}};
+    try {
+        return measure(task, program, executor, pool);
+    } catch (const std::bad_alloc&) {
+        return Timing{std::nullopt, needs + "does not give them", {}};
+    }
+}
+
+market::TaskSpec terms_of(const TaskFile& task) {
+    market::TaskSpec spec;
+    spec.steps = task.steps;
+    spec.interval = task.interval;
+    spec.price_ceiling = task.price_ceiling;
+    spec.audit_bp = task.audit_bp;
+    spec.auditors = task.auditors;
+    spec.replicas = task.replicas;
+    return spec;
+}
+
+struct Chain {
+    market::Params params;
+    std::optional<std::size_t> auditors;
+};
+
+/// Parameters of the chain behind `node`, or those that a new chain has.
+Result<Chain> chain_of(const NodeOptions& node, const market::TaskSpec& spec) {
+    if (node.url.empty()) return Chain{};
+    auto client = node.connect();
+    if (!client) return error(client.error().message);
+    const auto height = client->height();
+    if (!height) return error(height.error().message);
+    const RemoteState state(*client, *height);
+    const auto params = contracts::views::params(state);
+    if (!params) return error("the node at " + node.url + " has no Retrace contracts");
+    const std::size_t auditors = possible_auditors(state, *params, spec, ledger::Address{});
+    if (state.failure()) return error(state.failure()->message);
+    return Chain{*params, auditors};
+}
+
+std::string amount(std::uint64_t bytes) {
+    std::ostringstream out;
+    out << std::fixed << std::setprecision(1);
+    if (bytes >= 1ull << 30) {
+        out << static_cast<double>(bytes) / (1ull << 30) << " GiB";
+    } else {
+        out << static_cast<double>(bytes) / (1ull << 20) << " MiB";
+    }
+    return out.str();
+}
+
+/// Rounded up, as --memory has to be.
+std::uint64_t mebibytes(std::uint64_t bytes) {
+    return (bytes + (1 << 20) - 1) >> 20;
+}
+
+struct Price {
+    std::uint64_t segments = 0;
+    market::Escrow escrow;
+    double found_one = 0, found_ten = 0;  ///< Probability that one bad segment is found, and ten.
+    std::optional<std::size_t> auditors;  ///< That could be drawn now, of those asked for; none without a chain.
+
+    bool can_audit() const { return auditors != std::size_t{0}; }
+};
+
+Result<Price> price_of(const TaskFile& task, const NodeOptions& node) {
+    const market::TaskSpec spec = terms_of(task);
+    RETRACE_TRY(chain, chain_of(node, spec));
+    const market::Params& params = chain.params;
+    const auto escrow = market::escrow_of(spec, params);
+    if (!escrow) return error("price_ceiling is too large");
+    const auto chance = market::effective_audit_probability(spec.audit_bp, params.collusion_bp, spec.auditors);
+    const auto found = [&](std::uint64_t bad) {
+        return static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
+    };
+    return Price{spec.segments(), *escrow, found(1), found(10), chain.auditors};
+}
+
+std::string on_device(const Plan& plan) {
+    if (!plan.device_bytes) return {};
+    return "             training on a device takes " + amount(*plan.device_bytes) + " there\n";
+}
+
+std::string auditors_of(const TaskFile& task, const Price& price) {
+    if (price.auditors) return of_auditors(*price.auditors, task);
+    return task.allow_unaudited ? "where nobody can be drawn, segments are paid though nobody audited them"
+                                : "where fewer than " + std::to_string(task.auditors) +
+                                      " auditors could be drawn, segments wait unpaid until you decide";
+}
+
+/// With nobody there to draw, no segment is audited, and a probability of the rules is none of anything.
+std::string chances_of(const Price& price) {
+    if (!price.can_audit()) return "no chance can be told that a bad segment is found";
+    std::ostringstream out;
+    out << std::setprecision(3) << "one bad segment is found with " << 100 * price.found_one << " %, ten with "
+        << 100 * price.found_ten << " %; the first and the last are always audited";
+    return out.str();
+}
+
+/// All but the time.
+void say(const TaskFile& task, const Plan& plan, const Price& price) {
+    const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
+    std::cout << std::setprecision(3) << "parameters   " << plan.parameters << " (state with moments "
+              << amount(plan.state_bytes) << ")\narithmetic   " << static_cast<double>(plan.step_flops) / 1e9
+              << " GFLOP a step, " << flops / 1e12 << " TFLOP in all\nmemory       "
+              << amount(plan.memory()) << " at the peak: state, " << amount(plan.buffer_bytes) << " of buffers, "
+              << amount(plan.commitment_bytes) << " for commitments, " << amount(plan.data_bytes)
+              << " of data\n             solvers and verifiers count " << plan.party_bytes << " bytes ("
+              << mebibytes(plan.party_bytes) << " MiB) against --memory\n"
+              << on_device(plan)
+              << "price        at most "
+              << format_coins(price.escrow.work) << " for " << price.segments << " segments and "
+              << format_coins(price.escrow.audits)
+              << " set aside for audits\naudits       " << chances_of(price) << "\n             "
+              << auditors_of(task, price) << '\n'
+              << "evidence     a dispute ends with at most "
+              << plan.evidence_bytes / 1024 << " KiB of tiles and proofs\n"
+              << std::flush;
+}
+
+json::object to_json(const TaskFile& task, const Plan& plan, const Price& price, const Timing& timing) {
+    json::value step_seconds, seconds, not_timed;  // Null.
+    if (timing.step_seconds) {
+        step_seconds = *timing.step_seconds;
+        seconds = *timing.step_seconds * static_cast<double>(task.steps);
+    } else {
+        not_timed = timing.not_timed;
+    }
+    return {{"parameters", plan.parameters},
+            {"flops_per_step", plan.step_flops},
+            {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
+            {"memory_bytes", plan.memory()},
+            {"party_memory_bytes", plan.party_bytes},
+            {"device_bytes", plan.device_bytes ? json::value(*plan.device_bytes) : json::value()},
+            {"state_bytes", plan.state_bytes},
+            {"commitment_bytes", plan.commitment_bytes},
+            {"seconds_per_step", step_seconds},
+            {"seconds", seconds},
+            {"not_timed", not_timed},
+            {"crest", timing.crest.json},
+            {"segments", price.segments},
+            {"escrow", price.escrow.total().to_decimal()},
+            {"escrow_work", price.escrow.work.to_decimal()},
+            {"escrow_audits", price.escrow.audits.to_decimal()},
+            {"detection_of_one", price.can_audit() ? json::value(price.found_one) : json::value()},
+            {"detection_of_ten", price.can_audit() ? json::value(price.found_ten) : json::value()},
+            {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
+            {"paid_unaudited", task.allow_unaudited},
+            {"evidence_bytes", plan.evidence_bytes}};
+}
+
+int show(const Program& program, const std::string& folder, const NodeOptions& node) {
+    const auto task = load_task_file(folder);
+    if (!task) return fail(program, task.error().message);
+    const auto step = read_program(task->program);
+    if (!step) return fail(program, step.error().message);
+    kernels::ThreadPool pool;
+    kernels::Executor executor(*step, pool);
+    const auto plan = make_plan(*task, *step, executor, pool);
+    if (!plan) return fail(program, plan.error().message);
+    const auto price = price_of(*task, node);
+    if (!price) return fail(program, price.error().message);
+    // Said before a step is run: who ends a process that takes too much asks it nothing.
+    if (!program.json) say(*task, *plan, *price);
+    const auto timing = time_steps(*task, *step, *plan, executor, pool);
+    if (!timing) return fail(program, timing.error().message);
+    if (program.json) {
+        std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
+    } else if (timing->step_seconds) {
+        std::cout << "precision    " << timing->crest.text << '\n';
+        std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
+                  << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
+    } else {
+        std::cout << "time         not timed: " << timing->not_timed << '\n';
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_plan(CLI::App& parent, Program& program) {
+    CLI::App* command =
+        parent.add_subcommand("plan", "What a compiled task needs: memory, price, audits, and time where it fits here");
+    auto folder = std::make_shared<std::string>();
+    auto node = std::make_shared<NodeOptions>();
+    node->url.clear();
+    command->add_option("FOLDER", *folder, "task.toml or its folder")->required();
+    node->add_to(*command);
+    command->get_option("--node")->description("Take fees and odds from this chain, not from a new one");
+    add_json(*command, program);
+    command->callback([&program, folder, node] {
+        program.run = [&program, folder, node] { return show(program, *folder, *node); };
+    });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+// retrace task list, show, cancel, accept, odds
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+
+#include "ledger/crypto/eip55.hpp"
+#include "market/odds.hpp"
+#include "node/agents/remote_state.hpp"
+#include "node/cmd/task_options.hpp"
+#include "node/platform/printable.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+json::object to_json(const TaskStatus& status) {
+    json::array runs;
+    for (const market::Run& run : status.runs) {
+        runs.push_back(json::object{{"run", run.index},
+                                    {"solver", ledger::to_checksum(run.solver)},
+                                    {"state", std::string(market::slug(run.state))},
+                                    {"price", run.price.to_decimal()},
+                                    {"earned", run.earned.to_decimal()},
+                                    {"first_state", run.first_state},
+                                    {"next_state", run.next_state},
+                                    {"paid", run.paid},
+                                    {"waits_for_auditors", run.unaudited_since != 0}});
+    }
+    return {{"task", status.task.id},
+            {"name", status.spec.name},
+            {"state", std::string(market::slug(status.task.state))},
+            {"requester", ledger::to_checksum(status.task.requester)},
+            {"segments", status.spec.segments()},
+            {"committed", status.committed},
+            {"verified", status.verified},
+            {"paid", status.paid},
+            {"escrow", status.task.escrow.to_decimal()},
+            {"audit_budget", status.task.audit_budget.to_decimal()},
+            {"program_root", to_hex(view(status.spec.program_root))},
+            {"runs", std::move(runs)}};
+}
+
+int list(const Program& program, const NodeOptions& node) {
+    auto client = node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto height = client->height();
+    if (!height) return fail(program, height.error().message);
+    const RemoteState state(*client, *height);
+    const std::uint64_t count = contracts::views::task_count(state);
+    json::array out;
+    constexpr std::uint64_t kNewest = 100;
+    for (std::uint64_t id = count > kNewest ? count - kNewest + 1 : 1; id <= count; ++id) {
+        const auto status = task_status(*client, id);
+        if (!status) return fail(program, status.error().message);
+        if (program.json) {
+            out.push_back(to_json(*status));
+        } else {
+            std::cout << std::setw(6) << id << "  " << std::left << std::setw(12)
+                      << market::slug(status->task.state) << std::right << std::setw(4) << status->paid << "/"
+                      << status->spec.segments() << " paid  " << printable(status->spec.name) << '\n';
+        }
+    }
+    if (program.json) std::cout << json::serialize(out) << '\n';
+    return kDone;
+}
+
+int show(const Program& program, const NodeOptions& node, std::uint64_t id) {
+    auto client = node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto status = task_status(*client, id);
+    if (!status) return fail(program, status.error().message);
+    if (program.json) {
+        std::cout << json::serialize(to_json(*status)) << '\n';
+        return kDone;
+    }
+    std::cout << "task " << id << " \"" << printable(status->spec.name)
+              << "\": " << market::slug(status->task.state) << "\nsegments " << status->spec.segments()
+              << ": committed " << status->committed << ", verified " << status->verified << ", paid "
+              << status->paid << "\nescrow " << format_coins(status->task.escrow) << ", for audits "
+              << format_coins(status->task.audit_budget) << '\n';
+    if (status->waiting) {
+        std::cout << "segment " << status->waiting->segment << " of run " << status->waiting->run
+                  << " waits for auditors; from height " << status->waiting->decide_from
+                  << " `retrace task decide` pays for it or ends the run\n";
+    }
+    for (const market::Run& run : status->runs) {
+        std::cout << "run " << run.index << " by " << ledger::to_checksum(run.solver) << ": "
+                  << market::slug(run.state) << ", " << format_coins(run.price) << " a segment, earned "
+                  << format_coins(run.earned) << '\n';
+    }
+    return kDone;
+}
+
+template <class Call>
+int send_call(const Program& program, const SignerOptions& options, const Call& call) {
+    const auto session = Session::open(options);
+    if (!session) return fail(program, session.error().message);
+    const auto outcome = (*session)->submitter.execute(std::string(Call::kName), call);
+    if (!outcome) return fail(program, outcome.error().message);
+    if (program.json) {
+        std::cout << json::serialize(
+                         json::object{{"tx", to_0x(view(outcome->hash))}, {"height", outcome->height}})
+                  << '\n';
+    } else {
+        std::cout << "done in block " << outcome->height << '\n';
+    }
+    return kDone;
+}
+
+int odds(const Program& program, const NodeOptions& node, const std::string& file) {
+    const auto task = load_task_file(file);
+    if (!task) return fail(program, task.error().message);
+    auto client = node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto height = client->height();
+    if (!height) return fail(program, height.error().message);
+    const RemoteState state(*client, *height);
+    const auto params = contracts::views::params(state);
+    if (!params) return fail(program, "the node at " + node.url + " has no Retrace contracts");
+    market::TaskSpec spec;
+    spec.steps = task->steps;
+    spec.interval = task->interval;
+    spec.price_ceiling = task->price_ceiling;
+    spec.audit_bp = task->audit_bp;
+    spec.auditors = task->auditors;
+    const auto chance =
+        market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
+    const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
+    if (state.failure()) return fail(program, state.failure()->message);
+    json::object detection;  // Empty where nobody is there to detect anything.
+    for (const std::uint64_t bad : {1, 2, 5, 10, 20, 50}) {
+        if (possible == 0 || bad > spec.segments()) break;
+        detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;
+    }
+    const auto floor = market::stake_floor(*params, spec);
+    const double cost = static_cast<double>(market::audit_cost_bp(*params, spec)) / 1e4;
+    if (program.json) {
+        std::cout << json::serialize(json::object{
+                         {"segments", spec.segments()},
+                         {"detection", detection},
+                         {"audit_cost_share", cost},
+                         {"possible_auditors", possible},
+                         {"paid_unaudited", task->allow_unaudited},
+                         {"stake", floor ? json::value(floor->to_decimal()) : json::value(nullptr)}})
+                  << '\n';
+        return kDone;
+    }
+    std::cout << std::fixed << std::setprecision(2);
+    for (const auto& [bad, probability] : detection) {
+        std::cout << std::setw(4) << std::string(bad) << " bad of " << spec.segments()
+                  << " segments: detected with " << 100 * probability.as_double() << " %\n";
+    }
+    std::cout << "audits cost about " << 100 * cost << " % of the price ceiling\n"
+              << "a bid locks " << (floor ? format_coins(*floor) : std::string("more than there can be"))
+              << '\n'
+              << (possible == 0 ? "no chance can be told that a bad segment is detected; "
+                                : "the first and the last segment are always audited; ")
+              << of_auditors(possible, *task) << '\n';
+    return kDone;
+}
+
+}  // namespace
+
+void add_task_show(CLI::App& parent, Program& program) {
+    struct Flags {
+        SignerOptions signer;
+        std::string file;
+        std::uint64_t task = 0;
+    };
+    const auto add = [&](const char* name, const char* what) {
+        CLI::App* command = parent.add_subcommand(name, what);
+        add_json(*command, program);
+        return command;
+    };
+    auto flags = std::make_shared<Flags>();
+    CLI::App* list_command = add("list", "The newest tasks");
+    flags->signer.node.add_to(*list_command);
+    list_command->callback([&program, flags] {
+        program.run = [&program, flags] { return list(program, flags->signer.node); };
+    });
+    CLI::App* show_command = add("show", "One task");
+    show_command->add_option("ID", flags->task, "Task")->required();
+    flags->signer.node.add_to(*show_command);
+    show_command->callback([&program, flags] {
+        program.run = [&program, flags] { return show(program, flags->signer.node, flags->task); };
+    });
+    CLI::App* cancel = add("cancel", "Take back a task that nobody has won; the escrow returns");
+    cancel->add_option("ID", flags->task, "Task")->required();
+    flags->signer.add_to(*cancel);
+    cancel->callback([&program, flags] {
+        program.run = [&program, flags] {
+            return send_call(program, flags->signer, contracts::CancelTask{flags->task});
+        };
+    });
+    CLI::App* accept = add("accept", "Confirm that the model arrived; the stakes are freed at once");
+    accept->add_option("ID", flags->task, "Task")->required();
+    flags->signer.add_to(*accept);
+    accept->callback([&program, flags] {
+        program.run = [&program, flags] {
+            return send_call(program, flags->signer, contracts::AcceptModel{flags->task});
+        };
+    });
+    CLI::App* odds_command = add("odds", "How likely cheating is found, what audits cost, what a bid locks");
+    odds_command->add_option("FILE", flags->file, "task.toml or its folder")->required();
+    flags->signer.node.add_to(*odds_command);
+    odds_command->callback([&program, flags] {
+        program.run = [&program, flags] { return odds(program, flags->signer.node, flags->file); };
+    });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// retrace task submit, upload, follow
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <fstream>
+#include <iostream>
+
+#include "node/cmd/task_options.hpp"
+#include "node/platform/units.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+struct Flags {
+    SignerOptions signer;
+    std::string data_dir, file;
+    std::uint64_t task = 0;
+    bool wait = false, allow_unaudited = false;
+};
+
+std::string progress_line(const TaskStatus& status) {
+    std::string line = std::string(market::slug(status.task.state)) + ", segments committed " +
+                       std::to_string(status.committed) + ", verified " + std::to_string(status.verified) + ", paid " +
+                       std::to_string(status.paid) + " of " + std::to_string(status.spec.segments());
+    if (status.waiting) {
+        line += "; segment " + std::to_string(status.waiting->segment) +
+                " waits for auditors, from height " + std::to_string(status.waiting->decide_from) +
+                " `retrace task decide` says what becomes of it";
+    }
+    return line;
+}
+
+/// For people's convenience alone: `task fetch` finds test data and the TorchScript file by it.
+void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task) {
+    const fs::path note = task_note(flags.data_dir, chain_id, task);
+    std::error_code ignored;
+    fs::create_directories(note.parent_path(), ignored);
+    std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
+}
+
+/// Until the model is ready, however often the node is restarted meanwhile; an error when the task ends
+/// without one.
+Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
+    flags.signer.node.be_patient(client);
+    RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
+                    std::cerr << progress_line(now) << std::endl;
+                }));
+    const market::TaskState state = status.task.state;
+    out["state"] = std::string(market::slug(state));
+    if (state == market::TaskState::delivering || state == market::TaskState::settled) return Unit{};
+    return error("the task ended as " + std::string(market::slug(state)));
+}
+
+int print(const Program& program, const json::object& out, std::uint64_t task) {
+    if (program.json)
+        std::cout << json::serialize(out) << '\n';
+    else
+        std::cout << task << '\n';
+    return kDone;
+}
+
+int submit(const Program& program, const Flags& flags) {
+    auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
+    task->allow_unaudited = task->allow_unaudited || flags.allow_unaudited;
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    const auto session = Session::open(flags.signer);
+    if (!session) return fail(program, session.error().message);
+    RpcClient& client = (*session)->client;
+    const auto posted = post_task(*task, **store, (*session)->submitter, client, show_transfer);
+    if (!posted) return fail(program, posted.error().message);
+    note_folder(flags, (*session)->chain_id, posted->id);
+    std::cerr << "task " << posted->id << " posted, " << format_coins(posted->escrow) << " in escrow"
+              << std::endl;
+    json::object out{{"task", posted->id}, {"escrow", posted->escrow.to_decimal()}};
+    if (flags.wait) {
+        if (const auto ready = wait_for_model(flags, client, posted->id, out); !ready)
+            return fail(program, ready.error().message);
+    }
+    return print(program, out, posted->id);
+}
+
+/// What `submit` does after the posting; pieces that have arrived do not travel again.
+int upload(const Program& program, const Flags& flags) {
+    const auto task = load_task_file(flags.file);
+    if (!task) return fail(program, task.error().message);
+    auto store = open_store(flags.data_dir);
+    if (!store) return fail(program, store.error().message);
+    auto client = flags.signer.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto chain_id = client->chain_id();
+    if (!chain_id) return fail(program, chain_id.error().message);
+    const auto status = task_status(*client, flags.task);
+    if (!status) return fail(program, status.error().message);
+    const auto spec = spec_of(*task, **store);
+    if (!spec) return fail(program, spec.error().message);
+    if (spec->program_root != status->spec.program_root || spec->data_roots != status->spec.data_roots ||
+        spec->init_root != status->spec.init_root ||
+        spec->initial_state_root != status->spec.initial_state_root)
+        return fail(program,
+                    flags.file + " is not what task " + std::to_string(flags.task) + " was posted from");
+    if (const auto done = upload_task(*spec, **store, *client, show_transfer); !done)
+        return fail(program, done.error().message);
+    note_folder(flags, *chain_id, flags.task);
+    return print(program, {{"task", flags.task}}, flags.task);
+}
+
+int follow(const Program& program, const Flags& flags) {
+    auto client = flags.signer.node.connect();
+    if (!client) return fail(program, client.error().message);
+    if (const auto there = client->height(); !there) return fail(program, there.error().message);
+    json::object out{{"task", flags.task}};
+    if (const auto ready = wait_for_model(flags, *client, flags.task, out); !ready)
+        return fail(program, ready.error().message);
+    return print(program, out, flags.task);
+}
+
+void add_store_option(CLI::App& command, Flags& flags) {
+    command.add_option("--data-dir", flags.data_dir, "The requester's store (~/.retrace/requester)");
+}
+
+}  // namespace
+
+void add_task_submit(CLI::App& parent, Program& program) {
+    const auto add = [&](const char* name, const char* what, int (*run)(const Program&, const Flags&)) {
+        CLI::App* command = parent.add_subcommand(name, what);
+        auto flags = std::make_shared<Flags>();
+        add_json(*command, program);
+        command->callback([&program, flags, run] {
+            program.run = [&program, flags, run] { return run(program, *flags); };
+        });
+        return std::pair(command, flags);
+    };
+    const auto [post, post_flags] =
+        add("submit", "Post a compiled task with its price in escrow, upload its data", submit);
+    post->add_option("FILE", post_flags->file, "task.toml or its folder")->required();
+    post_flags->signer.add_to(*post);
+    add_store_option(*post, *post_flags);
+    post->add_flag("--wait", post_flags->wait, "Wait until the model is ready");
+    post->add_flag("--allow-unaudited", post_flags->allow_unaudited,
+                   "Pay for segments that nobody can be drawn to audit");
+
+    const auto [again, again_flags] =
+        add("upload", "Go on with the upload of a task that was posted", upload);
+    again->add_option("ID", again_flags->task, "Task")->required();
+    again->add_option("FILE", again_flags->file, "task.toml or its folder")->required();
+    again_flags->signer.node.add_to(*again);
+    add_store_option(*again, *again_flags);
+
+    const auto [watch, watch_flags] =
+        add("follow", "Wait until a task's model is ready, telling how it goes", follow);
+    watch->add_option("ID", watch_flags->task, "Task")->required();
+    watch_flags->signer.node.add_to(*watch);
+}
+
+}  // namespace retrace::node::cli

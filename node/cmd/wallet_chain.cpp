@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+// retrace wallet send | balance | history
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "ledger/crypto/eip55.hpp"
+#include "ledger/tx/transaction.hpp"
+#include "node/cmd/options.hpp"
+#include "node/cmd/wallet_command.hpp"
+#include "node/platform/json_values.hpp"
+#include "node/platform/printable.hpp"
+#include "node/platform/units.hpp"
+#include "node/rpc_client/rpc_client.hpp"
+
+namespace retrace::node::cli {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::uint64_t kTip = 100'000'000;
+
+struct SendOptions {
+    SignerOptions signer;
+    std::string to, value, data = "0x";
+    std::optional<std::uint64_t> nonce;
+    std::string max_fee, tip;  // of one gas; empty: as the node's base fee asks
+    bool no_wait = false;
+    std::uint64_t timeout_s = 60;
+};
+
+Unexpected<Error> failed(const RpcFailure& failure) {
+    return error(failure.message);
+}
+
+Result<ledger::U256> amount_of(const std::string& text, const char* what) {
+    const auto amount = parse_coins(text);
+    if (!amount) return error(std::string(what) + "not an amount (\"1.5\" coins, or \"100 wei\"): " + text);
+    return *amount;
+}
+
+/// What the node's base fee asks, where the user does not say otherwise.
+Result<Fees> fees_for(const SendOptions& options, RpcClient& client, std::uint64_t gas) {
+    std::optional<ledger::U256> tip, cap;
+    if (!options.tip.empty()) {
+        RETRACE_TRY(amount, amount_of(options.tip, "--tip: "));
+        tip = amount;
+    }
+    if (!options.max_fee.empty()) {
+        RETRACE_TRY(amount, amount_of(options.max_fee, "--max-fee: "));
+        cap = amount;
+    }
+    if (!cap) {
+        const auto base_fee = client.base_fee();
+        if (!base_fee) return failed(base_fee.error());
+        return fees_of(*base_fee, tip.value_or(ledger::U256(kTip)), gas);
+    }
+    return fees_under(*cap, tip.value_or(std::min(*cap, ledger::U256(kTip))), gas);
+}
+
+Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
+    RpcClient& client = session.client;
+    ledger::Transaction tx;
+    RETRACE_TRY(to, typed_address(options.to));
+    RETRACE_TRY(value, amount_of(options.value, ""));
+    const auto data = from_hex(options.data);
+    if (!data) return error("--data is not hex");
+    const auto gas = client.estimate_gas(session.key.address(), to, value, *data);
+    if (!gas) return failed(gas.error());
+    const auto nonce = options.nonce ? Result<std::uint64_t, RpcFailure>(*options.nonce)
+                                     : client.next_nonce(session.key.address());
+    if (!nonce) return failed(nonce.error());
+    RETRACE_TRY(fees, fees_for(options, client, *gas));
+    tx.chain_id = session.chain_id;
+    tx.nonce = *nonce;
+    tx.tip_cap = fees.tip_cap;
+    tx.fee_cap = fees.fee_cap;
+    tx.gas_limit = fees.gas;
+    tx.to = to;
+    tx.value = value;
+    tx.data = *data;
+    return ledger::sign_tx(std::move(tx), session.key);
+}
+
+/// One that the node forgot (it was killed before the block) is sent again.
+Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, View raw, std::uint64_t timeout_s) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
+    while (std::chrono::steady_clock::now() < end) {
+        auto outcome = client.outcome(hash);
+        if (!outcome) return failed(outcome.error());
+        if (outcome->has_value()) return std::move(**outcome);
+        const auto there = client.known(hash);
+        if (there && !*there) {
+            if (const auto again = client.send_raw(raw); !again) return failed(again.error());
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    return error("not in a block after " + std::to_string(timeout_s) + " s: " + rpc::data(hash));
+}
+
+int run_send(const Program& program, const SendOptions& options) {
+    const auto session = Session::open(options.signer);
+    if (!session) return fail(program, session.error().message);
+    RpcClient& client = (*session)->client;
+    const auto tx = make_tx(options, **session);
+    if (!tx) return fail(program, tx.error().message);
+    const auto sent = client.send_raw((*tx)->raw);
+    if (!sent) return fail(program, sent.error().message);
+    json::object out{{"hash", rpc::data(*sent)}, {"nonce", (*tx)->tx.nonce}};
+    if (!options.no_wait) {
+        const auto outcome = wait_for(client, *sent, (*tx)->raw, options.timeout_s);
+        if (!outcome) return fail(program, outcome.error().message);
+        if (!outcome->ok) return fail(program, rpc::data(*sent) + " reverted: " + outcome->reason);
+        out["height"] = outcome->height;
+        out["gas_used"] = outcome->gas_used;
+        out["fee"] = format_coins(outcome->gas_price * ledger::U256{outcome->gas_used});
+    }
+    if (program.json) {
+        std::cout << json::serialize(out) << '\n';
+    } else {
+        std::cout << "sent " << rpc::data(*sent);
+        if (!options.no_wait)
+            std::cout << ", in block " << out["height"] << ", fee " << out["fee"].as_string().c_str();
+        std::cout << '\n';
+    }
+    return kDone;
+}
+
+struct AccountOptions {
+    NodeOptions node;
+    std::string address;
+    std::uint64_t blocks = 1000;
+};
+
+int run_balance(const Program& program, const AccountOptions& options) {
+    const auto address = typed_address(options.address);
+    if (!address) return fail(program, address.error().message);
+    auto client = options.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto account = client->account(*address);
+    if (!account) return fail(program, account.error().message);
+    if (program.json) {
+        std::cout << json::serialize(json::object{{"address", ledger::to_checksum(*address)},
+                                                  {"balance", format_coins(account->balance)},
+                                                  {"balance_wei", account->balance.to_decimal()},
+                                                  {"nonce", account->nonce}})
+                  << '\n';
+    } else {
+        std::cout << format_coins(account->balance) << '\n';
+    }
+    return kDone;
+}
+
+std::string member(const json::object& object, const char* name) {
+    const json::value* v = object.if_contains(name);
+    return v != nullptr && v->is_string() ? printable(v->get_string().c_str()) : std::string();
+}
+
+bool concerns(const json::object& tx, const std::string& address) {
+    return member(tx, "from") == address || member(tx, "to") == address;
+}
+
+/// What was refused in its block moved nothing, so each line says whether it was done.
+Result<json::object> history_line(RpcClient& client, const json::object& tx) {
+    const json::value* coins = tx.if_contains("value");
+    const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
+    const auto hash = rpc::parse_hash(json::value(member(tx, "hash")));
+    if (!value || !hash) return error("the node's transaction is not one");
+    const auto outcome = client.outcome(*hash);
+    if (!outcome) return failed(outcome.error());
+    if (!*outcome) return error("the node has no receipt of " + member(tx, "hash"));
+    json::object out{{"height", (*outcome)->height},  {"hash", member(tx, "hash")},
+                     {"from", member(tx, "from")},    {"to", member(tx, "to")},
+                     {"value", format_coins(*value)}, {"ok", (*outcome)->ok}};
+    if (!(*outcome)->ok) out["reason"] = (*outcome)->reason;
+    return out;
+}
+
+/// The node keeps no index by account: the last blocks are read one by one.
+Result<json::array> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
+    const auto tip = client.height();
+    if (!tip) return failed(tip.error());
+    const std::string wanted = rpc::data(address);
+    json::array out;
+    for (std::uint64_t height = *tip >= blocks ? *tip - blocks + 1 : 0; height <= *tip; ++height) {
+        const auto block = client.call("eth_getBlockByNumber", {rpc::quantity(height), true});
+        if (!block) return failed(block.error());
+        const json::object* object = block->if_object();
+        const json::value* txs = object != nullptr ? object->if_contains("transactions") : nullptr;
+        if (txs == nullptr || !txs->is_array()) return error("the node's block is not one");
+        for (const json::value& tx : txs->get_array()) {
+            if (!tx.is_object() || !concerns(tx.get_object(), wanted)) continue;
+            RETRACE_TRY(line, history_line(client, tx.get_object()));
+            out.push_back(std::move(line));
+        }
+    }
+    return out;
+}
+
+int run_history(const Program& program, const AccountOptions& options) {
+    const auto address = typed_address(options.address);
+    if (!address) return fail(program, address.error().message);
+    auto client = options.node.connect();
+    if (!client) return fail(program, client.error().message);
+    const auto lines = read_history(*client, *address, options.blocks);
+    if (!lines) return fail(program, lines.error().message);
+    if (program.json) {
+        std::cout << json::serialize(*lines) << '\n';
+        return kDone;
+    }
+    for (const json::value& line : *lines) {
+        const json::object& tx = line.get_object();
+        std::cout << tx.at("height") << "  " << member(tx, "hash") << "  " << member(tx, "from") << " -> "
+                  << member(tx, "to") << "  " << member(tx, "value");
+        if (!tx.at("ok").as_bool()) std::cout << "  reverted: " << member(tx, "reason");
+        std::cout << '\n';
+    }
+    return kDone;
+}
+
+}  // namespace
+
+void add_wallet_chain(CLI::App& wallet, Program& program) {
+    CLI::App* send = wallet.add_subcommand("send", "Send coins, or call a contract");
+    auto send_options = std::make_shared<SendOptions>();
+    send_options->signer.add_to(*send);
+    send->add_option("--to", send_options->to, "Receiver")->required();
+    send->add_option("--value", send_options->value, "Coins, e.g. 1.5; or \"100 wei\"")->required();
+    send->add_option("--data", send_options->data, "Call data in hex");
+    send->add_option(
+        "--nonce", send_options->nonce,
+        "Number of the transaction; that of one that waits replaces it, for a higher fee and tip");
+    send->add_option("--max-fee", send_options->max_fee,
+                     "The most that one gas costs, e.g. \"3000000000 wei\"");
+    send->add_option("--tip", send_options->tip, "Of that, the most that goes to whoever makes the block");
+    send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
+    send->add_option("--timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
+    add_json(*send, program);
+    send->callback([&program, send_options] {
+        program.run = [&, send_options] { return run_send(program, *send_options); };
+    });
+
+    CLI::App* balance = wallet.add_subcommand("balance", "Balance of an account");
+    auto balance_options = std::make_shared<AccountOptions>();
+    balance->add_option("address", balance_options->address, "Account")->required();
+    balance_options->node.add_to(*balance);
+    add_json(*balance, program);
+    balance->callback([&program, balance_options] {
+        program.run = [&, balance_options] { return run_balance(program, *balance_options); };
+    });
+
+    CLI::App* history = wallet.add_subcommand("history", "Transactions of an account in the last blocks");
+    auto history_options = std::make_shared<AccountOptions>();
+    history->add_option("address", history_options->address, "Account")->required();
+    history->add_option("--blocks", history_options->blocks, "How many blocks to look through (1000)");
+    history_options->node.add_to(*history);
+    add_json(*history, program);
+    history->callback([&program, history_options] {
+        program.run = [&, history_options] { return run_history(program, *history_options); };
+    });
+}
+
+}  // namespace retrace::node::cli

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+// Fingerprints as text, without OpenSSL: the simulation's views read addresses too.
+#include "node/net/certificate.hpp"
+
+#include <algorithm>
+
+#include "merkle/base/bytes.hpp"
+
+namespace retrace::node::tls {
+
+std::optional<Fingerprint> parse_fingerprint(std::string_view text) {
+    std::string digits(text);
+    std::erase(digits, ':');
+    const auto bytes = digits.size() == 64 ? from_hex(digits) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    Fingerprint out{};
+    std::copy(bytes->begin(), bytes->end(), out.begin());
+    return out;
+}
+
+}  // namespace retrace::node::tls

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "node/net/http_client.hpp"
+
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core.hpp>
+#include <boost/beast/http.hpp>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "node/net/tls_stream.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using Body = http::vector_body<std::uint8_t>;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
+/// Of what came and is not understood yet: the head of a chunk, which knows no limit of its own, and what follows it.
+constexpr std::size_t kBufferMax = 1 << 20;
+
+constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own patience may be half a minute.
+constexpr std::chrono::seconds kConnectTime{3};
+constexpr std::chrono::milliseconds kLookTime{50};  ///< Between two questions whether to give up.
+
+using Endpoints = tcp::resolver::results_type;
+
+/// The address of a name. The system's resolver ends when it likes, and a stranger's name may lead to a server that
+/// never answers: whoever has waited long enough leaves it behind on its own thread.
+struct Lookup {
+    std::mutex mutex;
+    std::condition_variable ended;
+    bool done = false;
+    Endpoints found;
+    beast::error_code code;
+
+    static std::shared_ptr<Lookup> start(const Url& url) {
+        auto lookup = std::make_shared<Lookup>();
+        try {
+            std::thread([lookup, host = url.host, port = url.port] { lookup->ask(host, port); }).detach();
+        } catch (const std::system_error& no_thread) {
+            lookup->code = no_thread.code();
+            lookup->done = true;
+        }
+        return lookup;
+    }
+
+    /// Nothing is thrown out of it: that would end the process.
+    void ask(const std::string& host, const std::string& port) noexcept {
+        Endpoints endpoints;
+        beast::error_code failed;
+        try {
+            asio::io_context context;
+            endpoints = tcp::resolver(context).resolve(host, port, failed);
+        } catch (const std::exception&) {  // No memory, no file descriptor.
+            failed = asio::error::make_error_code(asio::error::no_memory);
+        }
+        const std::lock_guard lock(mutex);
+        found = std::move(endpoints);
+        code = failed;
+        done = true;
+        ended.notify_all();
+    }
+};
+
+}  // namespace
+
+// The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own
+// until they are done.
+struct HttpConnection::Impl {
+    explicit Impl(Url url_in) : url(std::move(url_in)) {}
+
+    /// Runs what was started until it ends; `code` is what its handler left.
+    Status<Failure> run(const beast::error_code& code, const char* what) {
+        context.restart();
+        bool given_up = false;
+        while (!context.stopped()) {
+            context.run_for(kLookTime);
+            if (given_up || context.stopped() || !give_up || !give_up()) continue;
+            given_up = true;
+            stream->tcp().close();  // Ends the operation, whatever it is.
+        }
+        const std::string peer = url.host + ":" + url.port;
+        if (given_up) return failure(Fault::timeout, peer + ": the time for fetching is over: " + what);
+        if (!code) return Unit{};
+        if (code == beast::error::timeout) return failure(Fault::timeout, peer + " was too slow: " + what);
+        if (code == http::error::body_limit || code == http::error::header_limit) {
+            return failure(Fault::too_large, peer + " sent more than was asked for");
+        }
+        if (code.category() == http::make_error_code(http::error::bad_version).category() &&
+            code != http::error::end_of_stream && code != http::error::partial_message) {
+            return failure(Fault::malformed, peer + " does not speak HTTP: " + code.message());
+        }
+        // Another certificate than the trusted one does not become it by waiting.
+        const bool tls = code.category() == asio::error::get_ssl_category();
+        return failure(tls ? Fault::refused : Fault::unreachable, peer + ": " + what + ": " + code.message());
+    }
+
+    Result<Endpoints, Failure> resolve(Clock::time_point until) {
+        beast::error_code code;
+        const auto number = asio::ip::make_address(url.host, code);
+        if (!code) {
+            const auto port = static_cast<std::uint16_t>(std::stoul(url.port));
+            return Endpoints::create(tcp::endpoint(number, port), url.host, url.port);
+        }
+        until = std::min(until, Clock::now() + kNameTime);
+        const auto lookup = Lookup::start(url);
+        std::unique_lock lock(lookup->mutex);
+        while (!lookup->done) {
+            const auto now = Clock::now();
+            const bool given_up = give_up && give_up();
+            if (given_up || now >= until)
+                return failure(Fault::timeout, url.host + (given_up ? ": the time for fetching is over" : "") +
+                                                   ": nobody says what its address is");
+            lookup->ended.wait_until(lock, std::min(until, now + kLookTime));
+        }
+        if (lookup->code) return failure(Fault::unreachable, url.host + ": " + lookup->code.message());
+        return std::move(lookup->found);
+    }
+
+    Status<Failure> connect(Clock::time_point until) {
+        if (url.tls && !trust) {
+            auto made = tls::client_context(url.trust, url.host);
+            if (!made) return failure(Fault::unreachable, made.error().message);
+            trust = std::move(made).value();
+        }
+        buffer.clear();
+        stream.emplace(beast::tcp_stream(context), trust.get());
+        beast::error_code code;
+        RETRACE_TRY(found, resolve(until));
+        stream->tcp().expires_at(std::min(until, Clock::now() + kConnectTime));
+        stream->tcp().async_connect(found, [&](beast::error_code done, const auto&) { code = done; });
+        RETRACE_CHECK(run(code, "cannot connect"));
+        beast::error_code ignored;
+        stream->tcp().socket().set_option(tcp::no_delay(true), ignored);
+        if (!stream->is_tls()) return Unit{};
+        stream->tcp().expires_at(until);
+        SSL_set_tlsext_host_name(stream->ssl(), url.host.c_str());
+        stream->async_handshake(asio::ssl::stream_base::client, [&](beast::error_code done) { code = done; });
+        return run(code, "no TLS with this node, or not the one that is trusted");
+    }
+
+    Result<HttpReply, Failure> once(http::request<Body>& message, std::size_t limit,
+                                    Clock::time_point until) {
+        if (!stream) {
+            const auto connected = connect(until);
+            if (!connected) stream.reset();
+            RETRACE_CHECK(connected);
+        }
+        beast::error_code code;
+        stream->tcp().expires_at(until);
+        http::async_write(*stream, message, [&](beast::error_code done, std::size_t) { code = done; });
+        const auto written = run(code, "cannot send");
+        // A server that refuses an upload answers before it has read all of it, so the reply is read in any
+        // case.
+        if (!written && written.error().fault != Fault::unreachable) return Unexpected{written.error()};
+        http::response_parser<Body> parser;
+        parser.header_limit(kHeaderBytesMax);
+        parser.body_limit(limit);
+        stream->tcp().expires_at(until);
+        http::async_read(*stream, buffer, parser, [&](beast::error_code done, std::size_t) { code = done; });
+        RETRACE_CHECK(run(code, "no reply"));
+        auto reply = parser.release();
+        if (!written || !reply.keep_alive()) stream.reset();
+        return HttpReply{reply.result_int(), std::string(reply[http::field::content_type]),
+                         std::move(reply.body())};
+    }
+
+    Url url;
+    GiveUp give_up;  ///< Of the exchange under way.
+    asio::io_context context{1};
+    std::shared_ptr<asio::ssl::context> trust;
+    std::optional<tls::Stream> stream;
+    beast::flat_buffer buffer{kBufferMax};
+};
+
+HttpConnection::HttpConnection(Url url) : impl_(std::make_unique<Impl>(std::move(url))) {}
+HttpConnection::~HttpConnection() = default;
+HttpConnection::HttpConnection(HttpConnection&&) noexcept = default;
+HttpConnection& HttpConnection::operator=(HttpConnection&&) noexcept = default;
+
+Result<HttpReply, Failure> HttpConnection::exchange(const HttpRequest& request, std::size_t reply_limit,
+                                                    std::chrono::milliseconds deadline, const GiveUp& give_up) {
+    const auto until = Clock::now() + deadline;
+    impl_->give_up = give_up;
+    http::request<Body> message;
+    message.version(11);
+    message.method_string(request.method);
+    message.target(request.target);
+    const std::string& host = impl_->url.host;
+    const bool v6 = host.find(':') != std::string::npos;
+    message.set(http::field::host, (v6 ? "[" + host + "]" : host) + ":" + impl_->url.port);
+    message.keep_alive(true);
+    message.set(http::field::content_type, request.content_type);
+    if (!request.authorization.empty()) message.set(http::field::authorization, request.authorization);
+    message.body() = request.body;
+    message.prepare_payload();
+    const bool kept = impl_->stream.has_value();
+    auto reply = impl_->once(message, reply_limit, until);
+    if (!reply) impl_->stream.reset();
+    if (!reply && kept && reply.error().fault == Fault::unreachable) {
+        reply = impl_->once(message, reply_limit, until);
+        if (!reply) impl_->stream.reset();
+    }
+    return reply;
+}
+
+}  // namespace retrace::node

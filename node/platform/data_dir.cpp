@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#include "node/platform/data_dir.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+namespace retrace::node {
+namespace {
+
+constexpr std::size_t kGenesisMax = std::size_t{128} << 20;
+
+Unexpected<Error> io_error(const std::string& path, const char* what) {
+    return error(path + ": " + what + ": " + std::strerror(errno));
+}
+
+/// A new one is its owner's alone; of one that was there its owner has decided.
+Status<> make_folder(const std::string& path) {
+    std::error_code failed;
+    const bool is_new = std::filesystem::create_directories(path, failed);
+    if (failed) return error(path + ": cannot make the data directory: " + failed.message());
+    if (is_new && ::chmod(path.c_str(), 0700) != 0) return io_error(path, "cannot close it to others");
+    return Unit{};
+}
+
+bool write_and_sync(int fd, View bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return ::fsync(fd) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DataDir>> DataDir::open(const std::string& path) {
+    RETRACE_CHECK(make_folder(path));
+    const std::string name = path + "/LOCK";
+    const int lock = ::open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (lock < 0) return io_error(name, "cannot open the lock");
+    if (::flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        ::close(lock);
+        return error(
+            path + ": the data directory is in use by another process; stop it or choose another --data-dir");
+    }
+    return std::unique_ptr<DataDir>(new DataDir(path, lock));
+}
+
+DataDir::~DataDir() {
+    ::close(lock_);
+}
+
+Result<std::optional<ledger::Genesis>> DataDir::genesis() const {
+    if (!std::filesystem::exists(file("genesis"))) return std::optional<ledger::Genesis>();
+    const auto bytes = read_file(file("genesis"), kGenesisMax);
+    if (!bytes) return io_error(file("genesis"), "cannot read");
+    auto genesis = ledger::decode_genesis(*bytes);
+    if (!genesis) return error(file("genesis") + ": " + genesis.error().message);
+    return std::optional<ledger::Genesis>(std::move(genesis).value());
+}
+
+Status<> DataDir::keep_genesis(const ledger::Genesis& genesis) const {
+    return write_file(file("genesis"), ledger::encode(genesis), 0600);
+}
+
+std::optional<Bytes> read_file(const std::string& path, std::size_t limit) {
+    std::ifstream in(path, std::ios::binary | std::ios::ate);
+    if (!in) return std::nullopt;
+    const auto size = static_cast<std::streamoff>(in.tellg());
+    if (size < 0 || static_cast<std::uint64_t>(size) > limit) return std::nullopt;
+    Bytes bytes(static_cast<std::size_t>(size));
+    in.seekg(0);
+    if (!in.read(reinterpret_cast<char*>(bytes.data()), size)) return std::nullopt;
+    return bytes;
+}
+
+Status<> write_file(const std::string& path, View bytes, unsigned mode) {
+    const std::string beside = path + ".new." + std::to_string(::getpid());
+    // What somebody else put there, to be written through or to be read by, is not written to.
+    ::unlink(beside.c_str());
+    const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (fd < 0) return io_error(beside, "cannot create");
+    const bool written = ::fchmod(fd, mode) == 0 && write_and_sync(fd, bytes);
+    ::close(fd);
+    if (!written || ::rename(beside.c_str(), path.c_str()) != 0) {
+        const auto failure = io_error(path, "cannot write");
+        ::unlink(beside.c_str());
+        return failure;
+    }
+    if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
+    return Unit{};
+}
+
+bool sync_directory_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+    const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const bool ok = ::fsync(fd) == 0;
+    ::close(fd);
+    return ok;
+}
+
+Status<> make_private_folder(const std::string& path) {
+    RETRACE_CHECK(make_folder(path));
+    return close_to_others(path);
+}
+
+std::optional<std::string> warning_if_open(const std::string& path) {
+    struct stat info {};
+    // A pipe has no others.
+    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07) == 0)
+        return std::nullopt;
+    return "everybody may read or change " + path + "; chmod o-rwx it";
+}
+
+Status<> close_to_others(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0) return io_error(path, "cannot be looked at");
+    if ((info.st_mode & 077) == 0) return Unit{};
+    if (::chmod(path.c_str(), info.st_mode & 0700) != 0)
+        return io_error(path, "others may read it, and it cannot be closed to them");
+    return Unit{};
+}
+
+}  // namespace retrace::node

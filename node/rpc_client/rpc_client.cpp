@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "node/rpc_client/rpc_client.hpp"
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <thread>
+
+#include "ledger/crypto/keccak.hpp"
+#include "node/platform/json_values.hpp"
+#include "node/platform/printable.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace json = boost::json;
+using rpc::Parsed;
+
+RpcFailure strange(std::string_view what) {
+    return {0, "the node's answer is not what was asked for: " + std::string(what), {}, false};
+}
+
+/// Value of member `name` of an object, parsed.
+template <class Parse>
+auto member(const json::value& value, const char* name, Parse parse)
+    -> Result<typename decltype(parse(value))::value_type, RpcFailure> {
+    const json::object* object = value.if_object();
+    const json::value* found = object != nullptr ? object->if_contains(name) : nullptr;
+    if (found == nullptr) return Unexpected{strange(std::string("no ") + name)};
+    auto parsed = parse(*found);
+    if (!parsed) return Unexpected{strange(std::string(name) + ": " + parsed.error())};
+    return std::move(*parsed);
+}
+
+Result<ledger::Log, RpcFailure> parse_log(const json::value& value) {
+    ledger::Log log;
+    RETRACE_TRY(address, member(value, "address", rpc::parse_address));
+    RETRACE_TRY(data, member(value, "data", rpc::parse_data));
+    log.address = address;
+    log.data = std::move(data);
+    const json::value* topics = value.as_object().if_contains("topics");
+    if (topics == nullptr || !topics->is_array()) return Unexpected{strange("no topics")};
+    for (const json::value& topic : topics->get_array()) {
+        const auto hash = rpc::parse_hash(topic);
+        if (!hash) return Unexpected{strange("a topic")};
+        log.topics.push_back(*hash);
+    }
+    return log;
+}
+
+Result<TxOutcome, RpcFailure> parse_receipt(const Hash32& tx, const json::value& value) {
+    TxOutcome out;
+    out.hash = tx;
+    RETRACE_TRY(status, member(value, "status", rpc::parse_u64));
+    RETRACE_TRY(height, member(value, "blockNumber", rpc::parse_u64));
+    RETRACE_TRY(gas, member(value, "gasUsed", rpc::parse_u64));
+    RETRACE_TRY(price, member(value, "effectiveGasPrice", rpc::parse_u256));
+    out.ok = status == 1;
+    out.height = height;
+    out.gas_used = gas;
+    out.gas_price = price;
+    if (!ledger::checked_mul(price, gas)) return Unexpected{strange("a fee that nobody has")};
+    const json::object& object = value.as_object();
+    if (const json::value* reason = object.if_contains("error"); reason != nullptr && reason->is_string()) {
+        out.reason = printable(reason->get_string().c_str());
+    }
+    const json::value* logs = object.if_contains("logs");
+    if (logs == nullptr || !logs->is_array()) return Unexpected{strange("no logs")};
+    for (const json::value& entry : logs->get_array()) {
+        RETRACE_TRY(log, parse_log(entry));
+        out.logs.push_back(std::move(log));
+    }
+    return out;
+}
+
+}  // namespace
+
+Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas) {
+    const auto twice = ledger::checked_mul(base_fee, 2);
+    const auto cap = twice ? ledger::checked_add(*twice, tip) : std::nullopt;
+    const auto most = cap ? ledger::checked_mul(*cap, gas) : std::nullopt;
+    if (!most || *most > kFeeMost) {
+        return error("the node asks for " + std::to_string(gas) + " gas at a base fee of " + base_fee.to_decimal() +
+                     " wei, more than ten coins for one call: not signed");
+    }
+    return Fees{gas, tip, *cap};
+}
+
+Result<Fees> fees_under(const ledger::U256& fee_cap, const ledger::U256& tip_cap, std::uint64_t gas) {
+    if (tip_cap > fee_cap) return error("the tip is a part of the fee of one gas and is over it: not signed");
+    const auto most = ledger::checked_mul(fee_cap, gas);
+    if (!most || *most > kFeeMost)
+        return error(std::to_string(gas) + " gas at " + fee_cap.to_decimal() +
+                     " wei may cost more than ten coins: not signed");
+    return Fees{gas, tip_cap, fee_cap};
+}
+
+Result<RpcClient> RpcClient::connect(const std::string& url, const Options& options) {
+    const auto parsed = parse_url(url);
+    if (!parsed) return error(parsed.error().message);
+    return RpcClient(url, HttpConnection(*parsed), options);
+}
+
+Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
+    const auto start = std::chrono::steady_clock::now();
+    for (bool told = false;;) {
+        auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
+        const bool silence = !reply && reply.error().fault == Fault::unreachable;
+        if (!silence || std::chrono::steady_clock::now() - start >= options_.patience) {
+            if (told && reply && options_.on_silence) options_.on_silence({});
+            return reply;
+        }
+        if (!told && options_.on_silence) options_.on_silence(reply.error().message);
+        told = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+}
+
+Result<json::value, RpcFailure> RpcClient::call(std::string_view method, json::array params) {
+    const std::string body = json::serialize(
+        json::object{{"jsonrpc", "2.0"}, {"id", ++id_}, {"method", method}, {"params", std::move(params)}});
+    HttpRequest request{"POST", "/", to_bytes(view(std::string_view(body))), "application/json", {}};
+    const auto reply = exchange(request);
+    if (!reply) {
+        const Fault fault = reply.error().fault;
+        return Unexpected{RpcFailure{0, "no answer from the node at " + url_ + ": " + reply.error().message, {},
+                                     fault == Fault::unreachable || fault == Fault::timeout}};
+    }
+    boost::system::error_code code;
+    json::value value =
+        json::parse({reinterpret_cast<const char*>(reply->body.data()), reply->body.size()}, code);
+    const json::object* object = code ? nullptr : value.if_object();
+    if (object == nullptr) {
+        return Unexpected{RpcFailure{
+            0, url_ + " answered HTTP " + std::to_string(reply->status) + " without JSON-RPC", {}, false}};
+    }
+    if (const json::value* failure = object->if_contains("error");
+        failure != nullptr && failure->is_object()) {
+        RpcFailure out{-32603, "unknown error", {}, false};
+        const json::object& fields = failure->get_object();
+        if (const json::value* v = fields.if_contains("code"); v != nullptr && v->is_int64()) {
+            out.code = static_cast<int>(v->get_int64());
+        }
+        if (const json::value* v = fields.if_contains("message"); v != nullptr && v->is_string()) {
+            out.message = printable(v->get_string().c_str());
+        }
+        if (const json::value* v = fields.if_contains("data"); v != nullptr && v->is_string()) {
+            out.data = v->get_string().c_str();
+        }
+        return Unexpected{std::move(out)};
+    }
+    const json::value* result = object->if_contains("result");
+    if (result == nullptr) return Unexpected{strange("neither result nor error")};
+    return *result;
+}
+
+Result<std::uint64_t, RpcFailure> RpcClient::quantity(std::string_view method, json::array params) {
+    RETRACE_TRY(value, call(method, std::move(params)));
+    const auto parsed = rpc::parse_u64(value);
+    if (!parsed) return Unexpected{strange(parsed.error())};
+    return *parsed;
+}
+
+Result<std::uint64_t, RpcFailure> RpcClient::chain_id() {
+    return quantity("eth_chainId", {});
+}
+Result<std::uint64_t, RpcFailure> RpcClient::height() {
+    return quantity("eth_blockNumber", {});
+}
+
+Result<ledger::Account, RpcFailure> RpcClient::account(const ledger::Address& address) {
+    RETRACE_TRY(value, call("retrace_getAccount", {rpc::data(address), "latest"}));
+    ledger::Account out;
+    RETRACE_TRY(nonce, member(value, "nonce", rpc::parse_u64));
+    RETRACE_TRY(balance, member(value, "balance", rpc::parse_u256));
+    out.nonce = nonce;
+    out.balance = balance;
+    return out;
+}
+
+Result<std::uint64_t, RpcFailure> RpcClient::next_nonce(const ledger::Address& address) {
+    return quantity("eth_getTransactionCount", {rpc::data(address), "pending"});
+}
+
+Result<ledger::U256, RpcFailure> RpcClient::base_fee() {
+    RETRACE_TRY(value, call("eth_getBlockByNumber", {"latest", false}));
+    return member(value, "baseFeePerGas", rpc::parse_u256);
+}
+
+Result<std::uint64_t, RpcFailure> RpcClient::estimate_gas(const ledger::Address& from,
+                                                          const ledger::Address& to,
+                                                          const ledger::U256& value, View data) {
+    return quantity("eth_estimateGas", {json::object{{"from", rpc::data(from)},
+                                                     {"to", rpc::data(to)},
+                                                     {"value", rpc::quantity(value)},
+                                                     {"data", rpc::data(data)}}});
+}
+
+Result<Hash32, RpcFailure> RpcClient::send_raw(View tx) {
+    const auto value = call("eth_sendRawTransaction", {rpc::data(tx)});
+    const Hash32 sent = ledger::keccak256(tx);
+    if (!value) {
+        const auto there = value.error().code != 0 ? known(sent) : Result<bool, RpcFailure>(false);
+        if (there && *there) return sent;
+        return Unexpected{value.error()};
+    }
+    const auto hash = rpc::parse_hash(*value);
+    if (!hash) return Unexpected{strange(hash.error())};
+    if (*hash != sent) return Unexpected{strange("the hash of another transaction")};
+    return sent;
+}
+
+Result<std::optional<TxOutcome>, RpcFailure> RpcClient::outcome(const Hash32& tx) {
+    RETRACE_TRY(value, call("eth_getTransactionReceipt", {rpc::data(tx)}));
+    if (value.is_null()) return std::optional<TxOutcome>{};
+    RETRACE_TRY(out, parse_receipt(tx, value));
+    return std::optional<TxOutcome>(std::move(out));
+}
+
+Result<std::vector<PlacedLog>, RpcFailure> RpcClient::logs(const ledger::Address& address, std::uint64_t from,
+                                                           std::uint64_t to) {
+    RETRACE_TRY(value, call("eth_getLogs", {json::object{{"address", rpc::data(address)},
+                                                         {"fromBlock", rpc::quantity(from)},
+                                                         {"toBlock", rpc::quantity(to)}}}));
+    if (!value.is_array()) return Unexpected{strange("no logs")};
+    std::vector<PlacedLog> out;
+    for (const json::value& entry : value.get_array()) {
+        RETRACE_TRY(log, parse_log(entry));
+        RETRACE_TRY(height, member(entry, "blockNumber", rpc::parse_u64));
+        RETRACE_TRY(tx, member(entry, "transactionHash", rpc::parse_hash));
+        out.push_back({height, tx, std::move(log)});
+    }
+    return out;
+}
+
+Result<bool, RpcFailure> RpcClient::known(const Hash32& tx) {
+    RETRACE_TRY(value, call("eth_getTransactionByHash", {rpc::data(tx)}));
+    return !value.is_null();
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/engine/application.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <set>
+
+#include "ledger/crypto/keccak.hpp"
+
+namespace retrace::node {
+
+using ledger::TxPtr;
+
+engine::AppInfo LedgerApplication::info() const {
+    const auto tip = chain_.tip();
+    return {tip->header.height, tip->header.time_ns, tip->header.state_root,
+            ledger::genesis_hash(chain_.genesis())};
+}
+
+Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
+    RETRACE_TRY(tx, ledger::read_tx(raw, chain_.genesis().chain_id));
+    std::vector<TxPtr> promoted;
+    {
+        const std::lock_guard lock(accepting_);
+        RETRACE_TRY(added, pool_.add(tx, chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit));
+        if (journal_ != nullptr) {
+            if (!added.evicted.empty()) warn(journal_->forget(added.evicted));
+            warn(journal_->append(*tx));
+            // Once the other is there: should that be given up too, a restart brings neither back.
+            if (added.replaced) warn(journal_->forget(*added.replaced));
+        }
+        promoted = std::move(added.promoted);
+    }
+    if (journal_ != nullptr && journal_->has_grown(pool_.bytes())) rewrite_journal();
+    tell_pending(promoted);
+    return tx->hash;
+}
+
+engine::CheckResult LedgerApplication::check_tx(View tx, bool) {
+    const auto result = submit(tx);
+    if (result || result.error().code == ledger::TxError::already_known) return {};
+    return {static_cast<std::uint32_t>(result.error().code), result.error().message};
+}
+
+std::vector<Bytes> LedgerApplication::propose(const engine::BlockView&, std::size_t max_bytes) {
+    const auto view = chain_.view();
+    std::vector<Bytes> txs;
+    for (const TxPtr& tx :
+         pool_.ready(*view, chain_.next_base_fee(), max_bytes, chain_.genesis().gas_limit)) {
+        txs.push_back(tx->raw);
+    }
+    return txs;
+}
+
+bool LedgerApplication::process(const engine::BlockView& block) {
+    const auto tip = chain_.tip();
+    if (block.height != tip->header.height + 1 || block.time <= tip->header.time_ns) return false;
+    return std::all_of(block.txs.begin(), block.txs.end(), [this](View raw) {
+        return pool_.find(ledger::keccak256(raw)) != nullptr ||
+               ledger::read_tx(raw, chain_.genesis().chain_id).has_value();
+    });
+}
+
+Result<engine::BlockResult> LedgerApplication::finalize(const engine::BlockView& block) {
+    outcome_.reset();
+    ledger::BlockInput input;
+    input.height = block.height;
+    input.time_ns = block.time;
+    input.proposer.bytes = block.proposer;
+    input.txs = block.txs;
+    input.known = [this](const Hash32& hash) { return pool_.find(hash); };
+    auto outcome = chain_.execute_block(input);
+    if (!outcome) return error("block " + std::to_string(block.height) + ": " + outcome.error().message);
+    outcome_ = std::move(outcome).value();
+
+    engine::BlockResult result;
+    result.app_hash = outcome_->block->header.state_root;
+    for (const ledger::Receipt& receipt : outcome_->block->receipts) {
+        result.txs.push_back(
+            {receipt.success ? 0U : 1U, receipt.output, 0, static_cast<std::int64_t>(receipt.gas_used)});
+    }
+    return result;
+}
+
+Status<> LedgerApplication::commit() {
+    ensure(outcome_.has_value(), "commit follows finalize");
+    const auto block = outcome_->block;
+    const auto committed = chain_.commit(*outcome_);
+    outcome_.reset();
+    if (!committed) return error(committed.error().message);
+    const auto view = chain_.view();
+    ledger::PoolChange change;
+    {
+        const std::lock_guard lock(accepting_);
+        change = pool_.on_block(*block, *view, chain_.next_base_fee());
+        if (journal_ != nullptr && !change.dropped.empty()) warn(journal_->forget(change.dropped));
+    }
+    if (journal_ != nullptr && journal_->wants_rewrite(pool_.bytes())) rewrite_journal();
+    tell_block(block);
+    tell_pending(change.promoted);
+    return Unit{};
+}
+
+LedgerApplication::Token LedgerApplication::listen(Listener listener) {
+    const std::lock_guard lock(listeners_mutex_);
+    listeners_.emplace_back(next_token_, std::move(listener));
+    return next_token_++;
+}
+
+void LedgerApplication::unlisten(Token token) {
+    const std::lock_guard lock(listeners_mutex_);
+    std::erase_if(listeners_, [token](const auto& entry) { return entry.first == token; });
+}
+
+void LedgerApplication::tell_block(const std::shared_ptr<const ledger::Block>& block) {
+    const std::lock_guard lock(listeners_mutex_);
+    for (const auto& [token, listener] : listeners_) {
+        if (listener.on_block) listener.on_block(block);
+    }
+}
+
+void LedgerApplication::tell_pending(const std::vector<TxPtr>& txs) {
+    if (txs.empty()) return;
+    const std::lock_guard lock(listeners_mutex_);
+    for (const auto& [token, listener] : listeners_) {
+        if (!listener.on_pending) continue;
+        for (const TxPtr& tx : txs) listener.on_pending(tx);
+    }
+}
+
+std::size_t LedgerApplication::attach(ledger::MempoolJournal& journal) {
+    // Of one account and nonce the newest record holds: the others had been replaced or given up.
+    std::vector<TxPtr> newest;
+    std::set<std::pair<ledger::Address, std::uint64_t>> places;
+    const std::vector<Bytes> recovered = journal.take_recovered();
+    for (auto raw = recovered.rbegin(); raw != recovered.rend(); ++raw) {
+        const auto tx = ledger::read_tx(*raw, chain_.genesis().chain_id);
+        if (tx && places.emplace((*tx)->sender, (*tx)->tx.nonce).second) newest.push_back(*tx);
+    }
+    std::size_t taken = 0;
+    for (auto tx = newest.rbegin(); tx != newest.rend(); ++tx) {
+        if (pool_.restore(*tx, chain_.live(), chain_.next_base_fee(), chain_.genesis().gas_limit)) ++taken;
+    }
+    journal_ = &journal;
+    rewrite_journal();
+    return taken;
+}
+
+// A transaction that could not be written is still in the pool, and the next block tries to write it again.
+void LedgerApplication::warn(const Status<>& written) {
+    if (!written) spdlog::warn("event=journal_failed why=\"{}\"", written.error().message);
+}
+
+void LedgerApplication::rewrite_journal() {
+    const std::unique_lock lock(rewriting_, std::try_to_lock);
+    if (lock) warn(journal_->rewrite([this] { return pool_.contents(); }));
+}
+
+}  // namespace retrace::node

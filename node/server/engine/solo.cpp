@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/engine/solo.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "node/server/engine/block_log.hpp"
+
+namespace retrace::node::engine {
+namespace {
+
+constexpr TimeNs kTimeStep = 1'000'000;  // block time rises by at least 1 ms, as CometBFT's does
+
+struct TxViews {
+    explicit TxViews(const std::vector<Bytes>& txs) : views(txs.begin(), txs.end()) {}
+    std::vector<View> views;
+};
+
+BlockView view_of(const StoredBlock& block, const TxViews& txs) {
+    return {block.height, block.time, block.proposer, txs.views, {}, {}};
+}
+
+}  // namespace
+
+TimeNs system_clock_ns() {
+    using namespace std::chrono;
+    return static_cast<TimeNs>(duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count());
+}
+
+struct SoloEngine::Impl {
+    SoloOptions options;
+    Application* application = nullptr;
+    std::unique_ptr<BlockLog> log;
+    TimeNs last_time = 0;
+    Height forget_from = 0;  // not tried below this height
+
+    mutable std::mutex mutex;  // guards the members below
+    std::condition_variable wake;
+    bool stopping = false;
+    EngineStatus state;
+    std::thread thread;
+
+    Status<> execute(const StoredBlock& block) {
+        const TxViews txs(block.txs);
+        RETRACE_TRY(result, application->finalize(view_of(block, txs)));
+        if (result.txs.size() != block.txs.size())
+            return error("the application lost results of transactions");
+        RETRACE_CHECK(application->commit());
+        last_time = block.time;
+        const std::lock_guard lock(mutex);
+        state.height = block.height;
+        return Unit{};
+    }
+
+    /// Executes what was decided before the process died.
+    Status<> replay() {
+        const AppInfo info = application->info();
+        last_time = info.time;
+        state.height = info.height;
+        for (Height height = info.height + 1; height <= log->tip(); ++height) {
+            RETRACE_TRY(block, log->read(height));
+            RETRACE_CHECK(execute(block));
+        }
+        return Unit{};
+    }
+
+    /// The log is copied when half of it is old, so a block costs two copies at most. A log that cannot be
+    /// copied, because the disk is too full for both, is only longer than it should be: it is tried again
+    /// after as many blocks as make a copy worth its while.
+    void forget_old() {
+        const std::uint64_t keep = options.keep_blocks;
+        const Height tip = log->tip();
+        if (keep == 0 || tip - log->base() < 2 * keep || tip < forget_from) return;
+        const auto forgotten = log->forget_below(tip - keep + 1);
+        if (forgotten) return;
+        forget_from = tip + keep;
+        spdlog::warn("event=block_log_not_shortened next_try={} why=\"{}\"", forget_from,
+                     forgotten.error().message);
+    }
+
+    Result<bool> produce() {
+        StoredBlock block;
+        block.height = log->tip() + 1;
+        block.time = std::max(options.clock(), last_time + kTimeStep);
+        block.proposer = options.proposer;
+        block.txs = application->propose(view_of(block, TxViews({})), options.block_bytes);
+        if (block.txs.empty() && !options.empty_blocks) return false;
+        const TxViews txs(block.txs);
+        if (!application->process(view_of(block, txs)))
+            return error("the application refuses its own proposal");
+        RETRACE_CHECK(log->append(block));
+        RETRACE_CHECK(execute(block));
+        forget_old();
+        return true;
+    }
+
+    void run() {
+        using Clock = std::chrono::steady_clock;
+        auto next = Clock::now() + options.block_interval;
+        std::unique_lock lock(mutex);
+        while (!stopping) {
+            if (wake.wait_until(lock, next, [this] { return stopping; })) return;
+            lock.unlock();
+            const Result<bool> made = produce();
+            // A late block does not make the following ones hurry: intervals count from when a block was due
+            // at the earliest, never from the past.
+            next = std::max(next + options.block_interval, Clock::now());
+            lock.lock();
+            if (!made) {
+                state.halted = true;
+                state.reason = made.error().message;
+                lock.unlock();
+                if (options.on_halt) options.on_halt(made.error().message);
+                return;
+            }
+        }
+    }
+};
+
+SoloEngine::SoloEngine(SoloOptions options) : impl_(std::make_unique<Impl>()) {
+    impl_->options = std::move(options);
+    if (!impl_->options.clock) impl_->options.clock = system_clock_ns;
+}
+
+SoloEngine::~SoloEngine() {
+    stop();
+}
+
+Status<> SoloEngine::start(Application& application) {
+    ensure(impl_->application == nullptr, "an engine is started once");
+    const AppInfo info = application.info();
+    RETRACE_TRY(log, BlockLog::open(impl_->options.log_path, info.genesis_hash, info.height));
+    impl_->application = &application;
+    impl_->log = std::move(log);
+    RETRACE_CHECK(impl_->replay());
+    if (impl_->options.block_interval.count() > 0) impl_->thread = std::thread([this] { impl_->run(); });
+    return Unit{};
+}
+
+void SoloEngine::stop() noexcept {
+    {
+        const std::lock_guard lock(impl_->mutex);
+        impl_->stopping = true;
+    }
+    impl_->wake.notify_all();
+    if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+Submitted SoloEngine::submit(View tx) {
+    CheckResult result = impl_->application->check_tx(tx, false);
+    return {result.code, std::move(result.log)};
+}
+
+EngineStatus SoloEngine::status() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->state;
+}
+
+std::optional<StoredBlock> SoloEngine::block(Height height) const {
+    if (!impl_->log) return std::nullopt;
+    Result<StoredBlock> block = impl_->log->read(height);
+    if (!block) return std::nullopt;
+    return std::move(block).value();
+}
+
+Result<bool> SoloEngine::produce() {
+    ensure(impl_->log != nullptr && !impl_->thread.joinable(), "produce() is for an engine without a thread");
+    return impl_->produce();
+}
+
+}  // namespace retrace::node::engine

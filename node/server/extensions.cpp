@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/extensions.hpp"
+
+#include "node/artifacts/route.hpp"
+#include "node/server/artifact_extension.hpp"
+
+namespace retrace::node {
+
+Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node) {
+    std::vector<std::unique_ptr<Extension>> out;
+    auto store = Store::open(std::filesystem::path(node.config().data_dir) / "artifacts");
+    if (!store) return error(store.error().message);
+    auto artifacts = std::make_unique<ArtifactExtension>(std::move(*store), node.chain(), node.application(),
+                                                         node.config().artifacts);
+    node.route(artifact_route(artifacts->server()));
+    out.push_back(std::move(artifacts));
+    return out;
+}
+
+}  // namespace retrace::node

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// One JSON-RPC body on its way: answered at once where it was read, or by the handlers.
+#include <spdlog/spdlog.h>
+
+#include "node/server/http/server_parts.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
+
+/// Belongs to the connection's strand, and to a handler while that runs it.
+struct RunningCall final : Work {
+    RunningCall(Shared& shared, Asker a, std::string b)
+        : dispatcher(shared.dispatcher),
+          asker(std::move(a)),
+          body(std::move(b)),
+          allowance(shared.allowance_of(asker.waiter.client)),
+          budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
+          caller{asker.subscriptions, &allowance, asker.admin, asker.waiter.client, &budget} {}
+
+    bool is_light() {
+        if (body.size() > dispatcher.limits().light_bytes) return false;
+        parse();
+        return dispatcher.is_light(*parsed, body.size());
+    }
+    void parse() {
+        if (!parsed) parsed = std::make_unique<RequestBody>(body, dispatcher.limits().body);
+    }
+    void run() noexcept override {
+        try {
+            parse();
+            answer = dispatcher.handle(*parsed, caller);
+            // Large ones are paid for however little each request of them asks for.
+            const std::size_t moved = (body.size() + answer.size()) / kBytesPerToken;
+            if (moved > 0) allowance.charge(static_cast<double>(moved));
+        } catch (const std::exception& e) {
+            spdlog::error("event=rpc_bug what=\"{}\"", e.what());
+            failed = true;
+        }
+    }
+    void hang_up() noexcept override { budget.hang_up(); }
+
+    /// On the strand.
+    void refuse() {
+        answer = Dispatcher::refuse(parsed.get(), kLimitExceeded,
+                                    "too many requests are waiting, try again later");
+    }
+
+    const Dispatcher& dispatcher;
+    const Asker asker;
+    const std::string body;
+    std::unique_ptr<RequestBody> parsed;
+    Allowance allowance;
+    Budget budget;
+    Caller caller;
+    std::string answer;
+    bool failed = false;
+};
+
+}  // namespace
+
+net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string body) {
+    const auto call = std::make_shared<RunningCall>(shared, std::move(asker), std::move(body));
+    if (call->is_light()) {
+        call->run();
+    } else {
+        const Done done = co_await run_on(shared.handlers, call->asker.waiter, call);
+        if (done == Done::refused) {
+            shared.count_refused();
+            call->refuse();
+        }
+    }
+    if (call->failed) co_return Dispatcher::refuse(nullptr, kInternalError, "internal error");
+    co_return std::move(call->answer);
+}
+
+}  // namespace retrace::node::rpc

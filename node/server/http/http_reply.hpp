@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Answers to HTTP requests, before their body is known.
+#pragma once
+
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <string>
+#include <string_view>
+
+#include "node/server/http/server_parts.hpp"
+
+namespace retrace::node::rpc {
+
+using HttpReply = http::response<http::string_body>;
+
+inline std::string_view text(beast::string_view v) {
+    return {v.data(), v.size()};
+}
+/// With the version and the keep-alive of the request.
+HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body);
+/// What a browser asks for, when a page of the request's origin may read the answer.
+void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply);
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Work of a connection on its way through a pool and back.
+#include <poll.h>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "node/server/http/server_parts.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{100};  // for a client that has hung up
+
+using Outcome = std::atomic<Done>;
+
+/// The pool's share of a piece of work. It goes back to the strand, also when the pool destroys it unasked: a
+/// pool's thread never is the last to let go.
+class Errand {
+public:
+    Errand(const Waiter& waiter, std::shared_ptr<Work> work, std::shared_ptr<Outcome> outcome)
+        : strand_(waiter.tcp.get_executor()),
+          wake_(waiter.wake),
+          work_(std::move(work)),
+          outcome_(std::move(outcome)) {}
+    ~Errand() {
+        if (work_) give_back(Done::refused);
+    }
+    Errand(const Errand&) = delete;
+
+    void run() {
+        work_->run();
+        give_back(Done::ran);
+    }
+    void give_back(Done done) noexcept {
+        try {
+            net::post(strand_, [work = std::move(work_), outcome = outcome_, &wake = wake_, done] {
+                *outcome = done;
+                wake.cancel();
+            });
+        } catch (const std::exception&) {
+            // No memory for the message: whoever waits looks for itself, a little later.
+            work_ = nullptr;
+            *outcome_ = done;
+        }
+    }
+
+private:
+    const beast::tcp_stream::executor_type strand_;
+    net::steady_timer& wake_;  // the work's
+    std::shared_ptr<Work> work_;
+    const std::shared_ptr<Outcome> outcome_;
+};
+
+/// Also of a client that only ended its side: it may still read, but then it is like one that does not.
+bool hung_up(beast::tcp_stream& tcp) {
+    if (!tcp.socket().is_open()) return true;
+    pollfd state{tcp.socket().native_handle(), POLLRDHUP, 0};
+    return ::poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+}  // namespace
+
+net::awaitable<Done> run_on(WorkPool& pool, Waiter waiter, std::shared_ptr<Work> work) {
+    const auto outcome = std::make_shared<Outcome>(Done::waits);
+    auto errand = std::make_shared<Errand>(waiter, work, outcome);
+    const WorkPool::Ticket ticket =
+        pool.add(waiter.client, [errand = std::move(errand)](WorkPool::Fate fate) {
+            fate == WorkPool::Fate::runs ? errand->run() : errand->give_back(Done::refused);
+        });
+    if (ticket == 0) co_return Done::refused;
+    for (bool waited = false; *outcome == Done::waits; waited = true) {
+        if (waited ? hung_up(waiter.tcp) : !waiter.tcp.socket().is_open()) {
+            work->hang_up();
+            if (pool.withdraw(waiter.client, ticket)) co_return Done::left;
+        }
+        boost::system::error_code woken;
+        waiter.wake.expires_after(kLookEvery);
+        co_await waiter.wake.async_wait(net::redirect_error(net::use_awaitable, woken));
+    }
+    co_return *outcome;
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/http/server.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "node/server/http/server_parts.hpp"
+
+namespace retrace::node::rpc {
+
+using net::ip::tcp;
+
+Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
+
+HeldPart::~HeldPart() {
+    set(0);
+}
+
+void HeldPart::set(std::size_t bytes) {
+    const std::size_t before = std::exchange(bytes_, bytes);
+    if (bytes < before) {
+        (shared_.*held_).remove(id_, client_, before - bytes);
+        shared_.trim.freed(before - bytes);
+    }
+    if (bytes > before) {
+        for (const Held::Connection id : (shared_.*held_).add(id_, client_, bytes - before)) shared_.cut_off(id);
+    }
+}
+
+void Shared::add(const std::shared_ptr<Connection>& connection) {
+    const std::lock_guard lock(mutex);
+    connections[connection->id] = connection;
+}
+
+void Shared::remove(std::uint64_t id) {
+    const std::lock_guard lock(mutex);
+    connections.erase(id);
+}
+
+std::vector<std::shared_ptr<Connection>> Shared::open_connections() const {
+    std::vector<std::shared_ptr<Connection>> out;
+    const std::lock_guard lock(mutex);
+    for (const auto& [id, weak] : connections) {
+        if (auto connection = weak.lock()) out.push_back(std::move(connection));
+    }
+    return out;
+}
+
+void Shared::make_room() {
+    std::shared_ptr<Connection> oldest;
+    {
+        const std::lock_guard lock(mutex);
+        if (connections.size() < options.connections) return;
+        auto victim = connections.end();
+        for (auto it = connections.begin(); it != connections.end(); ++it) {
+            const auto connection = it->second.lock();
+            if (!connection || (oldest && oldest->waiting_since_ns <= connection->waiting_since_ns)) continue;
+            oldest = connection;
+            victim = it;
+        }
+        if (!oldest) return;
+        connections.erase(victim);  // at once: the next newcomer must find another one
+        ++refused;
+    }
+    oldest->close();
+}
+
+void Shared::cut_off(std::uint64_t id) {
+    std::shared_ptr<Connection> connection;
+    {
+        const std::lock_guard lock(mutex);
+        const auto found = connections.find(id);
+        if (found == connections.end()) return;  // it ends already
+        connection = found->second.lock();
+        ++refused;
+    }
+    if (!connection) return;
+    spdlog::warn("event=client_holds_too_much websocket={}", connection->is_websocket());
+    connection->close();
+}
+
+void Shared::count_refused() {
+    const std::lock_guard lock(mutex);
+    ++refused;
+}
+
+std::string Shared::client_of(const tcp::endpoint& peer) const {
+    net::ip::address address = peer.address();
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) {
+        address = net::ip::make_address_v4(net::ip::v4_mapped, address.to_v6());
+    }
+    if (address.is_loopback() && !options.limit_loopback) return {};
+    if (address.is_v4()) return address.to_string();
+    // A client is given a whole network of 64 bits and could come from any address in it.
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), 0);
+    return net::ip::make_address_v6(bytes).to_string();
+}
+
+bool Shared::enter(const std::string& client) {
+    if (client.empty()) return true;
+    const std::lock_guard lock(mutex);
+    std::size_t& open = connections_of[client];
+    if (open >= options.connections_per_address) return false;
+    ++open;
+    return true;
+}
+
+void Shared::leave(const std::string& client) {
+    if (client.empty()) return;
+    const std::lock_guard lock(mutex);
+    const auto found = connections_of.find(client);
+    if (--found->second == 0) connections_of.erase(found);
+}
+
+const HttpRoute* Shared::route_of(std::string_view target) const {
+    const HttpRoute* best = nullptr;
+    const std::string_view path = target.substr(0, target.find('?'));
+    for (const HttpRoute& route : routes) {
+        if (route.path.ends_with('/') ? !path.starts_with(route.path) : path != route.path) continue;
+        if (best == nullptr || route.path.size() > best->path.size()) best = &route;
+    }
+    return best;
+}
+
+namespace {
+
+/// "http://localhost:*" is that host with any port, or none.
+bool fits(std::string_view origin, std::string_view allowed) {
+    if (!allowed.ends_with(":*")) return allowed == "*" || allowed == origin;
+    allowed.remove_suffix(2);
+    if (!origin.starts_with(allowed)) return false;
+    const std::string_view port = origin.substr(allowed.size());
+    return port.empty() || (port.front() == ':' && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+/// A browser extension (MetaMask is one): no page can send such an origin, and its user gave it what it may do.
+bool is_extension(std::string_view origin) {
+    return origin.starts_with("chrome-extension://") || origin.starts_with("moz-extension://") ||
+           origin.starts_with("safari-web-extension://");
+}
+
+/// "https://a.example:1" is of the host "a.example:1".
+std::string_view authority_of(std::string_view origin) {
+    const auto at = origin.find("://");
+    return at == std::string_view::npos ? std::string_view() : origin.substr(at + 3);
+}
+
+}  // namespace
+
+bool Shared::origin_allowed(std::string_view origin) const {
+    return std::any_of(options.cors_origins.begin(), options.cors_origins.end(),
+                       [origin](const std::string& allowed) { return fits(origin, allowed); });
+}
+
+bool Shared::is_foreign(const HttpMessage& request) const {
+    const auto field = [&](http::field name) -> std::string_view {
+        const auto value = request[name];
+        return {value.data(), value.size()};
+    };
+    const std::string_view origin = field(http::field::origin);
+    if (origin.empty() || is_extension(origin) || origin_allowed(origin)) return false;
+    // Of the port's own origin, which says something only where the names of the port are a list.
+    return options.hosts.empty() || authority_of(origin) != field(http::field::host);
+}
+
+namespace {
+
+/// Each handler answers for its own connection; what gets through nevertheless must not end the node.
+void run(net::io_context& io) {
+    for (;;) {
+        try {
+            io.run();
+            return;
+        } catch (const std::exception& e) {
+            spdlog::error("event=server_bug what=\"{}\"", e.what());
+        }
+    }
+}
+
+}  // namespace
+
+struct Server::Impl {
+    std::unique_ptr<Shared> shared;
+    std::vector<std::thread> threads;
+    std::unique_ptr<tcp::acceptor> acceptor;
+    bool stopped = false;
+
+    /// Whoever asked before the end gets an answer, the one that asked for it too; but nobody holds the end up.
+    void finish_answers() const noexcept {
+        const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
+        const auto is_served = [](const auto& connection) {
+            return !connection->is_websocket() &&
+                   connection->waiting_since_ns == std::numeric_limits<std::int64_t>::max();
+        };
+        while (std::ranges::any_of(shared->open_connections(), is_served) && std::chrono::steady_clock::now() < last)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+
+    net::awaitable<void> trim_for_ever() {
+        net::steady_timer pause(shared->io);
+        for (;;) {
+            pause.expires_after(std::chrono::seconds(1));
+            co_await pause.async_wait(net::use_awaitable);
+            if (!shared->trim.is_due(Budget::Clock::now())) continue;
+            // Where nobody but subscribers waits for it.
+            shared->deliveries.add({}, [this](WorkPool::Fate) { shared->trim.run(); });
+        }
+    }
+
+    net::awaitable<void> accept() {
+        for (;;) {
+            tcp::socket socket =
+                co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
+            boost::system::error_code code;
+            const tcp::endpoint peer = socket.remote_endpoint(code);
+            if (code) continue;  // gone again
+            const std::string client = shared->client_of(peer);
+            if (!shared->enter(client)) {
+                shared->count_refused();
+                continue;
+            }
+            shared->make_room();
+            socket.set_option(tcp::no_delay(true), code);
+            const auto executor = socket.get_executor();
+            tls::Stream stream(beast::tcp_stream(std::move(socket)), shared->tls.get());
+            net::co_spawn(executor, serve_http(*shared, std::move(stream), client), net::detached);
+        }
+    }
+
+    /// An accept that fails for want of descriptors is tried again; the listener must not die of a full
+    /// table.
+    net::awaitable<void> accept_for_ever() {
+        net::steady_timer pause(shared->io);
+        while (acceptor->is_open()) {
+            try {
+                co_await accept();
+            } catch (const boost::system::system_error& e) {
+                if (e.code() == net::error::operation_aborted) co_return;
+                spdlog::warn("event=accept_failed what=\"{}\"", e.what());
+            } catch (const std::exception& e) {  // no memory for a newcomer is not the end of the others
+                spdlog::error("event=accept_failed what=\"{}\"", e.what());
+            }
+            pause.expires_after(std::chrono::milliseconds(50));
+            co_await pause.async_wait(net::use_awaitable);
+        }
+    }
+};
+
+Server::Server(ServerOptions options, const Dispatcher& dispatcher) : impl_(std::make_unique<Impl>()) {
+    impl_->shared = std::make_unique<Shared>(std::move(options), dispatcher);
+}
+
+Server::~Server() {
+    stop();
+}
+
+void Server::route(HttpRoute route) {
+    impl_->shared->routes.push_back(std::move(route));
+}
+
+Result<std::uint16_t> Server::bind() {
+    Shared& shared = *impl_->shared;
+    if (shared.options.tls) {
+        RETRACE_TRY(context, tls::server_context(*shared.options.tls));
+        shared.tls = std::move(context);
+    }
+    const std::string where = shared.options.host + ":" + std::to_string(shared.options.port);
+    try {
+        const tcp::endpoint endpoint(net::ip::make_address(shared.options.host), shared.options.port);
+        impl_->acceptor = std::make_unique<tcp::acceptor>(shared.io, endpoint, true);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == net::error::address_in_use) {
+            return error("port in use: " + where + " is taken by another process; choose another --rpc-port");
+        }
+        return error("cannot listen on " + where + ": " + e.code().message());
+    }
+    return impl_->acceptor->local_endpoint().port();
+}
+
+void Server::serve() {
+    Shared& shared = *impl_->shared;
+    shared.workers.start();
+    shared.handlers.start();
+    shared.deliveries.start();
+    net::co_spawn(shared.io, impl_->accept_for_ever(), net::detached);
+    net::co_spawn(shared.io, impl_->trim_for_ever(), net::detached);
+    for (unsigned i = 0; i < shared.options.threads; ++i) {
+        impl_->threads.emplace_back([&shared] { run(shared.io); });
+    }
+}
+
+void Server::stop() noexcept {
+    if (impl_->stopped) return;
+    impl_->stopped = true;
+    Shared& shared = *impl_->shared;
+    shared.stopping = true;  // ends what the handlers run
+    impl_->finish_answers();
+    shared.io.stop();
+    for (std::thread& thread : impl_->threads) thread.join();
+    shared.handlers.stop();
+    shared.deliveries.stop();
+    shared.workers.stop();
+    impl_->acceptor.reset();
+}
+
+void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
+    const auto event = std::make_shared<Event>(block);
+    for (const auto& connection : impl_->shared->open_connections()) connection->on_event(event);
+}
+
+void Server::publish(const ledger::TxPtr& pending) {
+    if (impl_->shared->pending_subscriptions == 0) return;  // thousands a second pass here
+    const auto event = std::make_shared<Event>(pending);
+    for (const auto& connection : impl_->shared->open_connections()) connection->on_event(event);
+}
+
+ServerStats Server::stats() const {
+    ServerStats out;
+    for (const auto& connection : impl_->shared->open_connections()) {
+        ++(connection->is_websocket() ? out.ws_connections : out.http_connections);
+    }
+    const std::lock_guard lock(impl_->shared->mutex);
+    out.refused = impl_->shared->refused;
+    return out;
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/jsonrpc/dispatch.hpp"
+
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <cmath>
+
+namespace retrace::node::rpc {
+namespace {
+
+std::string error_text(const json::value& id, const RpcError& error) {
+    json::object body{{"code", error.code}, {"message", error.message}};
+    if (error.data) body["data"] = *error.data;
+    return json::serialize(json::object{{"jsonrpc", "2.0"}, {"id", id}, {"error", std::move(body)}});
+}
+
+std::string error_text(const json::value& id, int code, const char* message) {
+    return error_text(id, RpcError{code, message, std::nullopt});
+}
+
+std::string result_text(const json::value& id, const json::value& result) {
+    std::string out = R"({"jsonrpc":"2.0","id":)";
+    out += json::serialize(id);
+    out += R"(,"result":)";
+    out += json::serialize(result);
+    out += '}';
+    return out;
+}
+
+/// An id is echoed as it is or refused. A number beyond 64 bits was rounded when it was parsed, and so may
+/// any double be that is larger than all its digits.
+bool is_id(const json::value& id) {
+    constexpr double kExact = 9'007'199'254'740'992;  // 2^53
+    if (id.is_double()) return std::abs(id.get_double()) < kExact;
+    return id.is_string() || id.is_number() || id.is_null();
+}
+
+/// nullptr: a notification.
+const json::value* id_of(const json::value& request) {
+    const json::object* object = request.if_object();
+    return object != nullptr ? object->if_contains("id") : nullptr;
+}
+
+}  // namespace
+
+std::string Dispatcher::handle(std::string_view body, Caller& caller) const {
+    return handle(RequestBody(body, limits_.body), caller);
+}
+
+std::string Dispatcher::handle(const RequestBody& body, Caller& caller) const {
+    switch (body.fault()) {
+        case RequestBody::Fault::none:
+            break;
+        case RequestBody::Fault::not_json:
+            return error_text(nullptr, kParseError, "parse error");
+        case RequestBody::Fault::batch_too_large:
+            return error_text(nullptr, kInvalidRequest, "batch too large");
+        case RequestBody::Fault::too_many_values:
+            return error_text(nullptr, kInvalidRequest, "too many values in one body");
+    }
+    if (const json::array* batch = body.document().if_array()) return handle_batch(*batch, caller);
+    return handle_one(body.document(), caller);
+}
+
+std::string Dispatcher::refuse(const RequestBody* body, int code, const char* message) {
+    const json::value* id = body != nullptr && body->is_json() ? id_of(body->document()) : nullptr;
+    return error_text(id != nullptr && is_id(*id) ? *id : json::value(), code, message);
+}
+
+Weight Dispatcher::weight_of(const json::value& request) const {
+    const json::object* object = request.if_object();
+    const json::value* name = object != nullptr ? object->if_contains("method") : nullptr;
+    if (name == nullptr || !name->is_string()) return Weight::light;  // an error, whatever it is
+    static const json::array no_params;
+    const json::value* params = object->if_contains("params");
+    return router_.weight_of({name->get_string().data(), name->get_string().size()},
+                             params != nullptr && params->is_array() ? params->get_array() : no_params);
+}
+
+bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
+    if (bytes > limits_.light_bytes) return false;
+    if (!body.is_json()) return true;
+    const json::array* batch = body.document().if_array();
+    if (batch != nullptr) {
+        return batch->size() <= limits_.light_batch &&
+               std::all_of(batch->begin(), batch->end(), [this](const json::value& request) {
+                   return weight_of(request) == Weight::light;
+               });
+    }
+    const Weight weight = weight_of(body.document());
+    return weight == Weight::light || (weight == Weight::brief && bytes <= limits_.brief_bytes);
+}
+
+std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller) const {
+    if (requests.empty()) return error_text(nullptr, kInvalidRequest, "empty batch");
+    std::string out;
+    for (const json::value& request : requests) {
+        if (caller.budget != nullptr && caller.budget->abandoned()) return {};
+        std::string answer;
+        if (out.size() > limits_.response_bytes) {
+            const json::value* id = id_of(request);
+            if (id == nullptr) continue;
+            answer = error_text(is_id(*id) ? *id : json::value(), kResponseTooLarge, "response too large");
+        } else {
+            answer = handle_one(request, caller);
+        }
+        if (answer.empty()) continue;
+        out += out.empty() ? '[' : ',';
+        out += answer;
+    }
+    if (!out.empty()) out += ']';
+    return out;
+}
+
+std::string Dispatcher::handle_one(const json::value& request, Caller& caller) const {
+    const json::object* object = request.if_object();
+    if (object == nullptr) return error_text(nullptr, kInvalidRequest, "invalid request");
+    const json::value* id = object->if_contains("id");
+    if (id != nullptr && !is_id(*id)) return error_text(nullptr, kInvalidRequest, "invalid request");
+    const json::value* version = object->if_contains("jsonrpc");
+    const json::value* method = object->if_contains("method");
+    if (version == nullptr || *version != "2.0" || method == nullptr || !method->is_string()) {
+        return error_text(id != nullptr ? *id : json::value(), kInvalidRequest, "invalid request");
+    }
+    // Free of charge, and first: what is left of a batch that has used its time must cost nothing.
+    if (const auto in_time = caller.spend(0); !in_time) {
+        return id != nullptr ? error_text(*id, in_time.error()) : std::string();
+    }
+    if (caller.allowance != nullptr && !caller.allowance->take()) {
+        if (id == nullptr) return {};
+        return error_text(*id, kLimitExceeded, "request rate limit exceeded, try again later");
+    }
+    const Answer answer = run(*object, caller);
+    if (id == nullptr) return {};
+    return answer ? result_text(*id, *answer) : error_text(*id, answer.error());
+}
+
+Answer Dispatcher::run(const json::object& request, Caller& caller) const {
+    static const json::array no_params;
+    const json::string& name_text = request.at("method").get_string();
+    const std::string_view name(name_text.data(), name_text.size());
+    const json::value* params = request.if_contains("params");
+    const bool absent = params == nullptr || params->is_null();
+    const auto start = std::chrono::steady_clock::now();
+    Answer answer = absent || params->is_array()
+                        ? router_.call(name, absent ? no_params : params->get_array(), caller)
+                        : Answer(invalid_params("non-array args"));
+    if (observer_) {
+        const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+        observer_(router_.find(name) != nullptr ? std::string(name) : "unknown", !answer, seconds.count());
+    }
+    return answer;
+}
+
+}  // namespace retrace::node::rpc

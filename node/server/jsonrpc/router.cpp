@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/jsonrpc/router.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "merkle/base/non_fatal.hpp"
+#include "node/server/jsonrpc/paid_view.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+constexpr std::size_t kNameEchoMax = 128;  // a name of megabytes is not sent back whole
+
+std::string_view shortened(std::string_view name) {
+    std::size_t end = std::min(name.size(), kNameEchoMax);
+    // Never inside a UTF-8 sequence.
+    while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;
+    return name.substr(0, end);
+}
+
+std::size_t required_count(const Method& method) {
+    return static_cast<std::size_t>(std::count_if(method.params.begin(), method.params.end(),
+                                                  [](const ParamInfo& p) { return p.required; }));
+}
+
+}  // namespace
+
+Status<RpcError> Caller::spend(std::size_t work) {
+    if (allowance != nullptr && work != 0) allowance->charge(static_cast<double>(work) / kWorkPerToken);
+    if (budget == nullptr) return Unit{};
+    return budget->check();
+}
+
+void Router::add(Method method) {
+    std::string name = method.name;
+    const bool added = methods_.emplace(std::move(name), std::move(method)).second;
+    ensure(added, "an RPC method is registered once");
+}
+
+const Method* Router::find(std::string_view name) const {
+    const auto it = methods_.find(name);
+    return it == methods_.end() ? nullptr : &it->second;
+}
+
+void Router::set_weight(std::string_view name, Weight weight) {
+    const auto it = methods_.find(name);
+    ensure(it != methods_.end(), "only a method that was registered has a weight");
+    it->second.weight = weight;
+}
+
+void Router::set_weight(std::string_view name, Weigh weigh) {
+    ensure(find(name) != nullptr, "only a method that was registered has a weight");
+    weighs_[std::string(name)] = std::move(weigh);
+}
+
+Weight Router::weight_of(std::string_view name, const json::array& params) const {
+    const Method* method = find(name);
+    if (method == nullptr) return Weight::light;  // an error
+    const auto weigh = weighs_.find(name);
+    return weigh != weighs_.end() ? weigh->second(params) : method->weight;
+}
+
+Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {
+    const Method* method = find(name);
+    if (method == nullptr) {
+        // The exact sentence matters: ethers degrades from filters to polling on it alone.
+        return rpc_error(kMethodNotFound,
+                         "the method " + std::string(shortened(name)) + " does not exist/is not available");
+    }
+    if (method->admin && !caller.admin) {
+        return rpc_error(kUnauthorized, "unauthorized: this method needs the node's bearer token");
+    }
+    for (std::size_t i = 0, n = required_count(*method); i < n; ++i) {
+        if (i >= params.size() || params[i].is_null()) {
+            return invalid_params("missing value for required argument " + std::to_string(i));
+        }
+    }
+    if (params.size() > method->params.size()) {
+        return invalid_params("too many arguments, want at most " + std::to_string(method->params.size()));
+    }
+    try {
+        // A broken rule ends the request; where a method hands on what others rely on it ends the process, as
+        // in a block.
+        std::optional<NonFatalScope> question;
+        if (!method->hands_on) question.emplace();
+        return method->handler(Params(params), caller);
+    } catch (const EndOfRequest& ended) {
+        return Unexpected{ended.error};
+    } catch (const std::exception& e) {
+        spdlog::error("event=rpc_bug method={} what=\"{}\"", method->name, e.what());
+        return rpc_error(kInternalError, "internal error");
+    }
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// What the retrace_ methods about the market answer with. Each is a record: its JSON and its schema come from
+// `tie` and `names` (record_json.hpp).
+#pragma once
+
+#include "node/server/methods/record_json.hpp"
+
+namespace retrace::node::rpc {
+
+using ledger::Address;
+using ledger::U256;
+using market::Names;
+
+/// The newest first. `next` is the `before` of the question that goes on; null when there is nothing older.
+template <class T>
+struct Page {
+    std::vector<T> items;
+    std::optional<std::uint64_t> next;
+    static auto tie(auto& p) { return std::tie(p.items, p.next); }
+    static Names names() { return {"items", "next"}; }
+};
+
+/// A line of a list of tasks.
+struct TaskSummary {
+    std::uint64_t id = 0;
+    std::string name;
+    market::TaskState state{};
+    Address requester;
+    std::uint64_t posted_height = 0;
+    std::uint64_t segments = 0;
+    std::uint64_t paid = 0;  ///< Segments.
+    U256 price_ceiling;      ///< For each segment.
+    static auto tie(auto& t) {
+        return std::tie(t.id, t.name, t.state, t.requester, t.posted_height, t.segments, t.paid,
+                        t.price_ceiling);
+    }
+    static Names names() {
+        return {"id", "name", "state", "requester", "postedHeight", "segments", "paid", "priceCeiling"};
+    }
+};
+
+struct TaskAnswer {
+    market::Task task;
+    market::TaskSpec spec;
+    std::uint64_t segments = 0;
+    std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed,
+    std::uint64_t clear = 0;      ///< that can no longer be disputed,
+    std::uint64_t paid = 0;       ///< that are paid.
+    std::vector<market::Run> runs;
+    static auto tie(auto& t) {
+        return std::tie(t.task, t.spec, t.segments, t.committed, t.clear, t.paid, t.runs);
+    }
+    static Names names() { return {"task", "spec", "segments", "committed", "clear", "paid", "runs"}; }
+};
+
+struct SegmentAnswer {
+    std::uint64_t index = 0;
+    market::Segment segment;
+    std::optional<market::Checkpoint> start, end;  ///< States `index` and `index` + 1.
+    static auto tie(auto& s) { return std::tie(s.index, s.segment, s.start, s.end); }
+    static Names names() { return {"index", "segment", "start", "end"}; }
+};
+
+struct BidAnswer {
+    Address bidder;
+    market::Bid bid;
+    static auto tie(auto& b) { return std::tie(b.bidder, b.bid); }
+    static Names names() { return {"bidder", "bid"}; }
+};
+
+/// A rule that stands in the way.
+struct Obstacle {
+    std::uint32_t code = 0;  ///< contracts::Verdict
+    std::string slug, sentence;
+    static auto tie(auto& o) { return std::tie(o.code, o.slug, o.sentence); }
+    static Names names() { return {"code", "slug", "sentence"}; }
+};
+
+struct SolverExplanation {
+    Address solver;
+    bool bid = false;  ///< Whether it has a bid in this auction.
+    std::vector<Obstacle> obstacles;
+    std::string why;
+    static auto tie(auto& s) { return std::tie(s.solver, s.bid, s.obstacles, s.why); }
+    static Names names() { return {"solver", "bid", "obstacles", "why"}; }
+};
+
+struct BidsExplanation {
+    std::uint64_t task = 0;
+    std::uint32_t round = 0;
+    market::TaskState state{};
+    bool closed = false;                ///< The auction of this round has ended.
+    std::uint64_t examined_height = 0;  ///< The block whose state was read: an ended auction's last.
+    std::uint64_t bid_end = 0, reveal_end = 0;
+    U256 price_ceiling;
+    std::optional<U256> stake_floor;  ///< What a bid locks; null: no stake is enough.
+    std::vector<contracts::views::ExplainedBid> bids;
+    std::optional<SolverExplanation> solver;
+    static auto tie(auto& b) {
+        return std::tie(b.task, b.round, b.state, b.closed, b.examined_height, b.bid_end, b.reveal_end,
+                        b.price_ceiling, b.stake_floor, b.bids, b.solver);
+    }
+    static Names names() {
+        return {"task",      "round",        "state",      "closed", "examinedHeight", "bidEnd",
+                "revealEnd", "priceCeiling", "stakeFloor", "bids",   "solver"};
+    }
+};
+
+/// One event of a task, decoded.
+struct TaskEventAnswer {
+    std::uint64_t task = 0;
+    std::uint64_t height = 0;
+    Hash32 block_hash, transaction_hash;  ///< The block's hash twice for what blocks do by themselves.
+    std::uint64_t log_index = 0;
+    std::string event;       ///< As in the ABI: "CheckpointCommitted".
+    json::object arguments;  ///< By the ABI's names; spelled as in records.
+    static auto tie(auto& e) {
+        return std::tie(e.task, e.height, e.block_hash, e.transaction_hash, e.log_index, e.event,
+                        e.arguments);
+    }
+    static Names names() {
+        return {"task", "height", "blockHash", "transactionHash", "logIndex", "event", "arguments"};
+    }
+};
+
+struct DisputeAnswer {
+    market::Dispute dispute;
+    std::optional<std::string> phase;         ///< Of the game, while it is open.
+    std::optional<TaskEventAnswer> decision;  ///< The event that closed it, if its block is kept.
+    std::string why;                          ///< A sentence about where it stands or how it ended.
+    static auto tie(auto& d) { return std::tie(d.dispute, d.phase, d.decision, d.why); }
+    static Names names() { return {"dispute", "phase", "decision", "why"}; }
+};
+
+struct RunName {
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    static auto tie(auto& r) { return std::tie(r.task, r.run); }
+    static Names names() { return {"task", "run"}; }
+};
+
+/// Everything that the chain knows of one address.
+struct PartyAnswer {
+    Address address;
+    std::uint64_t nonce = 0;
+    U256 balance;
+    market::Stake stake;
+    std::optional<market::SolverInfo> solver;
+    std::optional<market::VerifierInfo> verifier;
+    std::optional<market::Challenge> challenge;  ///< The solver's newest measurement, open or over.
+    std::vector<RunName> open_runs;
+    std::vector<std::uint64_t> open_audits, open_disputes;
+    static auto tie(auto& p) {
+        return std::tie(p.address, p.nonce, p.balance, p.stake, p.solver, p.verifier, p.challenge,
+                        p.open_runs, p.open_audits, p.open_disputes);
+    }
+    static Names names() {
+        return {"address",   "nonce",    "balance",    "stake",       "solver", "verifier",
+                "challenge", "openRuns", "openAudits", "openDisputes"};
+    }
+};
+
+struct VerifierAnswer {
+    Address verifier;
+    market::VerifierInfo info;
+    market::Stake stake;
+    static auto tie(auto& v) { return std::tie(v.verifier, v.info, v.stake); }
+    static Names names() { return {"verifier", "info", "stake"}; }
+};
+
+struct BeaconAnswer {
+    std::uint64_t height = 0;
+    std::uint64_t epoch = 0;        ///< Of that height.
+    std::uint64_t mixed_epoch = 0;  ///< The newest epoch whose value is known,
+    Hash32 value;                   ///< and the value.
+    std::uint64_t next_mix = 0;     ///< Height that mixes the next.
+    static auto tie(auto& b) { return std::tie(b.height, b.epoch, b.mixed_epoch, b.value, b.next_mix); }
+    static Names names() { return {"height", "epoch", "mixedEpoch", "value", "nextMix"}; }
+};
+
+/// Why a mined transaction did what it did.
+struct TxExplanation {
+    Hash32 hash;
+    std::uint64_t height = 0;
+    bool success = false;
+    std::optional<Obstacle> refusal;  ///< The contracts' own verdict, when they refused.
+    std::string why;
+    std::vector<TaskEventAnswer> events;
+    static auto tie(auto& t) { return std::tie(t.hash, t.height, t.success, t.refusal, t.why, t.events); }
+    static Names names() { return {"hash", "height", "success", "refusal", "why", "events"}; }
+};
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/methods/methods.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+/// One lookup in memory or in the data base, or (eth_sendRawTransaction) one signature and a place in the
+/// pool. eth_subscribe looks nothing up.
+constexpr const char* kLight[] = {"eth_accounts",
+                                  "eth_blockNumber",
+                                  "eth_chainId",
+                                  "eth_gasPrice",
+                                  "eth_getBalance",
+                                  "eth_getCode",
+                                  "eth_getStorageAt",
+                                  "eth_getTransactionCount",
+                                  "eth_subscribe",
+                                  "eth_maxPriorityFeePerGas",
+                                  "eth_sendRawTransaction",
+                                  "eth_syncing",
+                                  "eth_unsubscribe",
+                                  "net_listening",
+                                  "net_version",
+                                  "web3_clientVersion"};
+
+/// A transaction holds 128 KiB at most. A call of a native contract reads a few slots and goes through lists
+/// of bounded length; one that computes more (a dispute's last move, a proof of capability) takes its
+/// material as arguments, for which a small request has no room.
+constexpr const char* kBrief[] = {"eth_call", "eth_getTransactionByHash", "eth_getTransactionReceipt"};
+
+}  // namespace
+
+void register_methods(Router& router, const Backend& backend) {
+    register_net_web3(router, backend);
+    register_eth_blocks(router, backend);
+    register_eth_state(router, backend);
+    register_eth_call(router, backend);
+    register_eth_txs(router, backend);
+    register_eth_fees(router, backend);
+    register_eth_logs(router, backend);
+    register_eth_subscribe(router, backend);
+    register_retrace_status(router, backend);
+    register_retrace_state(router, backend);
+    register_retrace_tasks(router, backend);
+    register_retrace_audits(router, backend);
+    register_retrace_parties(router, backend);
+    register_retrace_explain(router, backend);
+    for (const char* name : kLight) router.set_weight(name, Weight::light);
+    for (const char* name : kBrief) router.set_weight(name, Weight::brief);
+    weigh_system_txs(router, backend);
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// The state as it is kept: accounts, slots and proofs. Agents far away read the chain through these.
+#include <variant>
+
+#include "ledger/chain/state_proof.hpp"
+#include "node/server/methods/methods.hpp"
+
+namespace retrace::node::rpc {
+namespace {
+
+constexpr std::size_t kSlotsMax = 1000;
+constexpr std::size_t kSlotKeyMax = 256;
+constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // of one answer
+constexpr std::size_t kProofWork = 64;  // the pages of its path; what changed since is paid for by its size
+
+struct SlotName {
+    ledger::Address contract;
+    Bytes key;
+};
+
+Checked<SlotName> parse_slot(std::size_t arg, const json::value& value) {
+    const json::object* object = value.if_object();
+    const json::value* contract = object != nullptr ? object->if_contains("contract") : nullptr;
+    const json::value* key = object != nullptr ? object->if_contains("key") : nullptr;
+    if (contract == nullptr || key == nullptr) return invalid_argument(arg, "a slot is {contract, key}");
+    RETRACE_TRY(address, argument(arg, parse_address(*contract)));
+    RETRACE_TRY(bytes, argument(arg, parse_data(*key)));
+    if (bytes.size() > kSlotKeyMax) return invalid_argument(arg, "a key is at most 256 bytes");
+    return SlotName{address, std::move(bytes)};
+}
+
+Answer get_slots(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(names, params.array(0));
+    if (names->size() > kSlotsMax) return invalid_argument(0, "at most 1000 slots");
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
+    json::array values;
+    std::size_t total = 0;
+    for (const json::value& name : *names) {
+        RETRACE_TRY(slot, parse_slot(0, name));
+        const Bytes value = state.view->slot(slot.contract, slot.key);
+        total += value.size();
+        if (total > kSlotBytesMax) return server_error("the slots hold more than 8 MiB; ask for fewer");
+        values.emplace_back(data(View(value)));
+    }
+    return json::value(json::object{{"height", state.height}, {"values", std::move(values)}});
+}
+
+Answer get_account(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_TRY(address, params.address(0));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(state, state_at(backend, caller, ref));
+    const ledger::Account account = state.view->account(address);
+    return json::value(json::object{{"height", state.height},
+                                    {"nonce", quantity(account.nonce)},
+                                    {"balance", quantity(account.balance)}});
+}
+
+/// Members for programs in any language, and `encoded` for verify() of ours.
+json::value proof_json(const ledger::StateProof& proof) {
+    json::array siblings;
+    for (const Hash32& sibling : proof.proof.siblings) siblings.emplace_back(data(sibling));
+    json::object out{{"height", proof.height},           {"state_root", data(proof.state_root)},
+                     {"leaf_key", data(proof.leaf_key)}, {"value", data(View(proof.value))},
+                     {"siblings", std::move(siblings)},  {"other", nullptr}};
+    if (proof.proof.other) {
+        out["other"] = json::object{{"key", data(proof.proof.other->key)},
+                                    {"value_hash", data(proof.proof.other->value_hash)}};
+    }
+    Writer encoded;
+    encode_to(encoded, proof);
+    out["encoded"] = data(View(encoded.data()));
+    return out;
+}
+
+Result<ledger::StateProof, ledger::ChainFailure> prove(const Backend& backend, std::uint64_t height,
+                                                       const std::variant<ledger::Address, SlotName>& leaf,
+                                                       const ledger::GoOn& go_on) {
+    if (const auto* address = std::get_if<ledger::Address>(&leaf))
+        return backend.chain.prove_account(height, *address, go_on);
+    const SlotName& slot = std::get<SlotName>(leaf);
+    return backend.chain.prove_slot(height, slot.contract, slot.key, go_on);
+}
+
+/// Of an account ("0x…") or of a slot ({contract, key}).
+Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
+    RETRACE_CHECK(caller.spend(kProofWork));
+    RETRACE_TRY(ref, params.block(1));
+    RETRACE_TRY(height, known_height(backend, ref));
+    std::variant<ledger::Address, SlotName> leaf;
+    if (params.at(0).is_string()) {
+        RETRACE_TRY(address, params.address(0));
+        leaf = address;
+    } else {
+        RETRACE_TRY(slot, parse_slot(0, params.at(0)));
+        leaf = std::move(slot);
+    }
+    Status<RpcError> spent = Unit{};
+    const auto proof = prove(backend, height, leaf, [&](std::size_t work) {
+        spent = caller.spend(work);
+        return spent.has_value();
+    });
+    RETRACE_CHECK(spent);
+    if (!proof) return server_error(proof.error().message);
+    return proof_json(*proof);
+}
+
+}  // namespace
+
+void register_retrace_state(Router& router, const Backend& backend) {
+    const ParamInfo block{"block", "BlockTag", false};
+    router.add(
+        {"retrace_getSlots",
+         "Bytes of contracts' slots [{contract, key}…], all at one height.",
+         {{"slots", "Slot[]"}, block},
+         "Slots",
+         [&backend](const Params& params, Caller& caller) { return get_slots(backend, params, caller); }});
+    router.add(
+        {"retrace_getAccount",
+         "Nonce and balance at one height.",
+         {{"address", "Address"}, block},
+         "Account",
+         [&backend](const Params& params, Caller& caller) { return get_account(backend, params, caller); }});
+    router.add(
+        {"retrace_getProof",
+         "Presence or absence of an account or a slot under a block's state root.",
+         {{"leaf", "Leaf"}, block},
+         "Proof",
+         [&backend](const Params& params, Caller& caller) { return get_proof(backend, params, caller); }});
+}
+
+}  // namespace retrace::node::rpc

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: MIT
+#include "node/server/node.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include "node/net/http_head.hpp"
+#include "node/platform/data_dir.hpp"
+#include "node/server/engine/solo.hpp"
+#include "node/server/http/admin_token.hpp"
+#include "node/server/http/openrpc.hpp"
+#include "node/server/methods/filters.hpp"
+#include "node/server/methods/methods.hpp"
+#include "node/server/metrics.hpp"
+#include "node/server/open_chain.hpp"
+
+namespace retrace::node {
+namespace {
+
+engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
+    engine::SoloOptions options;
+    options.log_path = data.file("blocks.log");
+    options.block_interval = std::chrono::milliseconds(config.engine.block_ms);
+    options.empty_blocks = config.engine.empty_blocks;
+    options.keep_blocks = config.storage.archive ? 0 : config.storage.keep_blocks;
+    if (config.engine.proposer) options.proposer = config.engine.proposer->bytes;
+    options.on_halt = [](const std::string& why) { spdlog::critical("event=halted why=\"{}\"", why); };
+    return options;
+}
+
+/// Of pages that are served by this machine, on whatever port.
+std::vector<std::string> local_origins() {
+    std::vector<std::string> out;
+    for (const char* scheme : {"http://", "https://"}) {
+        for (const char* host : {"localhost", "127.0.0.1", "[::1]"}) out.push_back(std::string(scheme) + host + ":*");
+    }
+    return out;
+}
+
+Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& data) {
+    rpc::ServerOptions options;
+    options.host = config.rpc.host == "localhost" ? "127.0.0.1" : config.rpc.host;
+    options.port = config.rpc.port;
+    options.connections = config.rpc.connections;
+    options.connections_per_address = config.rpc.connections_per_address;
+    options.requests_per_second = static_cast<double>(config.rpc.requests_per_second);
+    options.request_burst = 5 * options.requests_per_second;
+    options.cors_origins = config.rpc.cors;
+    // Its keys are published, and whatever page its owner looks at runs on the same machine.
+    if (config.dev && options.cors_origins.empty()) options.cors_origins = local_origins();
+    options.hosts = hosts_of(options.host, config.rpc.allowed_hosts);
+    RETRACE_TRY(token, rpc::load_admin_token(data.file("rpc-token")));
+    options.admin_token = std::move(token);
+    if (config.rpc.tls && !config.rpc.tls_cert.empty()) {
+        options.tls = tls::Files{config.rpc.tls_cert, config.rpc.tls_key};
+    } else if (config.rpc.tls) {
+        RETRACE_TRY(files, tls::self_signed(config.data_dir, config.rpc.host));
+        options.tls = std::move(files);
+    }
+    return options;
+}
+
+}  // namespace
+
+struct Node::Impl {
+    Config config;
+    Rules rules;
+    // In the order in which they depend on each other.
+    std::unique_ptr<DataDir> data;
+    std::unique_ptr<ledger::Store> store;
+    std::unique_ptr<ledger::Chain> chain;
+    ledger::Mempool pool{*rules.executor};
+    std::unique_ptr<ledger::MempoolJournal> journal;
+    Metrics metrics;
+    rpc::FilterStore filters;
+    std::unique_ptr<LedgerApplication> application;
+    std::unique_ptr<engine::SoloEngine> engine;
+    std::unique_ptr<rpc::Backend> backend;
+    rpc::Router router;
+    std::unique_ptr<rpc::Dispatcher> dispatcher;
+    std::unique_ptr<rpc::Server> server;
+    std::string certificate;  // PEM file; empty without TLS
+    bool stopped = false;
+
+    Impl(Config c, Rules r) : config(std::move(c)), rules(std::move(r)) {}
+
+    Status<> build() {
+        RETRACE_TRY(options, server_options(config, *data));
+        certificate = options.tls ? options.tls->certificate : "";
+        application = std::make_unique<LedgerApplication>(*chain, pool);
+        engine = std::make_unique<engine::SoloEngine>(engine_options(config, *data));
+        backend = std::make_unique<rpc::Backend>(
+            rpc::Backend{*chain, pool, *application, *engine, filters, kVersion, rules.contracts});
+        register_methods(router, *backend);
+        register_discover(router, *backend);
+        dispatcher = std::make_unique<rpc::Dispatcher>(
+            router, rpc::DispatchLimits{}, [this](const std::string& method, bool failed, double seconds) {
+                metrics.rpc_call(method, failed, seconds);
+            });
+        server = std::make_unique<rpc::Server>(std::move(options), *dispatcher);
+        server->route({"/health", 0, [this](const rpc::HttpRequest&) { return health(); }});
+        server->route({"/metrics", 0, [this](const rpc::HttpRequest&) { return metrics_text(); }});
+        listen();
+        return Unit{};
+    }
+
+    void listen() {
+        Listener listener;
+        listener.on_block = [this](const std::shared_ptr<const ledger::Block>& block) {
+            metrics.block(block->header.height, block->txs.size(), block->header.gas_used);
+            spdlog::debug("event=block height={} txs={} gas={}", block->header.height, block->txs.size(),
+                          block->header.gas_used);
+            server->publish(block);
+        };
+        listener.on_pending = [this](const ledger::TxPtr& tx) {
+            filters.on_pending(tx->hash);
+            server->publish(tx);
+        };
+        application->listen(std::move(listener));
+    }
+
+    rpc::HttpResponse health() const {
+        const engine::EngineStatus status = engine->status();
+        rpc::HttpResponse response;
+        response.status = status.halted ? 503 : 200;
+        response.content_type = "application/json";
+        response.body = std::string(R"({"healthy":)") + (status.halted ? "false" : "true") + R"(,"height":)" +
+                        std::to_string(status.height) + "}\n";
+        return response;
+    }
+
+    rpc::HttpResponse metrics_text() const {
+        const ledger::PoolStats pool_stats = pool.stats();
+        const rpc::ServerStats server_stats = server->stats();
+        rpc::HttpResponse response;
+        response.content_type = "text/plain; version=0.0.4";
+        response.body = metrics.text({pool_stats.pending, pool_stats.queued, server_stats.http_connections,
+                                      server_stats.ws_connections, server_stats.refused,
+                                      rules.broken_invariants->load()});
+        return response;
+    }
+};
+
+Node::Node(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Node::~Node() {
+    stop();
+}
+
+Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
+    RETRACE_CHECK(check(config));
+    auto impl = std::make_unique<Impl>(config, std::move(rules));
+    RETRACE_TRY(data, DataDir::open(config.data_dir));
+    impl->data = std::move(data);
+    RETRACE_TRY(genesis, settle_genesis(config, impl->rules, *impl->data));
+    RETRACE_TRY(store, open_store(*impl->data));
+    impl->store = std::move(store);
+    auto chain = ledger::Chain::open(*impl->store, genesis, *impl->rules.executor, chain_options(config));
+    if (!chain) return error(config.data_dir + ": " + chain.error().message);
+    impl->chain = std::move(chain).value();
+    RETRACE_TRY(journal, ledger::MempoolJournal::open(impl->data->file("pool")));
+    impl->journal = std::move(journal);
+    RETRACE_CHECK(impl->build());
+    return std::unique_ptr<Node>(new Node(std::move(impl)));
+}
+
+Result<std::uint16_t> Node::start() {
+    // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its
+    // tip.
+    RETRACE_TRY(port, impl_->server->bind());
+    const std::size_t waiting = impl_->application->attach(*impl_->journal);
+    if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);
+    RETRACE_CHECK(impl_->engine->start(*impl_->application));
+    impl_->server->serve();
+    spdlog::info("event=started chain_id={} height={} rpc={}:{} engine={}", genesis().chain_id,
+                 chain().height(), impl_->config.rpc.host, port, impl_->engine->name());
+    return port;
+}
+
+void Node::stop() noexcept {
+    if (impl_->stopped) return;
+    impl_->stopped = true;
+    impl_->engine->stop();
+    impl_->server->stop();
+}
+
+rpc::Router& Node::router() noexcept {
+    return impl_->router;
+}
+const rpc::Backend& Node::backend() const noexcept {
+    return *impl_->backend;
+}
+void Node::route(rpc::HttpRoute route) {
+    impl_->server->route(std::move(route));
+}
+LedgerApplication& Node::application() noexcept {
+    return *impl_->application;
+}
+ledger::Chain& Node::chain() noexcept {
+    return *impl_->chain;
+}
+const ledger::Genesis& Node::genesis() const noexcept {
+    return impl_->chain->genesis();
+}
+engine::EngineStatus Node::status() const {
+    return impl_->engine->status();
+}
+const std::string& Node::certificate() const noexcept {
+    return impl_->certificate;
+}
+const Config& Node::config() const noexcept {
+    return impl_->config;
+}
+
+Status<> verify_data(const Config& config, const Rules& rules,
+                     const std::function<void(std::uint64_t height)>& progress) {
+    RETRACE_CHECK(check(config));
+    RETRACE_TRY(data, DataDir::open(config.data_dir));
+    RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
+    RETRACE_TRY(store, open_store(*data));
+    const auto verified = ledger::verify_db(*store, genesis, *rules.executor, progress);
+    if (!verified) return error(config.data_dir + ": " + verified.error().message);
+    return Unit{};
+}
+
+}  // namespace retrace::node

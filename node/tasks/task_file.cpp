@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+#include "node/tasks/task_file.hpp"
+
+#include <toml++/toml.h>
+
+#include <fstream>
+#include <limits>
+#include <set>
+
+#include "node/platform/units.hpp"
+
+namespace retrace::node {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Reads one table and remembers which keys were asked for, so that a misspelt key is an error and not a
+/// default.
+class Table {
+public:
+    Table(const toml::table& root, std::string name)
+        : name_(std::move(name)), table_(root[name_].as_table()) {}
+
+    std::optional<std::string> text(const char* key) {
+        const toml::node* node = find(key);
+        if (node == nullptr) return std::nullopt;
+        const auto value = node->value_exact<std::string>();
+        if (!value) fail(key, "must be a string in quotes");
+        return value;
+    }
+    std::optional<std::uint64_t> number(const char* key, std::uint64_t low, std::uint64_t high) {
+        const toml::node* node = find(key);
+        if (node == nullptr) return std::nullopt;
+        const auto value = node->value_exact<std::int64_t>();
+        if (!value || *value < 0 || static_cast<std::uint64_t>(*value) < low ||
+            static_cast<std::uint64_t>(*value) > high) {
+            fail(key, "must be a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+            return std::nullopt;
+        }
+        return static_cast<std::uint64_t>(*value);
+    }
+    std::optional<bool> flag(const char* key) {
+        const toml::node* node = find(key);
+        if (node == nullptr) return std::nullopt;
+        const auto value = node->value_exact<bool>();
+        if (!value) fail(key, "must be true or false");
+        return value;
+    }
+    void require(const char* key, bool there) {
+        if (!there) fail(key, "is missing");
+    }
+    void fail(const std::string& key, const std::string& what) {
+        if (error_.empty()) error_ = "[" + name_ + "] " + key + " " + what;
+    }
+    /// The first problem, also a key that nobody asked for; empty when there is none.
+    std::string problem() {
+        if (table_ != nullptr) {
+            for (const auto& [key, node] : *table_) {
+                if (!asked_.contains(std::string(key.str())))
+                    fail(std::string(key.str()), "is not a known key");
+            }
+        }
+        return error_;
+    }
+
+private:
+    const toml::node* find(const char* key) {
+        asked_.insert(key);
+        return table_ == nullptr ? nullptr : table_->get(key);
+    }
+
+    std::string name_, error_;
+    const toml::table* table_;
+    std::set<std::string> asked_;
+};
+
+void read_task(Table& table, const fs::path& folder, TaskFile& task) {
+    const auto path = [&](const char* key) -> std::optional<fs::path> {
+        const auto value = table.text(key);
+        if (!value) return std::nullopt;
+        return folder / *value;
+    };
+    task.name = table.text("name").value_or("");
+    if (task.name.size() > 64) table.fail("name", "must have at most 64 bytes");
+    const auto program = path("program");
+    table.require("program", program.has_value());
+    task.program = program.value_or(fs::path{});
+    task.initialiser = path("initialiser");
+    task.initial_state = path("initial_state");
+    if (task.initialiser.has_value() == task.initial_state.has_value()) {
+        table.fail("initialiser", "or initial_state must be given, and not both");
+    }
+    task.evaluation = path("evaluation");
+    task.module = path("module");
+    const auto data = path("data");
+    table.require("data", data.has_value());
+    task.data = data.value_or(fs::path{});
+    task.test_data = path("test_data");
+    const auto steps = table.number("steps", 1, std::uint64_t{1} << 40);
+    table.require("steps", steps.has_value());
+    task.steps = steps.value_or(1);
+    task.interval = table.number("checkpoint_every", 1, std::uint64_t{1} << 40).value_or(task.steps);
+    task.seed = table.number("seed", 0, std::numeric_limits<std::int64_t>::max()).value_or(0);
+}
+
+void read_market(Table& table, TaskFile& task) {
+    const auto ceiling = table.text("price_ceiling");
+    table.require("price_ceiling", ceiling.has_value());
+    const auto amount = ceiling ? parse_coins(*ceiling) : std::nullopt;
+    if (ceiling && (!amount || amount->is_zero()))
+        table.fail("price_ceiling", "must be coins for each segment, like \"0.5\"");
+    task.price_ceiling = amount.value_or(ledger::U256{});
+    task.audit_bp =
+        static_cast<std::uint16_t>(table.number("audit_basis_points", 0, 10'000).value_or(task.audit_bp));
+    task.auditors = static_cast<std::uint8_t>(table.number("auditors", 1, 5).value_or(task.auditors));
+    task.replicas = static_cast<std::uint8_t>(table.number("replicas", 1, 5).value_or(task.replicas));
+    task.allow_unaudited = table.flag("allow_unaudited").value_or(false);
+    task.hardware_class = static_cast<std::uint8_t>(table.number("hardware_class", 0, 255).value_or(0));
+    constexpr std::uint64_t kBlocksMax = 100'000'000;
+    task.checkpoint_blocks =
+        table.number("checkpoint_blocks", 1, kBlocksMax).value_or(task.checkpoint_blocks);
+    task.replay_blocks = table.number("replay_blocks", 1, kBlocksMax).value_or(task.replay_blocks);
+    task.finish_blocks = table.number("finish_blocks", 1, kBlocksMax).value_or(task.finish_blocks);
+}
+
+}  // namespace
+
+Result<TaskFile> load_task_file(const fs::path& path) {
+    std::error_code ignored;
+    const fs::path file = fs::is_directory(path, ignored) ? path / "task.toml" : path;
+    if (!fs::is_regular_file(file, ignored)) {
+        return error(file.string() + ": no such file; `retrace task compile` makes one");
+    }
+    toml::table root;
+    try {
+        root = toml::parse_file(file.string());
+    } catch (const toml::parse_error& e) {
+        return error(file.string() + ":" + std::to_string(e.source().begin.line) + ": " +
+                     std::string(e.description()));
+    }
+    for (const auto& [key, node] : root) {
+        if (key.str() != "task" && key.str() != "market") {
+            return error(file.string() + ": [" + std::string(key.str()) +
+                         "] is not a known section; there are [task] and [market]");
+        }
+    }
+    TaskFile task;
+    Table general(root, "task"), market(root, "market");
+    read_task(general, fs::absolute(file).parent_path(), task);
+    read_market(market, task);
+    for (Table* table : {&general, &market}) {
+        if (const std::string problem = table->problem(); !problem.empty())
+            return error(file.string() + ": " + problem);
+    }
+    return task;
+}
+
+Status<> store_task_file(const TaskFile& task, const fs::path& folder) {
+    const auto stored = [&](const fs::path& path) {
+        const fs::path relative = fs::absolute(path).lexically_relative(fs::absolute(folder));
+        return relative.empty() || *relative.begin() == ".." ? fs::absolute(path).string()
+                                                             : relative.string();
+    };
+    toml::table general{{"name", task.name},
+                        {"program", stored(task.program)},
+                        {"data", stored(task.data)},
+                        {"steps", static_cast<std::int64_t>(task.steps)},
+                        {"checkpoint_every", static_cast<std::int64_t>(task.interval)},
+                        {"seed", static_cast<std::int64_t>(task.seed)}};
+    if (task.initialiser) general.insert("initialiser", stored(*task.initialiser));
+    if (task.initial_state) general.insert("initial_state", stored(*task.initial_state));
+    if (task.module) general.insert("module", stored(*task.module));
+    if (task.evaluation) general.insert("evaluation", stored(*task.evaluation));
+    if (task.test_data) general.insert("test_data", stored(*task.test_data));
+    const toml::table root{
+        {"task", general},
+        {"market", toml::table{{"price_ceiling", format_coins(task.price_ceiling)},
+                               {"audit_basis_points", task.audit_bp},
+                               {"auditors", task.auditors},
+                               {"replicas", task.replicas},
+                               {"hardware_class", task.hardware_class},
+                               {"allow_unaudited", task.allow_unaudited},
+                               {"checkpoint_blocks", static_cast<std::int64_t>(task.checkpoint_blocks)},
+                               {"replay_blocks", static_cast<std::int64_t>(task.replay_blocks)},
+                               {"finish_blocks", static_cast<std::int64_t>(task.finish_blocks)}}}};
+    std::ofstream out(folder / "task.toml");
+    out << root << "\n";
+    out.flush();
+    if (!out) return error((folder / "task.toml").string() + ": cannot be written");
+    return Unit{};
+}
+
+}  // namespace retrace::node

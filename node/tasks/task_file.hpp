@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// A compiled task on disk: a folder with task.toml beside the programs and a reference to the data set.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "ledger/types/u256.hpp"
+#include "merkle/base/result.hpp"
+
+namespace retrace::node {
+
+struct TaskFile {
+    std::string name;
+    std::filesystem::path program;  ///< Training program; absolute after loading.
+    std::optional<std::filesystem::path>
+        initialiser;  ///< Seeded initialiser program; exactly one of the two.
+    std::optional<std::filesystem::path>
+        initial_state;                                ///< model.safetensors with the initial state tensors.
+    std::optional<std::filesystem::path> evaluation;  ///< Program that measures the model on the test data.
+    std::optional<std::filesystem::path> module;      ///< TorchScript file that the task was compiled from.
+    std::filesystem::path data;                       ///< Folder of an imported data set (node/tasks/data).
+    std::optional<std::filesystem::path> test_data;
+    std::uint64_t steps = 0, interval = 0, seed = 0;
+
+    ledger::U256 price_ceiling;  ///< For each segment.
+    std::uint16_t audit_bp = 500;
+    std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
+    bool allow_unaudited = false;  ///< Segments for which nobody can be drawn are paid all the same.
+    std::uint64_t checkpoint_blocks = 600, replay_blocks = 300, finish_blocks = 100'000;
+};
+
+/// `path` is the file or its folder. Errors name the key, what is wrong with it and what would be right.
+Result<TaskFile> load_task_file(const std::filesystem::path& path);
+/// Writes task.toml into `folder`; paths below the folder are stored relative to it.
+Status<> store_task_file(const TaskFile& task, const std::filesystem::path& folder);
+
+}  // namespace retrace::node
