@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/agenda.hpp"
 
-#include "contracts/audits/reports.hpp"
-#include "contracts/audits/rounds.hpp"
-#include "contracts/audits/waiting_audits.hpp"
-#include "contracts/disputes/cases.hpp"
-#include "contracts/market/runs.hpp"
-#include "contracts/market/tasks.hpp"
-#include "contracts/staking/beacon.hpp"
-#include "contracts/staking/capability.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/lifecycle/staking/capability.hpp"
 
 namespace retrace::contracts {
 namespace {

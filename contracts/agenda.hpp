@@ -2,7 +2,7 @@
 // What happens by itself. SPEC 9.
 #pragma once
 
-#include "contracts/isolate.hpp"
+#include "contracts/lifecycle/isolate.hpp"
 
 namespace retrace::contracts {
 

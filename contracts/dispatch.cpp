@@ -2,12 +2,12 @@
 #include "contracts/dispatch.hpp"
 
 #include "contracts/abi/typed.hpp"
-#include "contracts/audits/rules.hpp"
-#include "contracts/disputes/rules.hpp"
-#include "contracts/gas.hpp"
-#include "contracts/isolate.hpp"
-#include "contracts/market/rules.hpp"
-#include "contracts/staking/rules.hpp"
+#include "contracts/calls/gas.hpp"
+#include "contracts/lifecycle/isolate.hpp"
+#include "contracts/rules/audits/rules.hpp"
+#include "contracts/rules/disputes/rules.hpp"
+#include "contracts/rules/market/rules.hpp"
+#include "contracts/rules/staking/rules.hpp"
 
 namespace retrace::contracts {
 namespace {

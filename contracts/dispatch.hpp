@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "contracts/effects.hpp"
+#include "contracts/lifecycle/effects.hpp"
 
 namespace retrace::contracts {
 

@@ -2,11 +2,11 @@
 #include "contracts/executor.hpp"
 
 #include "contracts/agenda.hpp"
+#include "contracts/calls/gas.hpp"
 #include "contracts/dispatch.hpp"
-#include "contracts/gas.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/staking/beacon.hpp"
-#include "contracts/views/methods.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/records/methods.hpp"
 #include "merkle/base/non_fatal.hpp"
 #include "merkle/hash/sha256.hpp"
 

@@ -2,7 +2,7 @@
 // The native contracts as the ledger calls them.
 #pragma once
 
-#include "contracts/isolate.hpp"
+#include "contracts/lifecycle/isolate.hpp"
 #include "ledger/exec/executor.hpp"
 #include "market/params.hpp"
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "market/types.hpp"
 
 namespace retrace::contracts {

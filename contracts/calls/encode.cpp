@@ -3,16 +3,10 @@
 
 #include <algorithm>
 
-#include "contracts/abi/typed.hpp"
-#include "contracts/views/methods.hpp"
+#include "contracts/calls/payload.hpp"
 
 namespace retrace::contracts {
 namespace {
-
-Bytes selector_bytes(std::uint32_t selector) {
-    return {static_cast<std::uint8_t>(selector >> 24), static_cast<std::uint8_t>(selector >> 16),
-            static_cast<std::uint8_t>(selector >> 8), static_cast<std::uint8_t>(selector)};
-}
 
 /// Types of the indexed and of the other fields of an event.
 template <class Event>
@@ -41,32 +35,6 @@ std::optional<AnyEvent> decode_each(const ledger::Log& log, std::index_sequence<
 }
 
 }  // namespace
-
-template <class T>
-std::string signature_of() {
-    return std::string(T::kName) + abi::type_of<T>().name();
-}
-
-template <class Call>
-Bytes calldata(const Call& call) {
-    static const Bytes prefix = selector_bytes(abi::selector(signature_of<Call>()));
-    Bytes out = prefix;
-    const Bytes arguments = abi::encode_struct(call);
-    out.insert(out.end(), arguments.begin(), arguments.end());
-    return out;
-}
-
-template <class Read>
-std::optional<typename Read::Answer> decode_answer(View output) {
-    abi::Type returns;
-    returns.kind = abi::Type::Kind::tuple;
-    returns.parts.push_back(abi::type_of<typename Read::Answer>());
-    const auto value = abi::decode(returns, output);
-    if (!value) return std::nullopt;
-    typename Read::Answer answer;
-    abi::from_value(std::get<abi::List>(value->data)[0], answer);
-    return answer;
-}
 
 template <class Event>
 ledger::Log to_log(const Event& event) {
@@ -125,11 +93,6 @@ template <class... Event>
 auto instantiate_events(std::type_identity<std::variant<Event...>>) {
     return std::tuple{std::tuple{&to_log<Event>, &decode_event<Event>, &signature_of<Event>}...};
 }
-template <class... Read>
-auto instantiate_reads(std::type_identity<std::variant<Read...>>) {
-    return std::tuple{std::tuple{&calldata<Read>, &decode_answer<Read>, &signature_of<Read>}...};
-}
-[[gnu::used]] const auto kReadFunctions = instantiate_reads(std::type_identity<AnyRead>{});
 [[gnu::used]] const auto kCallFunctions = instantiate_calls(std::type_identity<AnyCall>{});
 [[gnu::used]] const auto kEventFunctions = instantiate_events(std::type_identity<AnyEvent>{});
 

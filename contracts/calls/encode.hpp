@@ -16,9 +16,6 @@ Bytes calldata(const Call& call);
 /// "commitBid(uint64,bytes32)"; for calls, events, errors and view methods.
 template <class T>
 std::string signature_of();
-/// The record that a view method returned (views/methods.hpp).
-template <class Read>
-std::optional<typename Read::Answer> decode_answer(View output);
 
 template <class Event>
 ledger::Log to_log(const Event& event);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "contracts/gas.hpp"
+#include "contracts/calls/gas.hpp"
 #include "market/auction.hpp"
 #include "market/odds.hpp"
 #include "node/agents/raise_pricing.hpp"

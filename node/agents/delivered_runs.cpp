@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 
 namespace retrace::node {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 
 namespace retrace::node {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "kernels/commit/commitment.hpp"
 #include "node/agents/delivered_runs.hpp"
 #include "node/artifacts/peer_source.hpp"

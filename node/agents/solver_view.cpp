@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "contracts/isolate.hpp"
-#include "contracts/market/runs.hpp"
+#include "contracts/lifecycle/isolate.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
 #include "market/odds.hpp"
 #include "market/work.hpp"
 #include "node/agents/views.hpp"

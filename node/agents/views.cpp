@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "contracts/isolate.hpp"
-#include "contracts/market/rules.hpp"
+#include "contracts/lifecycle/isolate.hpp"
+#include "contracts/rules/market/rules.hpp"
 #include "node/net/http_client.hpp"
 
 namespace retrace::node {

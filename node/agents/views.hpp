@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "verifier/chain_view.hpp"

@@ -7,7 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <iostream>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "ledger/crypto/eip55.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/cli.hpp"

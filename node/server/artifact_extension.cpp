@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "market/escrow.hpp"
 #include "node/platform/files.hpp"
 

@@ -4,9 +4,9 @@
 #include <boost/json/parse.hpp>
 #include <spdlog/spdlog.h>
 
-#include "contracts/abi/interfaces.hpp"
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "contracts/executor.hpp"
+#include "contracts/interfaces.hpp"
 #include "node/server/config/params_json.hpp"
 
 namespace retrace::node {

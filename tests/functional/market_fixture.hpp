@@ -9,7 +9,7 @@
 #include <iostream>
 #include <thread>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/demo/cast.hpp"
 #include "tests/functional/task_fixture.hpp"

@@ -20,6 +20,11 @@ constexpr FolderRule kFolders[] = {
 };
 
 constexpr RoomRule kRooms[] = {
+    {"contracts/abi", ""},
+    {"contracts/calls", "contracts/abi"},
+    {"contracts/records", "contracts/calls contracts/abi"},
+    {"contracts/lifecycle", "contracts/records contracts/calls contracts/abi"},
+    {"contracts/rules", "contracts/lifecycle contracts/records contracts/calls contracts/abi"},
     {"node/platform", ""},
     {"node/wire", ""},
     {"node/net", "node/platform"},

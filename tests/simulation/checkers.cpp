@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "contracts/calls/encode.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/views.hpp"
 
 namespace retrace::sim {
 namespace {

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "contracts/disputes/cases.hpp"
-#include "contracts/effects.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/staking/stakes.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/effects.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
 
 namespace retrace::sim {

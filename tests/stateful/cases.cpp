@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Audits, disputes, reports and what is kept.
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "solver/commitments.hpp"
 #include "tests/stateful/send.hpp"

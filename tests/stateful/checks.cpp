@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/stateful/checks.hpp"
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 
 namespace retrace::stateful {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold of all records together, beyond the contracts' own sums (contracts/invariants.hpp). SPEC 1.
+// What must hold of all records together, beyond the contracts' own sums (contracts/lifecycle/invariants.hpp). SPEC 1.
 #pragma once
 
 #include <optional>

@@ -3,9 +3,9 @@
 #pragma once
 
 #include "contracts/calls/encode.hpp"
-#include "contracts/effects.hpp"
 #include "contracts/executor.hpp"
-#include "contracts/store/store.hpp"
+#include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/store.hpp"
 #include "tests/stateful/world.hpp"
 
 namespace retrace::stateful {

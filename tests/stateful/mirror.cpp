@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "tests/stateful/mirror.hpp"
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 
 namespace retrace::stateful {
 namespace {
 
 using contracts::Contract;
 
-/// The numbers and the address behind a key's tag (contracts/store/keys.cpp).
+/// The numbers and the address behind a key's tag (contracts/records/keys.cpp).
 class KeyReader {
 public:
     explicit KeyReader(View key) : left_(key.subspan(1)) {}

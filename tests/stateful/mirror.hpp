@@ -7,8 +7,8 @@
 #include <map>
 #include <set>
 
-#include "contracts/effects.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/lifecycle/effects.hpp"
+#include "contracts/records/views.hpp"
 #include "ledger/state/state.hpp"
 
 namespace retrace::stateful {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Requesters and solvers: tasks, auctions, states.
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
 #include "market/odds.hpp"

@@ -7,7 +7,7 @@
 
 #include <unordered_map>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "tests/stateful/mirror.hpp"
 
 namespace retrace::stateful {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "ledger/types/u256.hpp"
 #include "market/params.hpp"
 #include "merkle/base/result.hpp"

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "contracts/calls/encode.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/store/keys.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/keys.hpp"
 #include "ledger/chain/build_block.hpp"
 #include "ledger/chain/commit.hpp"
 #include "ledger/state/supply.hpp"

@@ -8,8 +8,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
-#include "contracts/verdict.hpp"
 #include "ledger/chain/block_input.hpp"
 #include "ledger/chain/committed_view.hpp"
 #include "ledger/chain/records.hpp"

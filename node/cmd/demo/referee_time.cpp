@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/platform/json_values.hpp"
 

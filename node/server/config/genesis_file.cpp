@@ -4,7 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node {

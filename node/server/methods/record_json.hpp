@@ -8,7 +8,7 @@
 
 #include <optional>
 
-#include "contracts/views/explain_bids.hpp"
+#include "contracts/records/explain_bids.hpp"
 #include "market/record.hpp"
 #include "node/platform/json_values.hpp"
 

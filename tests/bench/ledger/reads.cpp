@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "ledger/crypto/keccak.hpp"
 #include "tests/bench/ledger/bench_node.hpp"
 #include "tests/bench/ledger/load.hpp"

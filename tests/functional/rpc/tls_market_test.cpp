@@ -8,7 +8,7 @@
 #include <functional>
 #include <thread>
 
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/cmd/demo/cast.hpp"
 #include "node/net/http_client.hpp"

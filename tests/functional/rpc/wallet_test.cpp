@@ -2,7 +2,7 @@
 // `retrace wallet` as its users type it: keys in and out, payments, balances, history.
 #include <algorithm>
 
-#include "contracts/addresses.hpp"
+#include "contracts/calls/addresses.hpp"
 #include "contracts/calls/encode.hpp"
 #include "ledger/tx/transaction.hpp"
 #include "node/server/config/dev_chain.hpp"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "contracts/calls/encode.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/records/views.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
 #include "solver/commitments.hpp"

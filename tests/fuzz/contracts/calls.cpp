@@ -3,8 +3,8 @@
 // fields, damaged calldata, noise, with any value, and reads. A refused call changes nothing, the invariants hold after
 // every call, a simulation says what the call then does, a read only reads, and at the end all records add up.
 #include "contracts/executor.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/views/methods.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/methods.hpp"
 #include "tests/fuzz/contracts/actions.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/random.hpp"

@@ -4,8 +4,8 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
-#include "contracts/verdict.hpp"
 #include "market/params.hpp"
 #include "node/server/config/dev_chain.hpp"
 #include "node/server/http/openrpc.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // How much the agenda does in a block, what writing on it costs, and that one reminder of a kind is enough. SPEC 9.
-#include "contracts/audits/reports.hpp"
-#include "contracts/effects.hpp"
-#include "contracts/gas.hpp"
+#include "contracts/calls/gas.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/effects.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

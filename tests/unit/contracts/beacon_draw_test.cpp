@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each reveal draws segments for itself (SPEC 11.6, market 7.2), on a whole chain.
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "market/draw.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Who is silent because nothing else was possible loses no stake, and nobody else by it. What the third
 // hostile review did.
-#include "contracts/audits/reports.hpp"
-#include "contracts/audits/rounds.hpp"
-#include "contracts/disputes/cases.hpp"
-#include "contracts/staking/backlog.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

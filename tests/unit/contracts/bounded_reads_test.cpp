@@ -2,7 +2,7 @@
 // What a call reads does not grow with what is open elsewhere: gas follows from the bytes of a call alone
 // (SPEC 4.4), so a party with many disputes would make every call, also one that is refused, cost the nodes
 // more than it pays.
-#include "contracts/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "tests/unit/contracts/counted_reads.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

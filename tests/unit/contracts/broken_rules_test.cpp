@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // SPEC 8.3 to 8.5: a record is damaged behind the rules' back, so that an invariant breaks in the middle of their work.
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

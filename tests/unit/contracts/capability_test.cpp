@@ -2,8 +2,8 @@
 // Capability challenges on the ledger: from the registration to a score, or to none.
 #include "market/capability.hpp"
 
-#include "contracts/store/store.hpp"
-#include "contracts/views/explain_bids.hpp"
+#include "contracts/records/explain_bids.hpp"
+#include "contracts/records/store.hpp"
 #include "solver/capability/bench.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // No list grows beyond what its record holds: what would make it longer is refused. SPEC 12.3.12 and 15.9.
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "merkle/base/non_fatal.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

@@ -10,8 +10,8 @@
 
 #include "contracts/abi/typed.hpp"
 #include "contracts/calls/encode.hpp"
-#include "contracts/store/store.hpp"
-#include "contracts/views/methods.hpp"
+#include "contracts/records/methods.hpp"
+#include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The committed interface files are what the tables say.
-#include "contracts/abi/interfaces.hpp"
+#include "contracts/interfaces.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Who keeps a state has something to lose until the task is over, and what a state that nobody kept costs.
 // SPEC 16.3.
-#include "contracts/audits/reports.hpp"
-#include "contracts/staking/backlog.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // What is limited, and per whom: no accounts, decoy tasks or stalling accomplices keep a fraud from being convicted,
 // and none of them takes the time of an honest machine. SPEC 15, 18 and 19.
-#include "contracts/audits/rules.hpp"
-#include "contracts/disputes/cases.hpp"
-#include "contracts/disputes/rules.hpp"
-#include "contracts/staking/backlog.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/rules/audits/rules.hpp"
+#include "contracts/rules/disputes/rules.hpp"
 #include "market/work.hpp"
 #include "tests/unit/contracts/limits_fixture.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A party is one machine: what the ledger gives it to do has a place in one order, and each deadline counts from that
 // place. SPEC 18.
-#include "contracts/audits/reports.hpp"
-#include "contracts/market/runs.hpp"
-#include "contracts/staking/backlog.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How many disputes replicas can be drawn into, and how much time they have for them. SPEC 15.3 and 15.8.1.
-#include "contracts/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
 #include "market/work.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

@@ -10,10 +10,10 @@
 #include <set>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
-#include "contracts/invariants.hpp"
-#include "contracts/verdict.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/lifecycle/invariants.hpp"
+#include "contracts/records/views.hpp"
 #include "ledger/state/supply.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What a call puts on the agenda is paid for by the call: an item costs what a block's share of the agenda costs
 // (SPEC 4.4, decisions/005), or a burst of cheap calls makes all deadlines late.
-#include "contracts/gas.hpp"
-#include "contracts/store/store.hpp"
+#include "contracts/calls/gas.hpp"
+#include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

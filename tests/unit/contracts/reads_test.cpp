@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What reading costs. SPEC 6.3 and 6.5.
-#include "contracts/views/methods.hpp"
+#include "contracts/records/methods.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each rule refuses what it must, by name, and the fixture checks that nothing changed.
-#include "contracts/views/methods.hpp"
+#include "contracts/records/methods.hpp"
 #include "ledger/chain/genesis.hpp"
 #include "ledger/tx/transaction.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"

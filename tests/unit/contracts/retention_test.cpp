@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Who keeps states, what keeping earns and costs, and what happens to a segment that cannot be audited.
-#include "contracts/audits/reports.hpp"
+#include "contracts/lifecycle/audits/reports.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // What happens to a task that asks for more auditors than could be drawn. SPEC 14.12.
-#include "contracts/audits/seats.hpp"
-#include "contracts/audits/waiting_audits.hpp"
-#include "contracts/staking/backlog.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -2,7 +2,7 @@
 // Every verdict that a call can be refused with is provoked here once; a verdict that nobody provokes fails the test.
 #include <functional>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

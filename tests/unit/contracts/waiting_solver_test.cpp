@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A solver that is as far ahead as it may be waits for others, and the wait is not its fault (SPEC 13.8.5, 13.8.6).
-#include "contracts/market/runs.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <map>
 
-#include "contracts/store/keys.hpp"
+#include "contracts/records/keys.hpp"
 #include "kernels/contract.hpp"
 #include "market/odds.hpp"
 #include "market/record.hpp"

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 
 namespace retrace::node {
 namespace {

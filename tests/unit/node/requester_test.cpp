@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "kernels/contract.hpp"
 #include "market/types.hpp"
 #include "node/agents/solver_service.hpp"

@@ -8,10 +8,10 @@
 #include <functional>
 
 #include "contracts/calls/encode.hpp"
+#include "contracts/calls/verdict.hpp"
 #include "contracts/executor.hpp"
-#include "contracts/store/store.hpp"
-#include "contracts/verdict.hpp"
-#include "contracts/views/views.hpp"
+#include "contracts/records/store.hpp"
+#include "contracts/records/views.hpp"
 #include "market/auction.hpp"
 #include "market/escrow.hpp"
 #include "node/server/config/params_json.hpp"

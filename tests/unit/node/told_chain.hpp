@@ -8,7 +8,7 @@
 #include <map>
 #include <string>
 
-#include "contracts/store/keys.hpp"
+#include "contracts/records/keys.hpp"
 #include "market/record.hpp"
 #include "node/platform/json_values.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"

@@ -2,7 +2,7 @@
 // What agents make of tasks that nobody can be drawn to audit, and of raises that may not pay.
 #include <gmock/gmock.h>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "kernels/contract.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/requester.hpp"

@@ -7,7 +7,7 @@
 
 #include <thread>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "kernels/contract.hpp"
 #include "market/types.hpp"
 #include "merkle/hash/sha256.hpp"

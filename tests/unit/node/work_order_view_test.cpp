@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "contracts/store/store.hpp"
+#include "contracts/records/store.hpp"
 #include "node/agents/views.hpp"
 
 namespace retrace::node {

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Who audits a segment. SPEC 14.2: drawn when its start is open, by a later beacon. An audit that holds no seat waits
+// in a queue until there is room for it; one that holds seats, or for which another one holds them, never waits for
+// more than `redraws` beacons. So whoever is busy becomes free in bounded time, and the queue moves on.
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SeatState;
+
+constexpr std::uint64_t kQueueLooksMax = 256;  // at one beacon; the next one goes on
+
+/// Places from `first` to before `end` are taken.
+struct Queue {
+    std::uint64_t first = 0, end = 0;
+    static auto tie(auto& q) { return std::tie(q.first, q.end); }
+};
+/// `redraws` tells a stale place: the audit has been given seats since.
+struct QueuedAudit {
+    std::uint64_t audit = 0, redraws = 0;
+    static auto tie(auto& q) { return std::tie(q.audit, q.redraws); }
+};
+
+Queue load_queue(const Effects& fx) { return load<Queue>(fx.state, keys::audit_queue()).value_or(Queue{}); }
+
+void join_queue(Effects& fx, const market::Audit& audit) {
+    Queue queue = load_queue(fx);
+    store(fx.state, keys::queued_audit(queue.end++), QueuedAudit{audit.id, audit.redraws});
+    store(fx.state, keys::audit_queue(), queue);
+}
+
+bool has_commitments(const market::Audit& audit) {
+    return std::any_of(audit.seats.begin(), audit.seats.end(),
+                       [](const market::Seat& seat) { return seat.state == SeatState::committed; });
+}
+
+/// Audits of the segment in the task's other runs that are not closed.
+std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit& audit) {
+    std::vector<market::Audit> out;
+    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+        const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
+        if (run == audit.run || !segment || segment->state != market::SegmentState::auditing) continue;
+        const auto other = must_load<market::Audit>(fx.state, keys::audit(segment->audit));
+        if (other.phase != AuditPhase::closed) out.push_back(other);
+    }
+    return out;
+}
+
+/// Whether `holds` says so of the same segment in another run of the task.
+template <class Holds>
+bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
+    for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
+        const auto segment = views::segment(fx.state, audit.task, run, audit.segment);
+        if (run != audit.run && segment && holds(*segment)) return true;
+    }
+    return false;
+}
+
+/// Auditors have committed to its end.
+bool has_verdicts(const Effects& fx, const market::Segment& segment) {
+    if (segment.state == market::SegmentState::verified) return true;
+    if (segment.state != market::SegmentState::auditing) return false;
+    const AuditPhase phase = must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase;
+    return phase == AuditPhase::revealing || phase == AuditPhase::verdicts;
+}
+
+/// 14.2.5: its own seats, or those of a replica's audit that may not reveal before this one, are held meanwhile.
+bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
+    if (has_commitments(audit)) return true;
+    const auto beside = audits_beside(fx, audit);
+    return std::any_of(beside.begin(), beside.end(), [](const market::Audit& other) {
+        return other.phase == AuditPhase::revealing && other.deadline == 0;
+    });
+}
+
+void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
+    schedule(fx, height, {DueKind::redraw, audit.id, 0, 0});
+}
+
+/// 14.2.6: no member is left that could be drawn.
+void nobody_to_draw(Effects& fx, market::Audit& audit) {
+    if (!audit.seats.empty()) return go_on_without_silent(fx, audit, Search::nobody);
+    const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
+    auto segment = must_load<market::Segment>(fx.state, key);
+    if (segment.postponed >= fx.params.redraws) return close_without_verdict(fx, audit);
+    ++segment.postponed;
+    store(fx.state, key, segment);
+    draw_at(fx, next_draw_height(fx.params, fx.height), audit);
+}
+
+/// Takes seats, or goes on without any. False when the audit has to wait for who is busy.
+bool go_on(Effects& fx, market::Audit& audit, Search search) {
+    if (search == Search::found) enter_collecting(fx, audit);
+    else if (search == Search::nobody) nobody_to_draw(fx, audit);
+    else if (search == Search::too_few) wait_for_auditors(fx, audit);
+    else return false;
+    return true;
+}
+
+/// The first in the queue. False when it stays there.
+bool serve(Effects& fx, const QueuedAudit& entry) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(entry.audit));
+    if (audit.phase != AuditPhase::drawing || audit.redraws != entry.redraws) return true;  // closed, or seated since
+    if (is_frozen(fx.state, audit.task)) return true;
+    const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
+    const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    if (!all_committed(fx.state, task, run, audit.segment + 1)) {
+        join_queue(fx, audit);  // 14.2.4: seats are not held while a slower replica computes
+        return true;
+    }
+    const Search search = fill_seats(fx, audit);
+    if (go_on(fx, audit, search)) return true;
+    if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: others are not kept waiting for its few
+    if (search == Search::exhausted) go_on_without_silent(fx, audit, search);
+    return search != Search::busy;
+}
+
+void leave_place(Effects& fx, std::uint64_t place) {
+    remove(fx.state, keys::queued_audit(place));
+    Queue queue = load_queue(fx);
+    queue.first = place + 1;
+    store(fx.state, keys::audit_queue(), queue);
+}
+
+/// False when the first in the queue stays there.
+bool serve_place(Effects& fx, std::uint64_t place) {
+    if (!serve(fx, must_load<QueuedAudit>(fx.state, keys::queued_audit(place)))) return false;
+    leave_place(fx, place);
+    return true;
+}
+
+/// 8.4: serving it broke an invariant. Those behind it must not wait for it.
+void give_up_place(Effects& fx, std::uint64_t place) {
+    const auto entry = load<QueuedAudit>(fx.state, keys::queued_audit(place));
+    leave_place(fx, place);
+    if (entry) freeze_task(fx, must_load<market::Audit>(fx.state, keys::audit(entry->audit)).task);
+}
+
+}  // namespace
+
+void enter_drawing(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::drawing, 0);
+    const auto start = must_load<market::Checkpoint>(fx.state,
+                                                     keys::checkpoint(audit.task, audit.run, audit.segment));
+    // The newest beacon may be older than the opening: the solver would have known who audits.
+    const std::uint64_t height = next_draw_height(fx.params, start.open_height);
+    if (height > fx.height) draw_at(fx, height, audit);
+    else draw_auditors_of(fx, audit.id);
+}
+
+bool is_audited_beside(const Effects& fx, const market::Audit& audit) {
+    return any_beside(fx, audit, [&](const market::Segment& segment) { return has_verdicts(fx, segment); });
+}
+
+bool is_decided_beside(const Effects& fx, const market::Audit& audit) {
+    return any_beside(fx, audit, [&](const market::Segment& segment) {
+        return segment.state == market::SegmentState::unaudited || has_verdicts(fx, segment);
+    });
+}
+
+void draw_auditors_of(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    if (audit.phase != AuditPhase::drawing) return;
+    if (audit.redraws >= kRedrawsMax) return go_on_without_silent(fx, audit);
+    if (!holds_seats_up(fx, audit)) return join_queue(fx, audit);
+    if (!go_on(fx, audit, fill_seats(fx, audit))) go_on_without_silent(fx, audit, Search::busy);
+}
+
+void hurry_audits_beside(Effects& fx, const market::Audit& audit) {
+    for (const market::Audit& other : audits_beside(fx, audit))
+        if (other.phase == AuditPhase::drawing && !has_commitments(other))
+            draw_at(fx, next_draw_height(fx.params, fx.height), other);
+}
+
+void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken) {
+    if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
+    const Queue now = load_queue(fx);
+    const std::uint64_t stop = std::min(now.end, now.first + kQueueLooksMax);
+    for (std::uint64_t place = now.first; place < stop; ++place) {
+        bool stays = false;
+        const bool done = isolate(fx, on_broken, [&](Effects& inner) { stays = !serve_place(inner, place); });
+        if (!done) isolate(fx, on_broken, [&](Effects& inner) { give_up_place(inner, place); });
+        if (done && stays) return;
+    }
+}
+
+}  // namespace retrace::contracts

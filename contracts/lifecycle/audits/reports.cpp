@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/audits/reports.hpp"
+
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "market/work.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// 16.3: who was paid for keeping a state and does not have it when a successor needs it.
+void penalise_keepers(Effects& fx, const market::Report& report) {
+    if (market::is_final(must_load<market::Task>(fx.state, keys::task(report.task)).state)) return;
+    const keys::Key key = keys::checkpoint(report.task, report.run, report.index);
+    auto kept = must_load<market::Checkpoint>(fx.state, key);
+    for (const Address& keeper : kept.keepers)
+        slash_available(fx, keeper, report.task, fx.params.audit_bond, SlashReason::not_kept);
+    kept.keepers.clear();  // Once for a state: who asks for its other tiles has nobody to ask any more.
+    store(fx.state, key, kept);
+}
+
+/// The first answer shows that the state is loaded and hashed, or that nobody else has to, and a run that is over needs
+/// none (18.7).
+void close_about(Effects& fx, const market::Report& report) {
+    auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
+    for (const Address& party : about.busy) end_work(fx, party, market::answer_work(spec));
+    about.busy.clear();
+    if (about.open <= 1) return remove(fx.state, reports_about(report));
+    --about.open;
+    store(fx.state, reports_about(report), about);
+}
+
+keys::Key awaited(const market::Report& report) {
+    const bool any = report.kind == market::ReportKind::program || report.kind == market::ReportKind::data;
+    return any ? keys::awaited(report.task, report.run, report.reporter)
+               : keys::awaited_state(report.task, report.run, report.index, report.reporter);
+}
+
+/// Nobody but its reporter waits for what is reported of a model or of a kept state.
+bool holds_audits_up(const market::Report& report) {
+    return report.kind != market::ReportKind::model && report.kind != market::ReportKind::kept;
+}
+
+void end_wait(Effects& fx, const market::Report& report) {
+    if (!holds_audits_up(report)) return;
+    auto waits = must_load<Awaited>(fx.state, awaited(report));
+    if (--waits.open == 0) return remove(fx.state, awaited(report));
+    store(fx.state, awaited(report), waits);
+}
+
+}  // namespace
+
+void await_answer(Effects& fx, const market::Report& report) {
+    if (!holds_audits_up(report)) return;
+    auto waits = load<Awaited>(fx.state, awaited(report)).value_or(Awaited{});
+    ++waits.open;
+    waits.until = std::max(waits.until, report.deadline);
+    store(fx.state, awaited(report), waits);
+}
+
+std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit,
+                                             const Address& auditor) {
+    const auto any = load<Awaited>(view, keys::awaited(audit.task, audit.run, auditor));
+    const auto start = load<Awaited>(view, keys::awaited_state(audit.task, audit.run, audit.segment, auditor));
+    if (!any && !start) return std::nullopt;
+    return std::max(any ? any->until : 0, start ? start->until : 0);
+}
+
+keys::Key reports_about(const market::Report& report) {
+    return keys::reports_about(report.task, report.run, static_cast<std::uint8_t>(report.kind), report.index);
+}
+
+void report_deadline(Effects& fx, std::uint64_t id) {
+    const auto report = must_load<market::Report>(fx.state, keys::report(id));
+    if (report.state != market::ReportState::open) return;
+    close_report(fx, id, std::nullopt);
+    if (report.kind == market::ReportKind::kept) return penalise_keepers(fx, report);
+    lose_silent_run(fx, report.task, report.run, SlashReason::not_served);
+}
+
+void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& answered_by) {
+    auto report = must_load<market::Report>(fx.state, keys::report(id));
+    report.state = answered_by ? market::ReportState::answered : market::ReportState::failed;
+    store(fx.state, keys::report(id), report);
+    remove_from_list(fx.state, keys::open_reports(report.task), id);
+    close_about(fx, report);
+    end_wait(fx, report);
+    pay(fx, Contract::audits, answered_by.value_or(report.reporter), report.fee);
+    fx.emit(ReportClosed{id, report.task, answered_by.has_value()});
+}
+
+void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run) {
+    for (const std::uint64_t id : views::open_reports(fx.state, task)) {
+        const auto report = must_load<market::Report>(fx.state, keys::report(id));
+        // What is asked of keepers goes on without the run that made the state.
+        if (report.run == run && report.kind != market::ReportKind::kept) close_report(fx, id, std::nullopt);
+    }
+}
+
+void close_all_reports(Effects& fx, std::uint64_t task) {
+    for (const std::uint64_t id : views::open_reports(fx.state, task)) close_report(fx, id, std::nullopt);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+// Phases of an audit. The draw is in segment_draw.cpp.
+#include "contracts/lifecycle/audits/rounds.hpp"
+
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+#include "market/work.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SeatState;
+using market::SegmentState;
+
+market::TaskSpec spec_of(const Effects& fx, const market::Audit& audit) {
+    return must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+}
+
+void close(Effects& fx, market::Audit& audit) {
+    settle_silence(fx, audit);
+    end_wait_for_auditors(fx, audit);
+    forget_members(fx, audit);
+    set_phase(fx, audit, AuditPhase::closed, 0);
+    remove_from_list(fx.state, keys::run_audits(audit.task, audit.run), audit.id);
+}
+
+std::size_t count(const market::Audit& audit, SeatState state) {
+    return static_cast<std::size_t>(std::count_if(audit.seats.begin(), audit.seats.end(),
+                                                  [&](const market::Seat& seat) { return seat.state == state; }));
+}
+
+/// Auditors have something to say in it that may convict the run: who fled from it would escape. 14.12.5, 14.10
+bool is_seated(const market::Audit& audit) {
+    return audit.phase == AuditPhase::collecting || audit.phase == AuditPhase::revealing ||
+           audit.phase == AuditPhase::verdicts ||
+           (audit.phase == AuditPhase::drawing && count(audit, SeatState::committed) != 0);
+}
+
+/// Whether it was, before what this block has changed in it.
+bool was_seated(const Effects& fx, const market::Audit& audit) {
+    const auto before = views::audit(fx.state, audit.id);
+    return before && is_seated(*before);
+}
+
+/// Counts the run's audits that are seated, of which this is one that is about to be stored.
+void count_seated(Effects& fx, const market::Audit& audit) {
+    const bool before = was_seated(fx, audit), after = is_seated(audit);
+    if (before == after) return;
+    const keys::Key key = keys::seated_audits(audit.task, audit.run);
+    const std::uint64_t now = counter(fx.state, key) + (after ? 1 : 0) - (before ? 1 : 0);
+    if (now == 0) remove(fx.state, key);
+    else store(fx.state, key, Counter{now});
+}
+
+void draw_again(Effects& fx, market::Audit& audit) {
+    if (audit.redraws < kRedrawsMax) ++audit.redraws;
+    set_phase(fx, audit, AuditPhase::drawing, 0);
+    schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
+}
+
+/// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
+void replace_silent(Effects& fx, market::Audit& audit) {
+    for (market::Seat& seat : audit.seats) {
+        if (seat.state != SeatState::drawn) continue;
+        if (seat.reports >= fx.params.reports) {
+            free_seat(fx, audit, seat);
+            seat.state = SeatState::released;
+        } else {
+            miss_seat(fx, audit, seat);
+        }
+    }
+    go_on_without_silent(fx, audit);
+}
+
+}  // namespace
+
+void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_t deadline) {
+    audit.phase = phase;
+    audit.deadline = deadline;
+    count_seated(fx, audit);
+    store(fx.state, keys::audit(audit.id), audit);
+    fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
+    if (deadline != 0) remind(fx, deadline + 1, DueKind::audit_deadline, audit.id, 0);
+}
+
+void close_without_verdict(Effects& fx, market::Audit& audit) {
+    close(fx, audit);
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+    segment.state = SegmentState::unaudited;
+    store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+    wake_openings(fx, audit.task, audit.segment);
+    wake_openings(fx, audit.task, audit.segment + 1);
+    advance_payments(fx, audit.task, audit.run);
+}
+
+void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
+    if (audit.redraws < fx.params.redraws) {
+        draw_again(fx, audit);
+    } else if (count(audit, SeatState::committed) != 0) {
+        enter_revealing(fx, audit);
+    } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
+        // 14.10: of all who were drawn, one beacon after the other, nobody came to a verdict. Silence may have other
+        // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
+        const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
+        const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+        // A dispute that is open, or another audit's verdicts, may be about to convict the run, and would end with it.
+        const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
+                                     (was_seated(fx, audit) ? 1 : 0);
+        if (!starved && (run.open_disputes != 0 || others != 0)) return draw_again(fx, audit);
+        store(fx.state, keys::audit(audit.id), audit);
+        starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
+    } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {
+        close_without_verdict(fx, audit);
+    } else {
+        wait_for_auditors(fx, audit);  // 14.12.1
+    }
+}
+
+void enter_opening(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::opening, fx.height + fx.params.open_blocks);
+}
+
+void enter_collecting(Effects& fx, market::Audit& audit) {
+    std::uint64_t due = fx.height;
+    const std::uint64_t work = market::audit_work(spec_of(fx, audit), audit.segment);
+    for (const market::Seat& seat : audit.seats) {
+        if (seat.state != SeatState::drawn) continue;
+        const auto answered = answers_awaited(fx.state, audit, seat.auditor);
+        due = std::max({due, seat.due, answered ? *answered + work : 0});  // 14.6.8, 16.1.13
+    }
+    set_phase(fx, audit, AuditPhase::collecting, due + fx.params.verdict_blocks);
+}
+
+void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor) {
+    const bool served = !answers_awaited(fx.state, audit, auditor);
+    for (market::Seat& seat : audit.seats)
+        if (served && seat.state == SeatState::drawn && seat.auditor == auditor) {
+            end_seat_work(fx, audit, seat);
+            seat.due = give_work(fx, auditor, market::audit_work(spec_of(fx, audit), audit.segment));
+        }
+    enter_collecting(fx, audit);
+}
+
+void enter_revealing(Effects& fx, market::Audit& audit) {
+    end_wait_for_auditors(fx, audit);
+    const keys::Key end_key = keys::checkpoint(audit.task, audit.run, audit.segment + 1);
+    const auto end = must_load<market::Checkpoint>(fx.state, end_key);
+    if (end.opened) return enter_verdicts(fx, audit);  // another round, after a dispute
+    set_phase(fx, audit, AuditPhase::revealing, 0);
+    wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or when no replica minds
+    hurry_audits_beside(fx, audit);
+}
+
+void start_reveal_deadline(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::revealing, fx.height + fx.params.reveal_segment_blocks);
+}
+
+void enter_verdicts(Effects& fx, market::Audit& audit) {
+    set_phase(fx, audit, AuditPhase::verdicts, fx.height + fx.params.reveal_verdict_blocks);
+}
+
+void audit_deadline(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    if (audit.deadline == 0 || audit.phase == AuditPhase::closed) return;
+    if (fx.height <= audit.deadline)  // A later phase, or it waits for an answer.
+        return remind(fx, audit.deadline + 1, DueKind::audit_deadline, id, 0);
+    switch (audit.phase) {
+        case AuditPhase::opening:
+        case AuditPhase::revealing:
+            return lose_silent_run(fx, audit.task, audit.run, SlashReason::not_opened);  // 14.4
+        case AuditPhase::collecting: return replace_silent(fx, audit);
+        case AuditPhase::verdicts: {
+            for (market::Seat& seat : audit.seats)
+                if (seat.state == SeatState::committed) hide_seat(fx, audit, seat);
+            return finish_audit(fx, audit);
+        }
+        default: return;
+    }
+}
+
+void finish_audit(Effects& fx, market::Audit& audit) {
+    for (market::Seat& seat : audit.seats)
+        if (seat.state == SeatState::matched) free_seat(fx, audit, seat);
+    close(fx, audit);
+    if (count(audit, SeatState::matched) == 0) {
+        settle_unmatched(fx, audit.task, audit.run, audit.segment);
+    } else {
+        auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+        segment.state = SegmentState::verified;
+        store(fx.state, keys::segment(audit.task, audit.run, audit.segment), segment);
+        fx.emit(SegmentVerified{audit.task, audit.run, audit.segment, audit.id});
+    }
+    advance_payments(fx, audit.task, audit.run);
+}
+
+void release_audit(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    settle_silence(fx, audit);
+    for (market::Seat& seat : audit.seats) {
+        const bool worked = seat.state == SeatState::committed || seat.state == SeatState::matched;
+        if (seat.state == SeatState::drawn || worked) free_seat(fx, audit, seat);
+        if (worked && !seat.paid) pay_seat(fx, audit, seat);
+        if (seat.state == SeatState::drawn || seat.state == SeatState::committed) seat.state = SeatState::released;
+    }
+    close(fx, audit);
+}
+
+void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (must_load<market::Run>(fx.state, keys::run(task, run)).state != market::RunState::running) return;
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+    if (segment.state != SegmentState::auditing || segment.open_disputes != 0) return;
+    if (must_load<market::Audit>(fx.state, keys::audit(segment.audit)).phase != AuditPhase::closed) return;
+    if (segment.audits <= fx.params.redraws) {
+        segment.state = SegmentState::waiting_draw;
+        segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
+        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, task, run, index});
+    } else if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
+        segment.state = SegmentState::unaudited;
+    } else {  // 14.12.14: auditors that guess may have bonds for any number of rounds
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+        add_to_list(fx.state, keys::run_audits(task, run), audit.id);
+        return wait_for_auditors(fx, audit);
+    }
+    store(fx.state, keys::segment(task, run, index), segment);
+}
+
+}  // namespace retrace::contracts

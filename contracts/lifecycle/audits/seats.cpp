@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/audits/seats.hpp"
+
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "market/draw.hpp"
+#include "market/escrow.hpp"
+#include "market/work.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// Whose stake is held by audits or disputes. Both end within their deadlines, so its time will come.
+bool serves_elsewhere(const Effects& fx, const Address& party) {
+    return !views::open_audits(fx.state, party).empty() || !views::open_disputes(fx.state, party).empty();
+}
+
+struct Weights {
+    U256 free, all;
+    bool too_busy() const { return free * U256(2) < all; }
+};
+
+/// Members that could audit, those of them that may audit this, and who of these has the stake for it now.
+struct Pool {
+    Weights members, own;
+    std::size_t own_members = 0;
+    std::vector<market::Candidate> free;
+};
+
+/// Never the task's own parties, nobody twice, only members that joined before the beacon could be known.
+Pool pool_of(const Effects& fx, const market::Audit& audit) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
+    std::vector<Address> barred{task.requester};
+    barred.insert(barred.end(), task.excluded.begin(), task.excluded.end());
+    for (const std::uint32_t run : task.active)
+        barred.push_back(must_load<market::Run>(fx.state, keys::run(task.id, run)).solver);
+    for (const market::Seat& seat : audit.seats) barred.push_back(seat.auditor);
+    const std::uint64_t beacon_epoch = views::epoch_of(fx.params, fx.height) - 1;
+    Pool pool;
+    for (const Address& party : views::verifiers(fx.state)) {
+        const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
+        if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
+        const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
+        // 14.2.8: an audit does not wait for longer than this for who is silent in it.
+        const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
+        const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
+                          views::open_audits(fx.state, party).size() +
+                                  views::open_disputes(fx.state, party).size() < market::kOpenItemsMax;
+        if (!free && in_time && !serves_elsewhere(fx, party)) continue;
+        pool.members.all += info.weight;
+        if (free) pool.members.free += info.weight;
+        if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
+        pool.own.all += info.weight;
+        ++pool.own_members;
+        if (!free) continue;
+        pool.own.free += info.weight;
+        pool.free.push_back({party, info.weight});
+    }
+    return pool;
+}
+
+/// Of those who left because they were not served.
+U256 released_weight(const Effects& fx, const market::Audit& audit) {
+    U256 weight;
+    for (const market::Seat& seat : audit.seats)
+        if (seat.state == market::SeatState::released)
+            weight += must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor)).weight;
+    return weight;
+}
+
+std::size_t empty_seats(const market::TaskSpec& spec, const market::Audit& audit) {
+    const auto serving = std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
+        return seat.state == market::SeatState::committed;
+    });
+    return spec.auditors - static_cast<std::size_t>(serving);
+}
+
+void leave_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    seat.state = market::SeatState::missed;
+    remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
+    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor));
+    ++info.missed;
+    store(fx.state, keys::verifier(seat.auditor), info);
+}
+
+}  // namespace
+
+bool had_members(const StateView& view, const market::Audit& audit) {
+    return counter(view, keys::had_members(audit.id)) != 0;
+}
+
+void note_members(Effects& fx, const market::Audit& audit) {
+    store(fx.state, keys::had_members(audit.id), Counter{1});
+}
+
+void forget_members(Effects& fx, const market::Audit& audit) {
+    if (had_members(fx.state, audit)) remove(fx.state, keys::had_members(audit.id));
+}
+
+bool enough_members(const Effects& fx, const market::Audit& audit) {
+    return pool_of(fx, audit).own_members >= must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
+}
+
+Search fill_seats(Effects& fx, market::Audit& audit) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    const Pool pool = pool_of(fx, audit);
+    const auto terms = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    // 14.12: an audit of two auditors is no audit of one. Who replaces the silent may be fewer.
+    const bool whole = audit.seats.empty() && !terms.allow_unaudited;
+    if (whole && !had_members(fx.state, audit) && pool.own_members < terms.auditors) return Search::too_few;
+    if (pool.own.all.is_zero()) return Search::nobody;
+    // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
+    if (pool.own.too_busy()) {
+        if (pool.members.too_busy()) return Search::busy;
+        return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
+    }
+    if (whole && pool.free.size() < std::min<std::size_t>(terms.auditors, pool.own_members)) return Search::own_busy;
+    const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon());
+    const auto drawn = market::draw_auditors(beacon.value, audit.id, static_cast<std::uint32_t>(audit.redraws),
+                                             pool.free, empty_seats(spec, audit));
+    for (const Address& party : drawn) {
+        lock(fx, party, fx.params.audit_bond);
+        market::Seat seat;
+        seat.auditor = party;
+        seat.state = market::SeatState::drawn;
+        seat.bond = fx.params.audit_bond;
+        seat.due = give_work(fx, party, market::audit_work(spec, audit.segment));  // 14.6.8
+        audit.seats.push_back(seat);
+        add_to_list(fx.state, keys::open_audits(party), audit.id);
+    }
+    fx.emit(AuditorsDrawn{audit.id, audit.task, audit.run, audit.segment, drawn});
+    return Search::found;
+}
+
+void end_seat_work(Effects& fx, const market::Audit& audit, const market::Seat& seat) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
+    end_work(fx, seat.auditor, market::audit_work(spec, audit.segment));
+}
+
+void free_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    if (seat.state == market::SeatState::drawn) end_seat_work(fx, audit, seat);
+    unlock(fx, seat.auditor, seat.bond);
+    seat.bond = U256();
+    remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
+}
+
+void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    seat.paid = true;
+    const U256 fee = pay_audit_fee(fx, audit.task, seat.auditor);
+    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(seat.auditor));
+    ++info.audits;
+    store(fx.state, keys::verifier(seat.auditor), info);
+    fx.emit(AuditPaid{audit.id, seat.auditor, fee});
+}
+
+void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    // Hiding a verdict that was committed would otherwise be a cheap way to be paid for guesses.
+    slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_hidden);
+    seat.bond = U256();
+    leave_seat(fx, audit, seat);
+}
+
+void miss_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
+    end_seat_work(fx, audit, seat);
+    const U256 penalty = market::split(seat.bond, fx.params.silence_penalty_bp).share;
+    unlock(fx, seat.auditor, seat.bond - penalty);
+    seat.bond = penalty;
+    leave_seat(fx, audit, seat);
+}
+
+void settle_silence(Effects& fx, market::Audit& audit) {
+    const auto verdicts = std::count_if(audit.seats.begin(), audit.seats.end(), [](const market::Seat& seat) {
+        return seat.state == market::SeatState::committed || seat.state == market::SeatState::matched ||
+               seat.state == market::SeatState::mismatched;
+    });
+    const bool possible = 2 * static_cast<std::size_t>(verdicts) > audit.seats.size();
+    for (market::Seat& seat : audit.seats) {
+        if (seat.state != market::SeatState::missed || seat.bond.is_zero()) continue;
+        if (possible) slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_missed);
+        else unlock(fx, seat.auditor, seat.bond);
+        seat.bond = U256();
+    }
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What the beacon decides about a segment. SPEC 14.1. Who audits it is decided later: auditor_draw.cpp.
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "market/draw.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SegmentState;
+
+bool is_audited(const Effects& fx, const market::Run& run, const market::Segment& segment, std::uint64_t index) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    if (segment.audits != 0) return true;                                            // another round
+    if (index == run.first_state || index + 1 == spec.segments()) return true;       // 14.1: always
+    const auto reveals = list<market::Reveal>(fx.state, keys::reveals());
+    return market::is_drawn(reveals, run.task, run.index, index, spec.audit_bp);
+}
+
+void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, std::uint64_t index) {
+    market::Audit audit;
+    audit.id = next_id(fx.state, keys::audit_count());
+    audit.task = run.task;
+    audit.run = run.index;
+    audit.segment = index;
+    // 14.12.1: what leaves after this cannot undo the draw.
+    if (enough_members(fx, audit)) note_members(fx, audit);
+    add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
+    segment.state = SegmentState::auditing;
+    segment.audit = audit.id;
+    ++segment.audits;
+    store(fx.state, keys::segment(run.task, run.index, index), segment);
+    const auto start = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
+    if (start.opened) return enter_drawing(fx, audit);
+    set_phase(fx, audit, AuditPhase::waiting, 0);
+    wake_openings(fx, run.task, index);
+}
+
+}  // namespace
+
+void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run_index, std::uint64_t index) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, run_index));
+    if (run.state != market::RunState::running) return;
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run_index, index));
+    if (segment.state != SegmentState::waiting_draw) return;
+    const bool audited = is_audited(fx, run, segment, index);
+    fx.emit(SegmentDrawn{task, run_index, index, audited});
+    if (audited) return begin_audit(fx, run, segment, index);
+    segment.state = SegmentState::unaudited;
+    store(fx.state, keys::segment(task, run_index, index), segment);
+    wake_openings(fx, task, index);
+    wake_openings(fx, task, index + 1);
+    advance_payments(fx, task, run_index);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+
+constexpr std::size_t kAtOnceMax = 16;  // audits that one reminder moves; the next block goes on
+
+std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::uint32_t run) {
+    return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
+}
+
+/// Those of them that nobody sits in yet, at most `most`.
+std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t task, std::uint32_t run,
+                                            std::size_t most) {
+    std::vector<market::Audit> out;
+    for (const std::uint64_t index : waiting(fx, task, run)) {
+        const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+        if (audit.phase == AuditPhase::no_auditors) out.push_back(std::move(audit));
+        if (out.size() == most) break;
+    }
+    return out;
+}
+
+void look_again(Effects& fx, const market::Run& run) {
+    const std::uint64_t silence = run.unaudited_since + 2 * fx.params.unaudited_blocks + 1;
+    const std::uint64_t beacon = next_draw_height(fx.params, fx.height);
+    remind(fx, silence > fx.height ? std::min(silence, beacon) : beacon, DueKind::unaudited, run.task, run.index);
+}
+
+bool may_end(const Effects& fx, const market::Run& run) {
+    return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
+           views::seated_audits(fx.state, run.task, run.index) == 0;
+}
+
+/// 14.12.14: it is not drawn again.
+bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+    return segment.audits > fx.params.redraws;
+}
+
+/// 14.12.4, so many a block.
+void work_off(Effects& fx, market::Run run) {
+    const auto audits = without_auditors(fx, run.task, run.index, kAtOnceMax);
+    for (const market::Audit& waits : audits) {
+        // Loaded anew: what the one before opened may have ended the run.
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
+        if (audit.phase == AuditPhase::no_auditors) close_without_verdict(fx, audit);
+    }
+    run = must_load<market::Run>(fx.state, keys::run(run.task, run.index));
+    if (run.state != market::RunState::running) return;
+    if (audits.size() == kAtOnceMax) return remind(fx, fx.height + 1, DueKind::unaudited, run.task, run.index);
+    run.pays_unaudited = false;
+    store(fx.state, keys::run(run.task, run.index), run);
+    if (run.unaudited_since != 0) look_again(fx, run);
+}
+
+}  // namespace
+
+void wait_for_auditors(Effects& fx, market::Audit& audit) {
+    settle_silence(fx, audit);
+    audit.seats.clear();  // 14.12.1: who was silent may be there when the next beacon draws
+    set_phase(fx, audit, AuditPhase::no_auditors, 0);
+    add_to_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
+    auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    if (run.unaudited_since == 0) run.unaudited_since = fx.height;
+    run.unaudited_from = waiting(fx, audit.task, audit.run).front();
+    run.deadline = 0;  // 14.12.3
+    store(fx.state, keys::run(audit.task, audit.run), run);
+    look_again(fx, run);
+}
+
+void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
+    auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
+    if (run.unaudited_since == 0) return;
+    const auto before = waiting(fx, audit.task, audit.run);
+    if (!std::binary_search(before.begin(), before.end(), audit.segment)) return;
+    remove_from_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
+    const auto after = waiting(fx, audit.task, audit.run);
+    run.finish_height += fx.height - run.unaudited_since;
+    run.unaudited_since = after.empty() ? 0 : fx.height;
+    const std::uint64_t from = run.unaudited_from;
+    run.unaudited_from = after.empty() ? 0 : after.front();
+    store(fx.state, keys::run(audit.task, audit.run), run);
+    if (run.state != market::RunState::running) return;
+    if (after.empty()) start_checkpoint_deadline(fx, run);
+    if (after.empty() || run.unaudited_from != from)  // What was withheld beyond it may be opened.
+        schedule(fx, fx.height + 1, {DueKind::wake, audit.task, 0, from});
+}
+
+void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    if (run.state != market::RunState::running || run.unaudited_since == 0) return;
+    if (run.pays_unaudited) return work_off(fx, run);
+    if (fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks && may_end(fx, run))
+        return end_unpaid(fx, task, index);
+    const auto audits = without_auditors(fx, task, index, kAtOnceMax);
+    // 14.12.13: a replica has been audited there since.
+    for (const market::Audit& waits : audits) {
+        if (!is_audited_beside(fx, waits)) continue;
+        auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
+        close_without_verdict(fx, audit);
+        return remind(fx, fx.height + 1, DueKind::unaudited, task, index);
+    }
+    // Nobody sits in any of them, and all are of one task: what is true of the first is true of all.
+    if (!audits.empty() && enough_members(fx, audits.front())) {
+        for (const market::Audit& waits : audits) {
+            if (had_all_rounds(fx, waits)) continue;
+            auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
+            note_members(fx, audit);
+            enter_drawing(fx, audit);
+        }
+        const bool moved = !had_all_rounds(fx, audits.back());
+        if (audits.size() == kAtOnceMax && moved)
+            return remind(fx, fx.height + 1, DueKind::unaudited, task, index);
+    }
+    look_again(fx, run);
+}
+
+void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t index) {
+    auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    fx.emit(UnauditedDecided{task, index, run.unaudited_from, true});
+    run.pays_unaudited = true;
+    store(fx.state, keys::run(task, index), run);
+    remind(fx, fx.height + 1, DueKind::unaudited, task, index);  // What that sets off is not the call's to compute.
+}
+
+void end_unpaid(Effects& fx, std::uint64_t task, std::uint32_t index) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
+    fx.emit(UnauditedDecided{task, index, run.unaudited_from, false});
+    end_waiting_run(fx, task, index);
+}
+
+}  // namespace retrace::contracts

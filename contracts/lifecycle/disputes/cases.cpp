@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/disputes/cases.hpp"
+
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "market/escrow.hpp"
+#include "market/work.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::DisputeKind;
+using market::DisputeState;
+using verifier::Side;
+
+void store_game(Effects& fx, std::uint64_t dispute, const verifier::Game& game) {
+    const keys::Key key = keys::game(dispute);
+    fx.state.set_slot(address_of(key.contract), key.bytes, verifier::encode(game));
+}
+
+verifier::Game first_game(const Effects& fx, const Accusation& accusation) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(accusation.task));
+    const auto root = [&](std::uint64_t index) {
+        return must_load<market::Checkpoint>(fx.state, keys::checkpoint(accusation.task, accusation.run, index)).root;
+    };
+    verifier::Claim claim;
+    claim.initialiser = market::is_initial(accusation.kind);
+    if (claim.initialiser) {
+        claim.end_root = root(0);
+    } else {
+        claim.first_step = spec.first_step(accusation.segment);
+        claim.last_step = spec.last_step(accusation.segment);
+        claim.start_root = root(accusation.segment);
+        claim.end_root = root(accusation.segment + 1);
+    }
+    const Hash32& played = claim.initialiser ? spec.init_root : spec.program_root;
+    return verifier::start({spec.contract_hash, spec.program_root, played, spec.seed, spec.data_roots}, claim);
+}
+
+/// Gives the turn to the game's mover, whose clock runs from here.
+void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    dispute.mover = static_cast<std::uint8_t>(game.mover);
+    dispute.turn_height = fx.height;
+    dispute.deadline = fx.height + (game.mover == Side::solver ? dispute.solver_clock : dispute.challenger_clock);
+    dispute.rounds = game.rounds;
+    dispute.evidence_bytes = game.evidence_bytes;
+    store(fx.state, keys::dispute(dispute.id), dispute);
+    store_game(fx, dispute.id, game);
+    remind(fx, dispute.deadline + 1, DueKind::dispute_clock, dispute.id, 0);
+    fx.emit(DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds,
+                         dispute.deadline});
+}
+
+/// Opened by whoever wants it, at own cost. 18.6
+bool is_at_will(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
+
+/// 15.3: what each side was given before, what this dispute takes, and its moves.
+void give_clocks(Effects& fx, market::Dispute& dispute) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    const std::uint64_t work = market::dispute_work(spec, dispute.kind);
+    const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
+    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, is_at_will(dispute.kind));
+    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, is_at_will(dispute.kind));
+    dispute.solver_clock = moves + dispute.solver_due - fx.height;
+    dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
+}
+
+/// The accusing replica's payments waited for the dispute.
+void resume_payments(Effects& fx, const market::Dispute& dispute) {
+    if (!market::between_replicas(dispute.kind)) return;
+    for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
+        if (id.task == dispute.task) remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
+}
+
+/// Takes one of the places that strangers share (15.2.5).
+bool is_strangers(DisputeKind kind, std::uint64_t audit) {
+    return audit == 0 && is_at_will(kind);
+}
+
+/// Where it is found without a search: kinds of disputes that a party opens at will, or that two replicas have.
+keys::Key accusation_key(const market::Dispute& dispute) {
+    const bool replicas = market::between_replicas(dispute.kind);
+    const auto kind = static_cast<std::uint8_t>(replicas ? DisputeKind::replica : dispute.kind);
+    return keys::accusation(kind, dispute.task, dispute.run, replicas ? 0 : dispute.segment, dispute.challenger);
+}
+
+void list_dispute(Effects& fx, const market::Dispute& dispute) {
+    add_to_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    add_to_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    add_to_list(fx.state, keys::accusations(dispute.task, dispute.run, dispute.challenger), dispute.id);
+    if (dispute.kind != DisputeKind::audit) store(fx.state, accusation_key(dispute), Counter{dispute.id});
+}
+
+void unlist_dispute(Effects& fx, const market::Dispute& dispute) {
+    remove_from_list(fx.state, keys::open_disputes(dispute.challenger), dispute.id);
+    remove_from_list(fx.state, keys::run_disputes(dispute.task, dispute.run), dispute.id);
+    remove_from_list(fx.state, keys::accusations(dispute.task, dispute.run, dispute.challenger), dispute.id);
+    if (dispute.kind != DisputeKind::audit) remove(fx.state, accusation_key(dispute));
+}
+
+void count_opened(Effects& fx, const market::Dispute& dispute) {
+    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    ++run.open_disputes;
+    ++segment.open_disputes;
+    if (is_strangers(dispute.kind, dispute.audit)) {
+        ++run.challenges;
+        ++segment.challenges;
+    }
+    if (dispute.kind == DisputeKind::audit) segment.audit_dispute = dispute.id;
+    store(fx.state, keys::run(dispute.task, dispute.run), run);
+    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
+}
+
+/// 15.2.6: where strangers were refused they have a whole window from here.
+void count_closed(Effects& fx, const market::Dispute& dispute) {
+    auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    const std::uint64_t heard = fx.height + challenge_window(fx.params, spec);
+    if (is_full(run)) run.heard_until = heard;
+    if (segment.challenges >= kSegmentChallengesMax && segment.window_end != 0)
+        segment.window_end = std::max(segment.window_end, heard);
+    --run.open_disputes;
+    --segment.open_disputes;
+    if (is_strangers(dispute.kind, dispute.audit)) {
+        --run.challenges;
+        --segment.challenges;
+    }
+    if (dispute.kind == DisputeKind::audit) segment.audit_dispute = 0;
+    store(fx.state, keys::run(dispute.task, dispute.run), run);
+    store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
+}
+
+/// 15.9: the run is over, and with it what other auditors of the segment waited for.
+void free_waiting_seats(Effects& fx, std::uint64_t id) {
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
+    for (const std::uint32_t seat : audit.waiting) free_seat(fx, audit, audit.seats.at(seat));
+    audit.waiting.clear();
+    store(fx.state, keys::audit(id), audit);
+}
+
+/// 18.7: what a side has not needed of its allowance.
+void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
+    if (!end_dispute_work(fx, party, market::dispute_work(spec, dispute.kind), is_at_will(dispute.kind))) return;
+    // 15.2.6: no window of its runs had an end.
+    for (const views::RunId& id : views::open_runs(fx.state, party))
+        remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
+}
+
+void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
+    if (dispute.solver_due == 0) return;  // It was decided when it opened.
+    end_work_of(fx, dispute, dispute.solver);
+    end_work_of(fx, dispute, dispute.challenger);
+}
+
+/// Off all lists; the record stays with its result.
+void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
+    dispute.state = state;
+    dispute.mover = 0;
+    dispute.deadline = 0;
+    store(fx.state, keys::dispute(dispute.id), dispute);
+    remove(fx.state, keys::game(dispute.id));
+    unlist_dispute(fx, dispute);
+    end_work_of_both(fx, dispute);
+    count_closed(fx, dispute);
+    if (dispute.kind == DisputeKind::audit && state != DisputeState::challenger_lost)
+        free_waiting_seats(fx, dispute.audit);
+    resume_payments(fx, dispute);
+}
+
+void return_bond(Effects& fx, const market::Dispute& dispute) {
+    if (bond_is_stake(dispute.kind)) unlock(fx, dispute.challenger, dispute.bond);
+    else pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
+}
+
+/// The challenger's share goes to a drawn auditor of the same segment that plays too, if there is one (15.6):
+/// otherwise whoever watches the audit could take it by challenging first.
+Address beneficiary(const Effects& fx, const market::Dispute& won) {
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(won.task, won.run, won.segment));
+    if (segment.audit_dispute == 0) return won.challenger;
+    return must_load<market::Dispute>(fx.state, keys::dispute(segment.audit_dispute)).challenger;
+}
+
+market::Conviction conviction_of(const Effects& fx, const market::Run& run) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    return market::conviction(run.locked, market::audit_fee(fx.params, spec), fx.params);
+}
+
+void convict_solver(Effects& fx, market::Dispute& dispute) {
+    close_dispute(fx, dispute, DisputeState::solver_lost);
+    return_bond(fx, dispute);
+    const auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
+    const market::Conviction parts = conviction_of(fx, run);
+    const std::vector<Share> shares{{dispute.challenger, parts.costs}, {beneficiary(fx, dispute), parts.share}};
+    lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result);
+}
+
+/// 15.8: a replica that accused another and lost has a wrong root of its own; its run is what was at stake.
+void convict_replica(Effects& fx, const market::Dispute& dispute) {
+    for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger)) {
+        if (id.task != dispute.task) continue;
+        const auto run = must_load<market::Run>(fx.state, keys::run(id.task, id.run));
+        const market::Conviction parts = conviction_of(fx, run);
+        const std::vector<Share> shares{{dispute.solver, parts.share + parts.costs}};
+        return lose_run(fx, id.task, id.run, run.locked, shares, SlashReason::wrong_result);
+    }
+}
+
+void convict_accuser(Effects& fx, const market::Dispute& dispute) {
+    const market::Split parts = market::split(dispute.bond, fx.params.solver_cost_bp);
+    if (bond_is_stake(dispute.kind)) {
+        slash_locked(fx, dispute.challenger, dispute.task, dispute.bond, {{dispute.solver, parts.share}},
+                     SlashReason::false_accusation);
+    } else {
+        pay(fx, Contract::disputes, dispute.solver, parts.share);
+        burn_held(fx, Contract::disputes, parts.burned);
+        fx.emit(Slashed{dispute.challenger, dispute.task, dispute.bond, parts.burned, parts.share,
+                        std::string(slug(SlashReason::false_accusation))});
+    }
+}
+
+void convict_challenger(Effects& fx, market::Dispute& dispute) {
+    close_dispute(fx, dispute, DisputeState::challenger_lost);
+    if (market::between_replicas(dispute.kind)) convict_replica(fx, dispute);
+    else convict_accuser(fx, dispute);
+    if (dispute.kind == DisputeKind::audit) open_next_dispute(fx, dispute.task, dispute.run, dispute.segment);
+    settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
+    advance_payments(fx, dispute.task, dispute.run);
+}
+
+void settle(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    ensure(game.loser.has_value(), "a decided game has a loser");
+    dispute.ending = static_cast<std::uint8_t>(game.ending);
+    dispute.rounds = game.rounds;
+    dispute.evidence_bytes = game.evidence_bytes;
+    const bool solver_lost = *game.loser == Side::solver;
+    fx.emit(DisputeDecided{dispute.id, solver_lost ? dispute.solver : dispute.challenger, dispute.task,
+                           dispute.ending, game.rounds, game.evidence_bytes, game.found.step, game.found.op,
+                           game.found.tile, game.found.link, game.found.element, game.found.claimed_bits,
+                           game.found.referee_bits});
+    solver_lost ? convict_solver(fx, dispute) : convict_challenger(fx, dispute);
+}
+
+}  // namespace
+
+bool bond_is_stake(DisputeKind kind) { return kind == DisputeKind::audit || market::between_replicas(kind); }
+
+bool is_full(const market::Run& run) {
+    return run.challenges >= kRunChallengesMax || run.open_disputes >= kRunDisputesMax;
+}
+
+std::uint64_t challenge_window(const market::Params& params, const market::TaskSpec& spec) {
+    return params.challenge_blocks + market::audit_work(spec, 0);
+}
+
+std::optional<std::uint64_t> window_end(const StateView& view, const market::Params& params,
+                                        const market::TaskSpec& spec, const market::Run& run,
+                                        const market::Segment& segment) {
+    if (segment.window_end == 0 || is_full(run)) return std::nullopt;
+    // 18.6: while the solver's challenges take it that long, strangers are refused about all of its runs.
+    const Backlog solver = backlog(view, run.solver);
+    const std::uint64_t ahead = challenges_ahead_max(params);
+    if (solver.challenge_work > ahead) return std::nullopt;
+    const std::uint64_t busy = solver.challenges + challenge_window(params, spec);
+    return std::max({segment.window_end, run.heard_until, busy - std::min(busy, ahead)});
+}
+
+std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {
+    market::Dispute dispute;
+    dispute.id = next_id(fx.state, keys::dispute_count());
+    dispute.kind = accusation.kind;
+    dispute.state = DisputeState::open;
+    dispute.task = accusation.task;
+    dispute.run = accusation.run;
+    dispute.segment = accusation.segment;
+    dispute.solver = must_load<market::Run>(fx.state, keys::run(accusation.task, accusation.run)).solver;
+    dispute.challenger = accusation.challenger;
+    dispute.audit = accusation.audit;
+    dispute.claimed_root = accusation.claimed_root;
+    dispute.bond = accusation.bond;
+    dispute.opened_height = fx.height;
+    const verifier::Game game = first_game(fx, accusation);
+    if (!game.loser) give_clocks(fx, dispute);
+    count_opened(fx, dispute);
+    list_dispute(fx, dispute);
+    fx.emit(DisputeOpened{dispute.id, dispute.task, dispute.run, dispute.segment,
+                          static_cast<std::uint8_t>(dispute.kind), dispute.solver, dispute.challenger});
+    if (game.loser) settle(fx, dispute, game);
+    else give_turn(fx, dispute, game);
+    return dispute.id;
+}
+
+void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    if (must_load<market::Run>(fx.state, keys::run(task, run)).state != market::RunState::running) return;
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(task, run, index));
+    if (segment.audit == 0 || segment.audit_dispute != 0) return;
+    auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
+    if (audit.waiting.empty()) return;
+    market::Seat& seat = audit.seats.at(audit.waiting.front());
+    audit.waiting.erase(audit.waiting.begin());
+    const Accusation accusation{DisputeKind::audit, task, run, index, seat.auditor, seat.bond, audit.id, seat.root};
+    seat.bond = U256();  // 14.8.7: from here it is the dispute's
+    remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
+    store(fx.state, keys::audit(audit.id), audit);
+    open_dispute(fx, accusation);
+}
+
+void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& game) {
+    std::uint64_t& clock =
+        dispute.mover == static_cast<std::uint8_t>(Side::solver) ? dispute.solver_clock : dispute.challenger_clock;
+    clock -= std::min(clock, fx.height - dispute.turn_height);
+    if (game.loser) settle(fx, dispute, game);
+    else give_turn(fx, dispute, game);
+}
+
+void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    ++dispute.reports;
+    // It may wait for several answers at once.
+    const std::uint64_t blocks = until - std::min(until, std::max(fx.height, dispute.waits_until));
+    dispute.waits_until = std::max(dispute.waits_until, until);
+    dispute.challenger_clock += blocks;
+    if (dispute.mover == static_cast<std::uint8_t>(Side::challenger)) dispute.deadline += blocks;
+    store(fx.state, keys::dispute(id), dispute);
+}
+
+void dispute_clock(Effects& fx, std::uint64_t id) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    if (dispute.state != DisputeState::open) return;
+    if (fx.height <= dispute.deadline)  // Moves were made since.
+        return remind(fx, dispute.deadline + 1, DueKind::dispute_clock, id, 0);
+    auto game = views::game(fx.state, id);
+    ensure(game.has_value(), "an open dispute has a game");
+    verifier::expire(*game);
+    settle(fx, dispute, *game);
+}
+
+void withdraw_dispute(Effects& fx, std::uint64_t id) {
+    auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
+    close_dispute(fx, dispute, DisputeState::withdrawn);
+    return_bond(fx, dispute);
+    DisputeDecided event;
+    event.dispute = id;
+    event.task = dispute.task;
+    event.rounds = dispute.rounds;
+    event.evidence_bytes = dispute.evidence_bytes;
+    fx.emit(event);
+    if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
+    // A run that was accused goes on without its accuser: an audit may have waited for the dispute.
+    settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
+    remind(fx, fx.height + 1, DueKind::payment, dispute.task, dispute.run);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/invariants.hpp"
+
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/records/store.hpp"
+#include "contracts/records/views.hpp"
+#include "ledger/state/supply.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using ledger::State;
+using ledger::StateView;
+using market::DisputeState;
+
+U256 held(const StateView& view, Contract contract) {
+    return load<Amount>(view, keys::held(contract)).value_or(Amount{}).value;
+}
+
+/// Which record a slot of a contract holds, by its tag (keys.cpp).
+bool has_tag(const ledger::SlotKey& key, Contract contract, char tag) {
+    return key.contract == address_of(contract) && !key.key.empty() && key.key[0] == static_cast<std::uint8_t>(tag);
+}
+
+/// A state that the table can reach from `from`, in any number of steps of one transaction or block.
+bool reachable(market::TaskState from, market::TaskState to) {
+    if (from == to) return true;
+    constexpr auto kFirst = market::TaskEvent::open_auction, kLast = last_of(market::TaskEvent{});
+    std::uint32_t seen = 1u << static_cast<unsigned>(from);
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (std::uint8_t state = 1; state <= static_cast<std::uint8_t>(last_of(market::TaskState{})); ++state) {
+            if (!(seen & 1u << state)) continue;
+            for (auto event = static_cast<std::uint8_t>(kFirst); event <= static_cast<std::uint8_t>(kLast); ++event) {
+                const auto next = market::next(static_cast<market::TaskState>(state),
+                                               static_cast<market::TaskEvent>(event));
+                if (!next || seen & 1u << static_cast<unsigned>(*next)) continue;
+                seen |= 1u << static_cast<unsigned>(*next);
+                grew = true;
+            }
+        }
+    }
+    return (seen & 1u << static_cast<unsigned>(to)) != 0;
+}
+
+std::optional<std::string> broken_task(const Bytes& old_bytes, const Bytes& new_bytes) {
+    const auto now = market::decode_record<market::Task>(new_bytes);
+    if (!now) return "a task's record decodes";
+    if (old_bytes.empty()) return std::nullopt;
+    const auto old = market::decode_record<market::Task>(old_bytes);
+    if (!old || !reachable(old->state, now->state)) return "a task moves along its table";
+    return std::nullopt;
+}
+
+std::optional<std::string> broken_dispute(const market::Dispute& dispute) {
+    const bool open = dispute.state == DisputeState::open;
+    if (open != (dispute.mover == 1 || dispute.mover == 2)) return "an open dispute has exactly one party to move";
+    if (open != (dispute.deadline != 0)) return "an open dispute has a deadline";
+    return std::nullopt;
+}
+
+std::optional<std::string> broken_slot(const StateView& before, const ledger::SlotKey& key, const Bytes& value) {
+    if (value.empty()) return std::nullopt;
+    if (has_tag(key, Contract::market, 't')) return broken_task(before.slot(key.contract, key.key), value);
+    if (has_tag(key, Contract::disputes, 'd')) {
+        const auto dispute = market::decode_record<market::Dispute>(value);
+        return dispute ? broken_dispute(*dispute) : std::optional<std::string>("a dispute's record decodes");
+    }
+    if (has_tag(key, Contract::staking, 'k')) {
+        const auto stake = market::decode_record<market::Stake>(value);
+        if (!stake || stake->locked > stake->bonded) return "no more stake is locked than bonded";
+    }
+    return std::nullopt;
+}
+
+/// What the records of one task say it holds and locks.
+struct Sums {
+    U256 market, disputes, audits;
+    std::map<Address, U256> locked;
+};
+
+/// 13.4.1: what the escrow has to pay for at most, runs of the open auction included.
+U256 most_owed(const StateView& view, const market::Task& task) {
+    const auto spec = must_load<market::TaskSpec>(view, keys::spec(task.id));
+    U256 owed;
+    if (task.wanted != 0) {
+        const std::uint64_t from = views::joining_state(view, task).index;
+        owed = spec.price_ceiling * U256(spec.segments() - from) * U256(task.wanted);
+    }
+    for (const std::uint32_t index : task.active) {
+        const auto run = must_load<market::Run>(view, keys::run(task.id, index));
+        owed += run.price * U256(spec.segments() - run.paid);
+    }
+    return owed;
+}
+
+std::optional<std::string> add_task(const StateView& view, std::uint64_t id, Sums& sums) {
+    const auto task = must_load<market::Task>(view, keys::task(id));
+    sums.market += task.escrow + task.audit_budget;
+    const auto active = views::active_tasks(view);
+    const bool listed = std::binary_search(active.begin(), active.end(), id);
+    if (listed == market::is_final(task.state)) return "the list of active tasks is right";
+    if (most_owed(view, task) > task.escrow) return "a task's escrow pays for all that its runs may be paid";
+    for (const Address& bidder : task.bidders) {
+        const auto bid = must_load<market::Bid>(view, keys::bid(id, bidder));
+        sums.market += bid.deposit;
+        sums.locked[bidder] += bid.locked;
+    }
+    for (std::uint32_t index = 0; index < task.runs; ++index) {
+        const auto run = must_load<market::Run>(view, keys::run(id, index));
+        sums.locked[run.solver] += run.locked;
+        const bool over = market::is_over(run.state);
+        const bool is_active = std::find(task.active.begin(), task.active.end(), index) != task.active.end();
+        if (over == is_active) return "a task's active runs are those that are not over";
+        if (over && (!run.locked.is_zero() || run.open_disputes != 0)) return "a run that is over holds nothing";
+        if (run.paid > run.clear || run.clear > run.next_state) return "payments follow verified segments";
+        if (!run.retained.empty() && run.retained.front() <= run.paid) return "a retained state is above what is paid";
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> broken_invariant(const StateView& before, const State& after) {
+    if (!ledger::supply_conserved(before, after)) return "supply is conserved";
+    for (const Contract contract : kContracts) {
+        const Address address = address_of(contract);
+        // Balances changed exactly as the records did; both sides stay sums of parts of one supply.
+        if (balance_of(before, address) + held(after, contract) != balance_of(after, address) + held(before, contract))
+            return "a contract's balance is what its records hold";
+    }
+    for (const auto& [key, value] : after.diff().slots)
+        if (auto broken = broken_slot(before, key, value)) return broken;
+    return std::nullopt;
+}
+
+std::optional<std::string> deep_check(const StateView& view, const std::vector<Address>& parties) {
+    Sums sums;
+    for (std::uint64_t id = 1; id <= views::task_count(view); ++id)
+        if (auto broken = add_task(view, id, sums)) return broken;
+    for (std::uint64_t id = 1; id <= views::audit_count(view); ++id) {
+        const auto audit = must_load<market::Audit>(view, keys::audit(id));
+        for (const market::Seat& seat : audit.seats) sums.locked[seat.auditor] += seat.bond;
+        const auto segment = must_load<market::Segment>(view, keys::segment(audit.task, audit.run, audit.segment));
+        if (!audit.waiting.empty() && (segment.audit != id || segment.audit_dispute == 0))
+            return "an auditor waits only while another one of its segment plays";
+    }
+    for (std::uint64_t id = 1; id <= views::dispute_count(view); ++id) {
+        const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
+        if (auto broken = broken_dispute(dispute)) return broken;
+        if (dispute.state != DisputeState::open) continue;
+        if (bond_is_stake(dispute.kind)) sums.locked[dispute.challenger] += dispute.bond;
+        else sums.disputes += dispute.bond;
+    }
+    for (std::uint64_t id = 1; id <= views::report_count(view); ++id) {
+        const auto report = must_load<market::Report>(view, keys::report(id));
+        if (report.state == market::ReportState::open) sums.audits += report.fee;
+    }
+    for (std::uint64_t id = 1; id <= views::retention_count(view); ++id) {
+        const auto offer = must_load<market::Retention>(view, keys::retention(id));
+        if (offer.state == market::RetentionState::open) sums.audits += offer.fee;
+    }
+    U256 staked;
+    for (const Address& party : parties) {
+        const market::Stake stake = views::stake(view, party);
+        staked += stake.bonded + stake.unbonding;
+        if (stake.locked != sums.locked[party]) return "a party's locked stake is the sum of its locks";
+    }
+    const std::pair<Contract, U256> expected[] = {{Contract::staking, staked},
+                                                  {Contract::market, sums.market},
+                                                  {Contract::audits, sums.audits},
+                                                  {Contract::disputes, sums.disputes}};
+    for (const auto& [contract, amount] : expected)
+        if (held(view, contract) != amount || balance_of(view, address_of(contract)) < amount)
+            return "a contract holds the sum of its records: " + std::string(interface_name(contract));
+    return std::nullopt;
+}
+
+}  // namespace retrace::contracts

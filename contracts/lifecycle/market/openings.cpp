@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+// When a state may be opened, and what an opening starts. SPEC 13.1 to 13.3.
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "market/work.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::AuditPhase;
+using market::SegmentState;
+
+bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
+    const auto record = views::segment(view, task, run, segment);
+    if (!record) return true;
+    // Another round tells nothing that this run's opening has not told, and deadlines of others may have begun.
+    if (const auto end = views::checkpoint(view, task, run, segment + 1); end && end->opened) return false;
+    if (record->state == SegmentState::waiting_draw) return record->audits == 0;
+    if (record->state != SegmentState::auditing) return false;
+    const AuditPhase phase = must_load<market::Audit>(view, keys::audit(record->audit)).phase;
+    return phase == AuditPhase::waiting || phase == AuditPhase::opening || phase == AuditPhase::collecting ||
+           phase == AuditPhase::drawing || phase == AuditPhase::no_auditors;
+}
+
+/// 12.7.9 and 13.1.1: nobody waits for this state of a replica that joined.
+bool is_not_awaited(const market::Run& run, const market::Run& other, std::uint64_t index) {
+    return other.index != run.index && !is_awaited(other, index);
+}
+
+/// The challenge window of a segment starts when both of its ends are open, and has room for a replay (13.3).
+void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
+    auto segment = views::segment(fx.state, run.task, run.index, index);
+    if (!segment || segment->window_end != 0) return;
+    const auto start = views::checkpoint(fx.state, run.task, run.index, index);
+    const auto end = views::checkpoint(fx.state, run.task, run.index, index + 1);
+    if (!start || !start->opened || !end || !end->opened) return;
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
+    store(fx.state, keys::segment(run.task, run.index, index), *segment);
+    remind(fx, segment->window_end, DueKind::payment, run.task, run.index);
+}
+
+/// The audit of a segment, while it is open.
+std::optional<market::Audit> open_audit(const StateView& view, const market::Run& run, std::uint64_t segment) {
+    const auto record = views::segment(view, run.task, run.index, segment);
+    if (!record || record->state != SegmentState::auditing) return std::nullopt;
+    auto audit = must_load<market::Audit>(view, keys::audit(record->audit));
+    if (audit.phase == AuditPhase::closed) return std::nullopt;
+    return audit;
+}
+
+/// Opened: the audits on both sides of the state go on.
+void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
+    if (index > run.first_state)
+        if (auto before = open_audit(fx.state, run, index - 1); before && before->phase == AuditPhase::revealing)
+            enter_verdicts(fx, *before);
+    if (auto after = open_audit(fx.state, run, index);
+        after && (after->phase == AuditPhase::waiting || after->phase == AuditPhase::opening))
+        enter_drawing(fx, *after);
+}
+
+/// Not opened, and legal now: the deadlines of whoever waits for the opening start.
+void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, market::Checkpoint checkpoint) {
+    if (auto after = open_audit(fx.state, run, index); after && after->phase == AuditPhase::waiting)
+        enter_opening(fx, *after);
+    // A state is owed to the segment that ends there; the first one, to the segment that starts there.
+    const std::uint64_t owed = index == run.first_state ? index : index - 1;
+    const auto segment = views::segment(fx.state, run.task, run.index, owed);
+    if (index > run.first_state)
+        if (auto before = open_audit(fx.state, run, owed); before && before->phase == AuditPhase::revealing &&
+                                                     before->deadline == 0)
+            return start_reveal_deadline(fx, *before);
+    if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
+    checkpoint.open_deadline = fx.height + fx.params.open_blocks;
+    store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
+    schedule(fx, checkpoint.open_deadline + 1, {DueKind::open_deadline, run.task, run.index, index});
+}
+
+void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    const auto checkpoint = views::checkpoint(fx.state, task.id, run.index, index);
+    if (!checkpoint) return;
+    if (checkpoint->opened) continue_audits(fx, run, index);
+    else if (may_open(fx.state, task, run, index)) start_deadlines(fx, run, index, *checkpoint);
+}
+
+/// Its deadline has begun, or that of an audit which waits for it, or verdicts do.
+bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) {
+    const auto state = views::checkpoint(view, run.task, run.index, index);
+    if (state && state->open_deadline != 0) return true;
+    if (const auto after = open_audit(view, run, index); after && after->phase == AuditPhase::opening) return true;
+    const auto before = index > run.first_state ? open_audit(view, run, index - 1) : std::nullopt;
+    return before && before->phase == AuditPhase::revealing;  // Auditors have committed to it, and may convict the run.
+}
+
+/// 14.12.2: what the requester has not decided to pay for is not shown to it, except what was due before.
+bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t index) {
+    return run.unaudited_since != 0 && index > run.unaudited_from && !is_due(view, run, index);
+}
+
+constexpr std::uint64_t kLooksMax = 64;  // states of one replica that one reminder looks at
+
+/// 13.1.1: what `run` committed an interval ago is not waited for any more. Adds what may be opened to `now`, and
+/// returns when the next state is due; 0: nothing waits.
+std::uint64_t pass_by(Effects& fx, const market::Run& run, market::Run& other, std::vector<std::uint64_t>& now) {
+    const std::uint64_t interval = longest_interval(fx, run.task);
+    const std::uint64_t first = std::max({other.next_state, other.not_awaited_below + 1, run.first_state});
+    for (std::uint64_t index = first; index < run.next_state; ++index) {
+        const auto own = must_load<market::Checkpoint>(fx.state, keys::checkpoint(run.task, run.index, index));
+        if (fx.height <= own.height + interval) return own.height + interval + 1;
+        if (index >= first + kLooksMax) return fx.height + 1;
+        other.not_awaited_below = index;
+        now.push_back(index);
+    }
+    return 0;
+}
+
+}  // namespace
+
+bool is_awaited(const market::Run& run, std::uint64_t index) {
+    return !run.joined || run.not_awaited_below <= run.first_state || index > run.not_awaited_below;
+}
+
+std::uint64_t longest_interval(const Effects& fx, std::uint64_t task) {
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(task));
+    return std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
+}
+
+void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+    if (run.state != market::RunState::running) return;
+    std::uint64_t next = 0;
+    std::vector<std::uint64_t> now;
+    for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active) {
+        auto other = must_load<market::Run>(fx.state, keys::run(id, active));
+        if (active == index || !other.joined) continue;
+        const std::uint64_t due = pass_by(fx, run, other, now);
+        if (due != 0) next = next == 0 ? due : std::min(next, due);
+        store(fx.state, keys::run(id, active), other);
+    }
+    for (const std::uint64_t state : now) wake_openings(fx, id, state);
+    if (next != 0) remind(fx, next, DueKind::late_replica, id, index);
+}
+
+bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(view, keys::run(task.id, active));
+        if (other.next_state <= index && !is_not_awaited(run, other, index)) return false;
+    }
+    return run.next_state > index;
+}
+
+bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
+    if (is_withheld(view, run, index)) return false;
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(view, keys::run(task.id, active));
+        if (index > other.first_state && !is_not_awaited(run, other, index) &&
+            still_blind(view, task.id, other.index, index - 1))
+            return false;
+    }
+    return all_committed(view, task, run, index);
+}
+
+void wake_openings(Effects& fx, std::uint64_t id, std::uint64_t index) {
+    const auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+    for (const std::uint32_t active : runs) {
+        // Loaded anew for each: what one run's deadline starts may end another's.
+        const auto task = must_load<market::Task>(fx.state, keys::task(id));
+        const auto run = must_load<market::Run>(fx.state, keys::run(id, active));
+        if (run.state == market::RunState::running) wake_run(fx, task, run, index);
+    }
+}
+
+bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uint64_t index, const Hash32& salt,
+                const Hash32& root) {
+    auto checkpoint = must_load<market::Checkpoint>(fx.state, keys::checkpoint(id, run_index, index));
+    checkpoint.opened = true;
+    checkpoint.open_height = fx.height;
+    checkpoint.salt = salt;
+    checkpoint.root = root;
+    store(fx.state, keys::checkpoint(id, run_index, index), checkpoint);
+    fx.emit(StateOpened{id, run_index, index, root});
+    const auto run = must_load<market::Run>(fx.state, keys::run(id, run_index));
+    if (index == run.first_state) {
+        const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+        const Hash32& agreed = index == 0 ? spec.initial_state_root : run.first_root;
+        if (!agreed.is_zero() && agreed != root) {  // 13.2
+            lose_run(fx, id, run_index, run.locked, {}, SlashReason::wrong_initial);
+            return false;
+        }
+    }
+    if (index > run.first_state) start_window(fx, run, index - 1);
+    start_window(fx, run, index);
+    compare_replicas(fx, id, run_index, index);
+    // 13.4: what a run is paid may have waited for this state: to be compared with, or because it is its last.
+    for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
+        remind(fx, fx.height + 1, DueKind::payment, id, active);
+    return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// SPEC 13.4: a segment is paid when its window has passed, nothing is open on it or before it, and a state at or after
+// its end is retained, so that work which was paid is never run and paid again.
+#include <limits>
+
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/market/tasks.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::SegmentState;
+
+constexpr std::uint64_t kStepsMax = 64;  // segments looked at in one call; the next block goes on
+constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
+
+/// 15.8: every replica that runs the segment too has opened its end, so that a difference is known. 0: it is so;
+/// else the height up to which the others are waited for, which for who joined later is an interval of the task
+/// (13.1.1).
+std::uint64_t compared_by(const Effects& fx, const market::Run& run, const market::Task& task) {
+    std::uint64_t by = 0;
+    for (const std::uint32_t active : task.active) {
+        const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        if (active == run.index || run.clear < other.first_state) continue;
+        const auto end = views::checkpoint(fx.state, task.id, active, run.clear + 1);
+        if (end && end->opened) continue;
+        if (!other.joined) return kForever;
+        const auto own = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task.id, run.index, run.clear + 1));
+        const std::uint64_t until = own.height + longest_interval(fx, task.id);
+        if (fx.height <= until) by = std::max(by, until);
+    }
+    return by;
+}
+
+/// 12.7.9: another run had opened the same end when this one committed its own. Where others waited for it, none has
+/// done so in the same block before; where nobody did, what waits in the pool is public too.
+bool is_copy(const Effects& fx, const market::Run& run, const market::Segment& segment, const market::Task& task) {
+    const std::uint64_t public_by = segment.commit_height - (segment.not_awaited ? 0 : 1);
+    const std::uint64_t state = run.clear + 1;
+    const auto end = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task.id, run.index, state));
+    for (std::uint32_t index = 0; index < task.runs; ++index) {
+        const auto seen = index == run.index ? std::nullopt : views::checkpoint(fx.state, task.id, index, state);
+        if (seen && seen->opened && seen->open_height <= public_by && seen->root == end.root) return true;
+    }
+    return false;
+}
+
+/// Copies among the run's segments below `state`, which is at most what is clear.
+std::uint64_t not_paid_below(const Effects& fx, const market::Run& run, std::uint64_t state) {
+    if (!run.joined || state <= run.first_state) return 0;
+    return must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, state - 1)).not_paid;
+}
+
+/// The first segment that is not clear has become so.
+void count_copy(Effects& fx, const market::Run& run, market::Segment& segment, const market::Task& task) {
+    if (!run.joined) return;
+    segment.not_paid = not_paid_below(fx, run, run.clear) + (is_copy(fx, run, segment, task) ? 1 : 0);
+    store(fx.state, keys::segment(run.task, run.index, run.clear), segment);
+}
+
+bool is_clear(const Effects& fx, const market::Segment& segment, const std::optional<std::uint64_t>& window) {
+    const bool decided = segment.state == SegmentState::verified || segment.state == SegmentState::unaudited;
+    return decided && window && fx.height >= *window && segment.open_disputes == 0;
+}
+
+/// Advances run.clear; what is clear stays so, because its window is over.
+void advance_clear(Effects& fx, market::Run& run) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
+    const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, kStepsMax / task.runs) : kStepsMax;
+    for (std::uint64_t i = 0; i < steps; ++i, ++run.clear) {
+        auto segment = views::segment(fx.state, run.task, run.index, run.clear);
+        const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
+        const bool decided = segment && is_clear(fx, *segment, window);
+        const std::uint64_t wait = decided ? compared_by(fx, run, task) : kForever;
+        if (wait == 0) {
+            count_copy(fx, run, *segment, task);
+            continue;
+        }
+        // 9.3: the reminder that came may have stood for this window too. What else it waits for calls again.
+        if (wait != kForever) remind(fx, wait + 1, DueKind::payment, run.task, run.index);
+        if (window && *window > fx.height) remind(fx, *window, DueKind::payment, run.task, run.index);
+        return;
+    }
+    remind(fx, fx.height + 1, DueKind::payment, run.task, run.index);
+}
+
+/// 13.8.6: what refused the next checkpoint is clear. The time for it begins, and the wait is not the solver's.
+void end_wait(Effects& fx, market::Run& run) {
+    const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
+    if (run.deadline != 0 || complete || run.next_state - run.clear >= kUnclearMax) return;
+    if (run.unaudited_since != 0) return;  // 14.12.3
+    const keys::Key last = keys::checkpoint(run.task, run.index, run.next_state - 1);
+    run.finish_height += fx.height - must_load<market::Checkpoint>(fx.state, last).height;
+    start_checkpoint_deadline(fx, run);
+}
+
+void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
+    const std::uint64_t from = run.paid;
+    const std::uint64_t count = end - from - (not_paid_below(fx, run, end) - not_paid_below(fx, run, from));
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    // 13.4.1: invariants.cpp says that the escrow covers all runs; no payment takes what is not there.
+    const U256 amount = ledger::min(run.price * U256(count), task.escrow);
+    task.escrow -= amount;
+    store(fx.state, keys::task(run.task), task);
+    pay(fx, Contract::market, run.solver, amount);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    solver.reputation.segments += count;
+    store(fx.state, keys::solver(run.solver), solver);
+    fx.emit(SegmentsPaid{run.task, run.solver, run.index, from, count, amount});
+    run.earned += amount;
+    run.paid = end;
+    std::erase_if(run.retained, [&](std::uint64_t state) { return state <= end; });
+}
+
+void begin_delivery(Effects& fx, std::uint64_t id) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (task.state != market::TaskState::running) return;
+    for (const std::uint32_t active : task.active)
+        if (must_load<market::Run>(fx.state, keys::run(id, active)).state != market::RunState::delivering) return;
+    stop_raising(fx, task);
+    task.deliver_end = fx.height + fx.params.deliver_blocks;
+    move_task(fx, task, market::TaskEvent::finish);
+    schedule(fx, task.deliver_end + 1, {DueKind::deliver_deadline, id, 0, 0});
+}
+
+}  // namespace
+
+void pay_what_is_clear(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+    advance_clear(fx, run);
+    if (run.clear > run.paid) pay_until(fx, run, run.clear);
+    store(fx.state, keys::run(id, index), run);
+}
+
+void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    auto run = must_load<market::Run>(fx.state, keys::run(id, index));
+    if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // others may have been waited for
+    // 15.8.1: replicas that dispute are not paid before it ends: what else they differ in has no dispute of its own.
+    if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
+    advance_clear(fx, run);
+    end_wait(fx, run);
+    const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
+    // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.
+    std::uint64_t due = run.clear == segments ? segments : run.paid;
+    for (const std::uint64_t state : run.retained)
+        if (state <= run.clear) due = std::max(due, state);
+    if (due > run.paid) pay_until(fx, run, due);
+    const bool finished = run.paid == segments;
+    if (finished) run.state = market::RunState::delivering;
+    store(fx.state, keys::run(id, index), run);
+    if (finished) begin_delivery(fx, id);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+// How a run ends. SPEC 13.5 to 13.7.
+#include "contracts/lifecycle/audits/reports.hpp"
+#include "contracts/lifecycle/audits/retentions.hpp"
+#include "contracts/lifecycle/audits/rounds.hpp"
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::RunState;
+using market::TaskEvent;
+
+market::Run run_of(const Effects& fx, std::uint64_t task, std::uint32_t run) {
+    return must_load<market::Run>(fx.state, keys::run(task, run));
+}
+
+constexpr std::uint64_t kWakeMax = 64;  // states looked at in one block
+
+/// 15.8: the run no longer stands behind what it said about others.
+void withdraw_accusations(Effects& fx, const market::Run& run) {
+    for (const std::uint64_t id : replicas_accused(fx.state, run)) withdraw_dispute(fx, id);
+}
+
+/// Frees the lock, closes everything that was open about the run, and takes it off the task.
+void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
+    market::Run run = run_of(fx, id, index);
+    unlock(fx, run.solver, run.locked);
+    run.locked = U256();
+    run.deadline = 0;
+    run.state = to;
+    store(fx.state, keys::run(id, index), run);
+    remove_from_list(fx.state, keys::open_runs(run.solver), views::RunId{id, index});
+    for (const std::uint64_t audit : list<std::uint64_t>(fx.state, keys::run_audits(id, index)))
+        release_audit(fx, audit);
+    for (const std::uint64_t dispute : list<std::uint64_t>(fx.state, keys::run_disputes(id, index)))
+        withdraw_dispute(fx, dispute);
+    withdraw_accusations(fx, run);
+    close_reports(fx, id, index);
+    return_retentions(fx, id, index);
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    std::erase(task.active, index);
+    store(fx.state, keys::task(id), task);
+    fx.emit(RunEnded{id, run.solver, index, static_cast<std::uint8_t>(to), std::string(reason)});
+}
+
+/// 12.7.9: what the run that is gone had committed may never be opened, so nobody can copy it.
+void await_replicas(Effects& fx, const market::Task& task) {
+    for (const std::uint32_t active : task.active) {
+        auto run = must_load<market::Run>(fx.state, keys::run(task.id, active));
+        if (!run.joined) continue;
+        run.not_awaited_below = std::min(run.not_awaited_below, committed_by_others(fx.state, task, run));
+        store(fx.state, keys::run(task.id, active), run);
+    }
+}
+
+/// A run was lost or left: the solver may not bid again, and without other runs the task is auctioned anew.
+void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
+    auto task = must_load<market::Task>(fx.state, keys::task(run.task));
+    task.excluded.push_back(run.solver);
+    // A replica that joined late and was paid nothing has no state of its own to resume from.
+    if (run.paid > run.first_state && run.paid > task.first_state) {
+        task.first_state = run.paid;
+        const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
+        task.resume_root = must_load<market::Checkpoint>(fx.state, key).root;
+    }
+    store(fx.state, keys::task(run.task), task);
+    if (!task.active.empty()) {
+        // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
+        // paid for may be due, and perhaps all of them have finished.
+        await_replicas(fx, task);
+        schedule(fx, fx.height + 1, {DueKind::wake, run.task, 0, run.clear});
+        for (const std::uint32_t active : task.active)
+            remind(fx, fx.height + 1, DueKind::payment, run.task, active);
+        return;
+    }
+    stop_raising(fx, task);
+    move_task(fx, task, task.state == market::TaskState::assigned ? TaskEvent::leave : event);
+    if (task.state == market::TaskState::forfeited) open_auction(fx, task);
+    else end_task(fx, task);
+}
+
+bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
+    return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0;
+}
+
+}  // namespace
+
+void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& amount,
+              const std::vector<Share>& shares, SlashReason reason) {
+    market::Run run = run_of(fx, id, index);
+    ensure(!market::is_over(run.state), "a run ends once");
+    slash_locked(fx, run.solver, id, amount, shares, reason);
+    run.locked -= amount;
+    store(fx.state, keys::run(id, index), run);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    const bool fault = reason == SlashReason::wrong_result || reason == SlashReason::wrong_initial;
+    ++(fault ? solver.reputation.faults : solver.reputation.silences);
+    store(fx.state, keys::solver(run.solver), solver);
+    end_run(fx, id, index, RunState::forfeited, slug(reason));
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
+    const market::Run run = run_of(fx, id, index);
+    // 13.5: falling silent must not be a cheap way out of an audit that was drawn.
+    const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
+    const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
+    lose_run(fx, id, index, amount, {}, reason);
+}
+
+void forfeit_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    lose_run(fx, id, index, run_of(fx, id, index).locked, {}, SlashReason::not_audited);
+}
+
+void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    pay_what_is_clear(fx, id, index);
+    const market::Run run = run_of(fx, id, index);
+    end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (!task.active.empty()) return succeed_run(fx, run, TaskEvent::forfeit);
+    // A successor would find no auditors either.
+    stop_raising(fx, task);
+    move_task(fx, task, TaskEvent::forfeit);
+    move_task(fx, task, TaskEvent::no_bid);
+    end_task(fx, task);
+}
+
+void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
+    const auto task = must_load<market::Task>(fx.state, keys::task(id));
+    std::uint64_t end = 0;
+    for (const std::uint32_t active : task.active) end = std::max(end, run_of(fx, id, active).next_state);
+    const std::uint64_t stop = std::min(end, index + kWakeMax);
+    for (; index < stop; ++index) wake_openings(fx, id, index);
+    if (index < end) schedule(fx, fx.height + 1, {DueKind::wake, id, 0, index});
+}
+
+void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {
+    const market::Run run = run_of(fx, id, index);
+    if (silent) {
+        auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+        ++solver.reputation.silences;
+        store(fx.state, keys::solver(run.solver), solver);
+    }
+    end_run(fx, id, index, RunState::left, silent ? "not_accepted" : "declined");
+    succeed_run(fx, run, TaskEvent::forfeit);
+}
+
+void release_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    end_run(fx, id, index, RunState::left, "frozen");
+}
+
+void settle_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
+    const market::Run run = run_of(fx, id, index);
+    auto solver = must_load<market::SolverInfo>(fx.state, keys::solver(run.solver));
+    ++solver.reputation.settled;
+    store(fx.state, keys::solver(run.solver), solver);
+    end_run(fx, id, index, RunState::settled, "settled");
+}
+
+}  // namespace retrace::contracts

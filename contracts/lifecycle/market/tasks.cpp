@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/market/tasks.hpp"
+
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/records/offers.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using market::TaskEvent;
+
+void assign(Effects& fx, market::Task& task, const views::JoiningState& start, bool joins, const market::Offer& offer,
+            const U256& price) {
+    auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, offer.bidder));
+    market::Run run;
+    run.task = task.id;
+    run.index = task.runs++;
+    run.solver = offer.bidder;
+    run.state = market::RunState::assigned;
+    run.price = price;
+    run.assigned_height = fx.height;
+    run.finish_height = offer.finish_height;
+    run.locked = bid.locked;
+    run.first_state = run.next_state = run.clear = run.paid = start.index;
+    run.first_root = start.root;
+    run.joined = joins;
+    // 12.7.9: what the others have committed they open without waiting for who joins, and it could copy that.
+    run.not_awaited_below = joins ? committed_by_others(fx.state, task, run) : 0;
+    run.deadline = fx.height + fx.params.accept_blocks;
+    run.work_counted = backlog(fx.state, run.solver).total;  // What it had to do before, it knew when it bid.
+    bid.locked = U256();  // from now on it is the run's
+    store(fx.state, keys::bid(task.id, offer.bidder), bid);
+    store(fx.state, keys::run(task.id, run.index), run);
+    add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
+    task.active.push_back(run.index);
+    schedule(fx, run.deadline + 1, {DueKind::accept_deadline, task.id, run.index, 0});
+    fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
+}
+
+}  // namespace
+
+std::uint64_t committed_by_others(const StateView& view, const market::Task& task, const market::Run& run) {
+    std::uint64_t state = run.first_state;
+    for (const std::uint32_t index : task.active) {
+        const auto other = must_load<market::Run>(view, keys::run(task.id, index));
+        if (index != run.index && other.next_state > other.first_state) state = std::max(state, other.next_state - 1);
+    }
+    return state;
+}
+
+void move_task(Effects& fx, market::Task& task, TaskEvent event) {
+    const auto to = market::next(task.state, event);
+    ensure(to.has_value(), "a task changes only along its table");
+    fx.emit(TaskStateChanged{task.id, static_cast<std::uint8_t>(task.state), static_cast<std::uint8_t>(*to)});
+    task.state = *to;
+    store(fx.state, keys::task(task.id), task);
+}
+
+bool takes_bids(const market::Task& task) {
+    return task.wanted != 0 &&
+           (task.state == market::TaskState::bidding || task.state == market::TaskState::running);
+}
+
+void open_raise(Effects& fx, market::Task& task, std::uint8_t wanted) {
+    ++task.round;
+    task.wanted = wanted;
+    task.bid_end = fx.height + fx.params.bid_blocks;
+    task.reveal_end = task.bid_end + fx.params.reveal_blocks;
+    store(fx.state, keys::task(task.id), task);
+    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+    fx.emit(ReplicasWanted{task.id, wanted, task.bid_end, task.reveal_end});
+}
+
+void stop_raising(Effects& fx, market::Task& task) {
+    if (task.wanted == 0) return;
+    return_bids(fx, task, true);
+    task.wanted = 0;
+    store(fx.state, keys::task(task.id), task);
+}
+
+void open_auction(Effects& fx, market::Task& task) {
+    if (task.round >= fx.params.rounds) {
+        move_task(fx, task, TaskEvent::no_bid);
+        return end_task(fx, task);
+    }
+    ++task.round;
+    task.wanted = must_load<market::TaskSpec>(fx.state, keys::spec(task.id)).replicas;
+    task.bid_end = fx.height + fx.params.bid_blocks;
+    task.reveal_end = task.bid_end + fx.params.reveal_blocks;
+    move_task(fx, task, TaskEvent::open_auction);
+    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+}
+
+void return_bids(Effects& fx, market::Task& task, bool cancelled) {
+    for (const Address& bidder : task.bidders) {
+        const auto bid = must_load<market::Bid>(fx.state, keys::bid(task.id, bidder));
+        unlock(fx, bidder, bid.locked);
+        if (bid.revealed || cancelled) {
+            pay(fx, Contract::market, bidder, bid.deposit);
+        } else {
+            burn_held(fx, Contract::market, bid.deposit);
+            fx.emit(BidForfeited{task.id, bidder, bid.deposit});
+        }
+        remove(fx.state, keys::bid(task.id, bidder));
+        const std::uint64_t left = views::open_bids(fx.state, bidder) - 1;
+        if (left == 0) remove(fx.state, keys::open_bids(bidder));
+        else store(fx.state, keys::open_bids(bidder), Counter{left});
+    }
+    task.bidders.clear();
+}
+
+void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    if (!takes_bids(task) || task.round != round) return;
+    const bool raising = task.state == market::TaskState::running;
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    const auto offers = views::offers(fx.state, task);
+    const auto start = views::joining_state(fx.state, task);
+    // 12.7.10: a run without a segment would have nothing to be paid for and no deadline to end by.
+    const bool nothing_left = views::newest_clear_state(fx.state, task).index >= spec.segments();
+    const auto winners = nothing_left ? std::vector<market::Winner>{}
+                                      : market::clear_auction(offers, task.wanted, spec.price_ceiling);
+    for (const market::Winner& winner : winners)
+        assign(fx, task, start, raising, offers[winner.offer], winner.price);
+    return_bids(fx, task, false);
+    task.wanted = 0;
+    // 12.7: without enough bids a running task goes on as it is; its escrow returns at the end.
+    if (raising) return store(fx.state, keys::task(id), task);
+    move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
+    if (winners.empty()) end_task(fx, task);
+}
+
+void end_task(Effects& fx, market::Task& task) {
+    ensure(market::is_final(task.state) && task.active.empty(), "a task ends once and without runs");
+    const U256 rest = task.escrow + task.audit_budget;
+    task.escrow = task.audit_budget = U256();
+    store(fx.state, keys::task(task.id), task);
+    pay(fx, Contract::market, task.requester, rest);
+    remove_from_list(fx.state, keys::active_tasks(), task.id);
+    if (!rest.is_zero()) fx.emit(EscrowReturned{task.id, task.requester, rest});
+}
+
+void settle_task(Effects& fx, std::uint64_t id) {
+    const auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
+    for (const std::uint32_t run : runs) settle_run(fx, id, run);
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    move_task(fx, task, TaskEvent::settle);
+    end_task(fx, task);
+}
+
+U256 pay_audit_fee(Effects& fx, std::uint64_t id, const Address& auditor) {
+    auto task = must_load<market::Task>(fx.state, keys::task(id));
+    const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
+    const U256 fee = ledger::min(market::audit_fee(fx.params, spec), task.audit_budget);
+    task.audit_budget -= fee;
+    store(fx.state, keys::task(id), task);
+    pay(fx, Contract::market, auditor, fee);
+    return fee;
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/lifecycle/staking/backlog.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+std::uint64_t end_of(const Backlog& now, std::uint64_t height) {
+    const std::uint64_t in_order = std::max(now.until, height + now.dispute_work);
+    return std::min(in_order, height + now.open);
+}
+
+/// Work of `blocks` is no longer `open`. What the order of work is shorter by from here on was not needed of it.
+void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::uint64_t height) {
+    now.open -= blocks;
+    now.until = end_of(now, height);
+    now.total -= std::min(now.total, before - now.until);
+}
+
+}  // namespace
+
+Backlog backlog(const StateView& view, const Address& party) {
+    return load<Backlog>(view, keys::backlog(party)).value_or(Backlog{});
+}
+
+std::uint64_t busy_until(const StateView& view, const Address& party, std::uint64_t height) {
+    return end_of(backlog(view, party), height);
+}
+
+std::uint64_t challenges_until(const StateView& view, const Address& party, std::uint64_t height) {
+    const Backlog now = backlog(view, party);
+    return std::max(now.challenges, height + now.challenge_work);
+}
+
+std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks) {
+    Backlog now = backlog(fx.state, party);
+    now.until = end_of(now, fx.height) + blocks;
+    now.open += blocks;
+    now.total += blocks;
+    store(fx.state, keys::backlog(party), now);
+    return now.until;
+}
+
+void end_work(Effects& fx, const Address& party, std::uint64_t blocks) {
+    Backlog now = backlog(fx.state, party);
+    close_work(now, blocks, end_of(now, fx.height), fx.height);
+    store(fx.state, keys::backlog(party), now);
+}
+
+std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will) {
+    const std::uint64_t due = give_work(fx, party, blocks);
+    Backlog now = backlog(fx.state, party);
+    now.dispute_work += blocks;
+    if (at_will) {
+        now.challenges = std::max(now.challenges, fx.height + now.challenge_work) + blocks;
+        now.challenge_work += blocks;
+    }
+    store(fx.state, keys::backlog(party), now);
+    return due;
+}
+
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will) {
+    Backlog now = backlog(fx.state, party);
+    const std::uint64_t ahead = challenges_ahead_max(fx.params), before = end_of(now, fx.height);
+    const bool refused = now.challenge_work > ahead;
+    now.dispute_work -= blocks;
+    close_work(now, blocks, before, fx.height);
+    if (at_will) {
+        // From here on they are heard, and who was refused has a whole window (15.2.6).
+        now.challenges = std::max(now.challenges, fx.height + std::min(now.challenge_work, ahead));
+        now.challenge_work -= blocks;
+    }
+    store(fx.state, keys::backlog(party), now);
+    return refused && now.challenge_work <= ahead;
+}
+
+}  // namespace retrace::contracts

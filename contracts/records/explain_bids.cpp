@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/records/explain_bids.hpp"
+
+#include <algorithm>
+
+#include "contracts/records/offers.hpp"
+#include "market/odds.hpp"
+
+namespace retrace::contracts::views {
+namespace {
+
+struct Revealed {
+    std::vector<market::Offer> offers;
+    std::vector<ExplainedBid> bids;  // the same order
+};
+
+/// How a solver came to its measured speed, or to none.
+std::string measured_how(const StateView& view, const Address& party) {
+    const auto info = solver(view, party);
+    const auto newest = info ? challenge(view, info->challenge) : std::nullopt;
+    if (!newest) return "never challenged";
+    if (market::is_open(newest->state) && info->capability_height != 0)
+        return info->capability != 0 ? "proved; a newer challenge is open" : "lost; a newer challenge is open";
+    return std::string(market::slug(newest->state));
+}
+
+Revealed revealed_bids(const StateView& view, const market::Task& task) {
+    Revealed out;
+    out.offers = offers(view, task);
+    for (const market::Offer& offer : out.offers) {
+        ExplainedBid& bid = out.bids.emplace_back();
+        bid.bidder = offer.bidder;
+        bid.revealed = true;
+        bid.price = offer.price;
+        bid.weight_bp = offer.weight_bp;
+        bid.score = offer.price * U256(offer.weight_bp);
+        bid.finish_height = offer.finish_height;
+        bid.capability = offer.capability;
+        bid.measured = measured_how(view, offer.bidder);
+        if (!offer.fit) bid.outcome = BidOutcome::unfit;
+    }
+    return out;
+}
+
+/// What made a bid weigh more than a newcomer's on a chain where nobody is measured.
+std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
+    if (bid.weight_bp <= market::Offer::kNeutralWeight) return "";
+    if (bid.capability == 0 && best_capability != 0)
+        return "; the machine counts as the slowest: its capability is not measured (" + bid.measured + ")";
+    return "; faults, silences or slower hardware make this bid weigh more than a newcomer's";
+}
+
+void tell(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
+          bool closed) {
+    const std::string place = "place " + std::to_string(bid.rank) + " of " + std::to_string(bids) +
+                              " by price times weight; the first " + std::to_string(wanted) + " win";
+    if (bid.outcome == BidOutcome::unfit) {
+        bid.why = "set aside: the measured " + std::to_string(bid.capability) +
+                  " multiply-adds a block cannot do what is left of the task by height " +
+                  std::to_string(bid.finish_height);
+    } else if (closed && bids < wanted) {
+        bid.outcome = BidOutcome::too_few;
+        bid.why = std::to_string(bids) + " bids were revealed and the task asks for " + std::to_string(wanted);
+    } else if (wins) {
+        bid.outcome = closed ? BidOutcome::won : BidOutcome::leading;
+        bid.why = place;
+        if (bid.rank > wanted) bid.why += ", and cheaper ones run at another speed";
+    } else if (bid.rank <= wanted) {
+        bid.outcome = BidOutcome::apart;
+        bid.why = place + " if their measured speeds are alike, and this one is unlike the winners'";
+    } else {
+        bid.outcome = closed ? BidOutcome::outbid : BidOutcome::trailing;
+        bid.why = place + why_heavy(bid, best_capability);
+    }
+}
+
+/// Bids that are set aside come last.
+void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
+    std::size_t fit = 0;
+    std::uint64_t best_capability = 0;
+    for (const market::Offer& offer : all.offers) {
+        fit += offer.fit ? 1 : 0;
+        best_capability = std::max(best_capability, offer.capability);
+    }
+    // While bids still come in, whoever is there leads although they are too few.
+    const std::size_t winners = closed ? wanted : std::min(wanted, fit);
+    for (const market::Winner& winner : market::clear_auction(all.offers, winners, ceiling))
+        all.bids[winner.offer].paid = winner.price;
+    std::sort(all.bids.begin(), all.bids.end(), [](const ExplainedBid& a, const ExplainedBid& b) {
+        const bool a_out = a.outcome == BidOutcome::unfit, b_out = b.outcome == BidOutcome::unfit;
+        if (a_out != b_out) return b_out;
+        return a.score != b.score ? a.score < b.score : a.bidder < b.bidder;
+    });
+    for (std::size_t i = 0; i < all.bids.size(); ++i) {
+        ExplainedBid& bid = all.bids[i];
+        bid.rank = static_cast<std::uint32_t>(i + 1);
+        tell(bid, !bid.paid.is_zero(), wanted, fit, best_capability, closed);
+    }
+}
+
+ExplainedBid unrevealed(const Address& bidder, bool sealed, bool closed) {
+    ExplainedBid out;
+    out.bidder = bidder;
+    out.outcome = sealed ? BidOutcome::sealed : BidOutcome::hidden;
+    if (sealed)
+        out.why = "committed; bids are revealed when bidding has ended";
+    else if (closed)
+        out.why = "committed and never revealed: the bid did not take part and its deposit is burned";
+    else
+        out.why = "committed and not revealed yet; without a reveal in time its deposit is burned";
+    return out;
+}
+
+}  // namespace
+
+std::string_view slug(BidOutcome outcome) noexcept {
+    switch (outcome) {
+        case BidOutcome::sealed:
+            return "sealed";
+        case BidOutcome::hidden:
+            return "hidden";
+        case BidOutcome::leading:
+            return "leading";
+        case BidOutcome::trailing:
+            return "trailing";
+        case BidOutcome::won:
+            return "won";
+        case BidOutcome::outbid:
+            return "outbid";
+        case BidOutcome::too_few:
+            return "too-few";
+        case BidOutcome::unfit:
+            return "unfit";
+        case BidOutcome::apart:
+            return "apart";
+    }
+    return "unknown";
+}
+
+std::optional<std::vector<ExplainedBid>> explain_bids(const StateView& view, std::uint64_t id, bool closed) {
+    const auto found = task(view, id);
+    const auto terms = spec(view, id);
+    if (!found || !terms) return std::nullopt;
+    Revealed all = revealed_bids(view, *found);
+    const bool sealed = !closed && all.bids.empty();
+    rank(all, found->wanted != 0 ? found->wanted : terms->replicas, terms->price_ceiling, closed);
+    for (const Address& bidder : found->bidders) {
+        const auto record = bid(view, id, bidder);
+        if (record && !record->revealed) all.bids.push_back(unrevealed(bidder, sealed, closed));
+    }
+    return std::move(all.bids);
+}
+
+std::vector<Verdict> bid_obstacles(const StateView& view, std::uint64_t id, const Address& party) {
+    const auto found = task(view, id);
+    const auto terms = spec(view, id);
+    const auto rules = params(view);
+    if (!found || !terms || !rules) return {Verdict::unknown_task};
+    std::vector<Verdict> out;
+    const auto listed = [&](const std::vector<Address>& list) {
+        return std::find(list.begin(), list.end(), party) != list.end();
+    };
+    const bool has_bid = listed(found->bidders);
+    if (found->requester == party) out.push_back(Verdict::own_task);
+    if (listed(found->excluded)) out.push_back(Verdict::excluded);
+    const auto runs_it = [&](std::uint32_t index) {
+        const auto active = run(view, id, index);
+        return active && active->solver == party;
+    };
+    if (std::any_of(found->active.begin(), found->active.end(), runs_it))
+        out.push_back(Verdict::already_running);
+    const auto info = solver(view, party);
+    if (!info) out.push_back(Verdict::not_registered);
+    if (info && terms->hardware_class != 0 && terms->hardware_class != info->hardware_class)
+        out.push_back(Verdict::wrong_hardware);
+    if (!has_bid && view.account(party).balance < rules->bid_deposit) out.push_back(Verdict::balance_too_low);
+    if (!has_bid && found->bidders.size() >= market::kBiddersMax) out.push_back(Verdict::auction_full);
+    const std::size_t others = open_bids(view, party) - (has_bid ? 1 : 0);
+    if (open_runs(view, party).size() + others >= market::kOpenItemsMax) out.push_back(Verdict::too_many_open);
+    const auto own = has_bid ? bid(view, id, party) : std::nullopt;
+    const auto floor = market::stake_floor(*rules, *terms);
+    const U256 usable = free_stake(view, *rules, party) + (own ? own->locked : U256());
+    if (!floor)
+        out.push_back(Verdict::no_stake_suffices);
+    else if (usable < *floor)
+        out.push_back(Verdict::stake_too_low);
+    return out;
+}
+
+}  // namespace retrace::contracts::views

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/records/keys.hpp"
+
+namespace retrace::contracts::keys {
+namespace {
+
+class Builder {
+public:
+    Builder(Contract contract, char tag) : key_{contract, {static_cast<std::uint8_t>(tag)}} {}
+
+    /// Big endian, so that a listing is in order.
+    Builder& number(std::uint64_t value) {
+        for (int shift = 56; shift >= 0; shift -= 8) key_.bytes.push_back(static_cast<std::uint8_t>(value >> shift));
+        return *this;
+    }
+    Builder& party(const Address& address) {
+        key_.bytes.insert(key_.bytes.end(), address.bytes.begin(), address.bytes.end());
+        return *this;
+    }
+    operator Key() && { return std::move(key_); }
+
+private:
+    Key key_;
+};
+
+Builder staking(char tag) { return {Contract::staking, tag}; }
+Builder market(char tag) { return {Contract::market, tag}; }
+Builder audits(char tag) { return {Contract::audits, tag}; }
+Builder disputes(char tag) { return {Contract::disputes, tag}; }
+
+}  // namespace
+
+Key params() { return market('P'); }
+// 'h' was a list of all that is due at a height.
+Key due_count(std::uint64_t height) { return std::move(market('d').number(height)); }
+Key due_page(std::uint64_t height, std::uint64_t page) { return std::move(market('e').number(height).number(page)); }
+Key due_cursor() { return market('f'); }
+Key reminder(std::uint8_t kind, std::uint64_t id, std::uint32_t run) {
+    return std::move(market('w').number(kind).number(id).number(run));
+}
+Key task_count() { return market('n'); }
+Key active_tasks() { return market('a'); }
+Key spec(std::uint64_t task) { return std::move(market('s').number(task)); }
+Key task(std::uint64_t task) { return std::move(market('t').number(task)); }
+Key bid(std::uint64_t task, const Address& bidder) { return std::move(market('b').number(task).party(bidder)); }
+Key run(std::uint64_t task, std::uint32_t run) { return std::move(market('r').number(task).number(run)); }
+Key checkpoint(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::move(market('c').number(task).number(run).number(index));
+}
+Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::move(market('g').number(task).number(run).number(index));
+}
+Key open_runs(const Address& party) { return std::move(market('p').party(party)); }
+Key open_bids(const Address& party) { return std::move(market('B').party(party)); }
+
+Key stake(const Address& party) { return std::move(staking('k').party(party)); }
+Key solver(const Address& party) { return std::move(staking('s').party(party)); }
+Key verifier(const Address& party) { return std::move(staking('v').party(party)); }
+Key verifiers() { return staking('m'); }
+Key beacon() { return staking('b'); }
+Key reveals() { return staking('r'); }
+Key solvers() { return staking('l'); }
+Key challenge_count() { return staking('n'); }
+Key challenge(std::uint64_t challenge) { return std::move(staking('c').number(challenge)); }
+Key backlog(const Address& party) { return std::move(staking('w').party(party)); }
+
+Key audit_count() { return audits('n'); }
+Key audit(std::uint64_t audit) { return std::move(audits('a').number(audit)); }
+Key had_members(std::uint64_t audit) { return std::move(audits('m').number(audit)); }
+Key audit_queue() { return audits('d'); }
+Key queued_audit(std::uint64_t place) { return std::move(audits('e').number(place)); }
+Key open_audits(const Address& party) { return std::move(audits('p').party(party)); }
+Key run_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('r').number(task).number(run)); }
+Key waiting_audits(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('f').number(task).number(run));
+}
+Key seated_audits(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('s').number(task).number(run));
+}
+Key report_count() { return audits('u'); }
+Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }
+Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)); }
+Key reports_about(std::uint64_t task, std::uint32_t run, std::uint8_t kind, std::uint64_t index) {
+    return std::move(audits('i').number(task).number(run).number(kind).number(index));
+}
+Key awaited(std::uint64_t task, std::uint32_t run, const Address& reporter) {
+    return std::move(audits('W').number(task).number(run).party(reporter));
+}
+Key awaited_state(std::uint64_t task, std::uint32_t run, std::uint64_t index, const Address& reporter) {
+    return std::move(audits('I').number(task).number(run).number(index).party(reporter));
+}
+Key retention_count() { return audits('y'); }
+Key retention(std::uint64_t retention) { return std::move(audits('z').number(retention)); }
+Key open_retentions(std::uint64_t task) { return std::move(audits('o').number(task)); }
+Key run_retentions(std::uint64_t task, std::uint32_t run) {
+    return std::move(audits('R').number(task).number(run));
+}
+Key state_retention(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
+    return std::move(audits('S').number(task).number(run).number(index));
+}
+Key kept_tasks(const Address& party) { return std::move(audits('k').party(party)); }
+
+Key dispute_count() { return disputes('n'); }
+Key dispute(std::uint64_t dispute) { return std::move(disputes('d').number(dispute)); }
+Key game(std::uint64_t dispute) { return std::move(disputes('g').number(dispute)); }
+Key open_disputes(const Address& party) { return std::move(disputes('p').party(party)); }
+Key accusations(std::uint64_t task, std::uint32_t run, const Address& party) {
+    return std::move(disputes('a').number(task).number(run).party(party));
+}
+Key accusation(std::uint8_t kind, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
+               const Address& party) {
+    return std::move(disputes('c').number(kind).number(task).number(run).number(segment).party(party));
+}
+Key run_disputes(std::uint64_t task, std::uint32_t run) {
+    return std::move(disputes('r').number(task).number(run));
+}
+
+Key held(Contract contract) { return Builder(contract, '$'); }
+
+}  // namespace retrace::contracts::keys

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/records/methods.hpp"
+
+#include "contracts/abi/typed.hpp"
+#include "contracts/calls/encode.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+using ledger::StateView;
+
+std::optional<market::Stake> read(const ReadStake& call, const StateView& view) {
+    return views::stake(view, call.party);
+}
+auto read(const ReadSolver& call, const StateView& view) { return views::solver(view, call.party); }
+auto read(const ReadVerifier& call, const StateView& view) { return views::verifier(view, call.party); }
+std::optional<market::Challenge> read(const ReadChallenge& call, const StateView& view) {
+    const auto info = views::solver(view, call.solver);
+    return info ? views::challenge(view, info->challenge) : std::nullopt;
+}
+auto read(const ReadBeacon&, const StateView& view) { return views::beacon(view); }
+auto read(const ReadParams&, const StateView& view) { return views::params(view); }
+std::optional<TaskIds> read(const ReadTaskIds&, const StateView& view) {
+    return TaskIds{views::task_count(view), views::active_tasks(view)};
+}
+auto read(const ReadSpec& call, const StateView& view) { return views::spec(view, call.task); }
+auto read(const ReadTask& call, const StateView& view) { return views::task(view, call.task); }
+auto read(const ReadBid& call, const StateView& view) { return views::bid(view, call.task, call.bidder); }
+auto read(const ReadRun& call, const StateView& view) { return views::run(view, call.task, call.run); }
+auto read(const ReadCheckpoint& call, const StateView& view) {
+    return views::checkpoint(view, call.task, call.run, call.index);
+}
+auto read(const ReadSegment& call, const StateView& view) {
+    return views::segment(view, call.task, call.run, call.index);
+}
+auto read(const ReadAudit& call, const StateView& view) { return views::audit(view, call.audit); }
+auto read(const ReadReport& call, const StateView& view) { return views::report(view, call.report); }
+auto read(const ReadRetention& call, const StateView& view) { return views::retention(view, call.retention); }
+auto read(const ReadDispute& call, const StateView& view) { return views::dispute(view, call.dispute); }
+
+template <class Read>
+Verdict unknown() {
+    if constexpr (std::same_as<Read, ReadChallenge>) return Verdict::unknown_challenge;
+    else if constexpr (Read::kContract == Contract::staking) return Verdict::not_registered;
+    else if constexpr (std::same_as<Read, ReadBid>) return Verdict::not_bid;
+    else if constexpr (std::same_as<Read, ReadRun>) return Verdict::unknown_run;
+    else if constexpr (Read::kContract == Contract::market)
+        return requires(Read r) { r.index; } ? Verdict::not_committed : Verdict::unknown_task;
+    else if constexpr (std::same_as<Read, ReadAudit>) return Verdict::unknown_audit;
+    else if constexpr (std::same_as<Read, ReadReport>) return Verdict::unknown_report;
+    else if constexpr (std::same_as<Read, ReadRetention>) return Verdict::nothing_to_report;
+    else return Verdict::unknown_dispute;
+}
+
+template <class Read>
+ViewAnswer answer(View arguments, const StateView& view) {
+    const auto call = abi::decode_struct<Read>(arguments);
+    if (!call) return {Verdict::bad_arguments, {}};
+    const auto record = read(*call, view);
+    if (!record) return {unknown<Read>(), {}};
+    // One return value, a tuple: encoded as the only member of the list of return values.
+    abi::Type returns;
+    returns.kind = abi::Type::Kind::tuple;
+    returns.parts.push_back(abi::type_of<typename Read::Answer>());
+    return {Verdict::ok, abi::encode(returns, {abi::List{abi::to_value(*record)}})};
+}
+
+struct Method {
+    Contract contract;
+    std::uint32_t selector;
+    ViewAnswer (*run)(View, const StateView&);
+};
+template <class... Read>
+std::vector<Method> methods_of(std::type_identity<std::variant<Read...>>) {
+    return {Method{Read::kContract, abi::selector(signature_of<Read>()), &answer<Read>}...};
+}
+
+const Method* find_method(Contract contract, View data) {
+    static const std::vector<Method> methods = methods_of(std::type_identity<AnyRead>{});
+    if (data.size() < 4) return nullptr;
+    const std::uint32_t selector = std::uint32_t{data[0]} << 24 | std::uint32_t{data[1]} << 16 |
+                                   std::uint32_t{data[2]} << 8 | std::uint32_t{data[3]};
+    for (const Method& method : methods)
+        if (method.contract == contract && method.selector == selector) return &method;
+    return nullptr;
+}
+
+}  // namespace
+
+bool is_view(Contract contract, View data) { return find_method(contract, data) != nullptr; }
+
+std::optional<ViewAnswer> answer_view(Contract contract, View data, const StateView& view) {
+    const Method* method = find_method(contract, data);
+    if (method == nullptr) return std::nullopt;
+    return method->run(data.subspan(4), view);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+// The methods that read, for eth_call: what wallets and explorers see of the records. Agents use views.hpp. SPEC 6.3.
+// `Answer` is the record that comes back; an unknown id is refused with the verdict that says so.
+#pragma once
+
+#include <variant>
+
+#include "contracts/calls/calls.hpp"
+#include "contracts/calls/verdict.hpp"
+#include "contracts/records/views.hpp"
+
+namespace retrace::contracts {
+
+struct ReadStake {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "stakeOf";
+    using Answer = market::Stake;
+    static Names names() { return {"party"}; }
+    static auto tie(auto& c) { return std::tie(c.party); }
+    Address party;
+};
+struct ReadSolver {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "solverOf";
+    using Answer = market::SolverInfo;
+    static Names names() { return {"party"}; }
+    static auto tie(auto& c) { return std::tie(c.party); }
+    Address party;
+};
+struct ReadVerifier {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "verifierOf";
+    using Answer = market::VerifierInfo;
+    static Names names() { return {"party"}; }
+    static auto tie(auto& c) { return std::tie(c.party); }
+    Address party;
+};
+struct ReadChallenge {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "challengeOf";
+    using Answer = market::Challenge;
+    static Names names() { return {"solver"}; }
+    static auto tie(auto& c) { return std::tie(c.solver); }
+    Address solver;
+};
+struct ReadBeacon {
+    static constexpr Contract kContract = Contract::staking;
+    static constexpr std::string_view kName = "beacon";
+    using Answer = views::Beacon;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+struct ReadParams {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "params";
+    using Answer = market::Params;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+struct TaskIds {
+    static auto tie(auto& t) { return std::tie(t.count, t.active); }
+    static Names names() { return {"count", "active"}; }
+    std::uint64_t count = 0;
+    std::vector<std::uint64_t> active;
+};
+struct ReadTaskIds {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "taskIds";
+    using Answer = TaskIds;
+    static Names names() { return {}; }
+    static auto tie(auto&) { return std::tie(); }
+};
+struct ReadSpec {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "specOf";
+    using Answer = TaskSpec;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+struct ReadTask {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "taskOf";
+    using Answer = market::Task;
+    static Names names() { return {"task"}; }
+    static auto tie(auto& c) { return std::tie(c.task); }
+    std::uint64_t task = 0;
+};
+struct ReadBid {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "bidOf";
+    using Answer = market::Bid;
+    static Names names() { return {"task", "bidder"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.bidder); }
+    std::uint64_t task = 0;
+    Address bidder;
+};
+struct ReadRun {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "runOf";
+    using Answer = market::Run;
+    static Names names() { return {"task", "run"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+};
+struct ReadCheckpoint {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "checkpointOf";
+    using Answer = market::Checkpoint;
+    static Names names() { return {"task", "run", "index"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
+struct ReadSegment {
+    static constexpr Contract kContract = Contract::market;
+    static constexpr std::string_view kName = "segmentOf";
+    using Answer = market::Segment;
+    static Names names() { return {"task", "run", "index"}; }
+    static auto tie(auto& c) { return std::tie(c.task, c.run, c.index); }
+    std::uint64_t task = 0;
+    std::uint32_t run = 0;
+    std::uint64_t index = 0;
+};
+struct ReadAudit {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "auditOf";
+    using Answer = market::Audit;
+    static Names names() { return {"audit"}; }
+    static auto tie(auto& c) { return std::tie(c.audit); }
+    std::uint64_t audit = 0;
+};
+struct ReadReport {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "reportOf";
+    using Answer = market::Report;
+    static Names names() { return {"report"}; }
+    static auto tie(auto& c) { return std::tie(c.report); }
+    std::uint64_t report = 0;
+};
+struct ReadRetention {
+    static constexpr Contract kContract = Contract::audits;
+    static constexpr std::string_view kName = "retentionOf";
+    using Answer = market::Retention;
+    static Names names() { return {"retention"}; }
+    static auto tie(auto& c) { return std::tie(c.retention); }
+    std::uint64_t retention = 0;
+};
+struct ReadDispute {
+    static constexpr Contract kContract = Contract::disputes;
+    static constexpr std::string_view kName = "disputeOf";
+    using Answer = market::Dispute;
+    static Names names() { return {"dispute"}; }
+    static auto tie(auto& c) { return std::tie(c.dispute); }
+    std::uint64_t dispute = 0;
+};
+
+using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge, ReadBeacon, ReadParams,
+                             ReadTaskIds, ReadSpec, ReadTask, ReadBid, ReadRun,
+                             ReadCheckpoint, ReadSegment, ReadAudit, ReadReport, ReadRetention, ReadDispute>;
+
+inline constexpr std::uint64_t kViewGas = 30'000;
+
+/// The answer of a view method; nullopt when `data` calls none of `contract`.
+struct ViewAnswer {
+    Verdict verdict = Verdict::ok;
+    Bytes output;
+};
+/// Whether `data` calls a view method of `contract`.
+bool is_view(Contract contract, View data);
+std::optional<ViewAnswer> answer_view(Contract contract, View data, const ledger::StateView& view);
+
+/// The record that a method returned. Instantiated for every member of AnyRead in read_encode.cpp, as calldata and
+/// signature_of of it are.
+template <class Read>
+std::optional<typename Read::Answer> decode_answer(View output);
+
+}  // namespace retrace::contracts

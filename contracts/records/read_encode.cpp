@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+#include "contracts/calls/payload.hpp"
+#include "contracts/records/methods.hpp"
+
+namespace retrace::contracts {
+
+template <class Read>
+std::optional<typename Read::Answer> decode_answer(View output) {
+    abi::Type returns;
+    returns.kind = abi::Type::Kind::tuple;
+    returns.parts.push_back(abi::type_of<typename Read::Answer>());
+    const auto value = abi::decode(returns, output);
+    if (!value) return std::nullopt;
+    typename Read::Answer answer;
+    abi::from_value(std::get<abi::List>(value->data)[0], answer);
+    return answer;
+}
+
+// Taking the address instantiates; what a new method is added to by itself.
+namespace {
+
+template <class... Read>
+auto instantiate_reads(std::type_identity<std::variant<Read...>>) {
+    return std::tuple{std::tuple{&calldata<Read>, &decode_answer<Read>, &signature_of<Read>}...};
+}
+[[gnu::used]] const auto kReadFunctions = instantiate_reads(std::type_identity<AnyRead>{});
+
+}  // namespace
+
+}  // namespace retrace::contracts

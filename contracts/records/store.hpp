@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Typed loads and stores of records in slots.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "contracts/records/keys.hpp"
+#include "ledger/state/state.hpp"
+#include "market/record.hpp"
+
+namespace retrace::contracts {
+
+template <class T>
+std::optional<T> load(const ledger::StateView& state, const keys::Key& key) {
+    const Bytes bytes = state.slot(address_of(key.contract), key.bytes);
+    if (bytes.empty()) return std::nullopt;
+    auto record = market::decode_record<T>(bytes);
+    if (!record) return std::nullopt;
+    return std::move(*record);
+}
+/// For records that the rules themselves wrote.
+template <class T>
+T must_load(const ledger::StateView& state, const keys::Key& key) {
+    auto record = load<T>(state, key);
+    ensure(record.has_value(), "a record that another one names exists");
+    return std::move(*record);
+}
+template <class T>
+void store(ledger::State& state, const keys::Key& key, const T& record) {
+    state.set_slot(address_of(key.contract), key.bytes, market::encode_record(record));
+}
+inline void remove(ledger::State& state, const keys::Key& key) {
+    state.set_slot(address_of(key.contract), key.bytes, {});
+}
+
+/// One number, or one list, as a record of its own.
+struct Counter {
+    std::uint64_t value = 0;
+    static auto tie(auto& c) { return std::tie(c.value); }
+};
+struct Amount {
+    ledger::U256 value;
+    static auto tie(auto& a) { return std::tie(a.value); }
+};
+template <class T>
+struct ListOf {
+    std::vector<T> items;
+    static auto tie(auto& l) { return std::tie(l.items); }
+};
+
+inline std::uint64_t counter(const ledger::StateView& state, const keys::Key& key) {
+    return load<Counter>(state, key).value_or(Counter{}).value;
+}
+/// Adds one and returns the new value: ids begin at 1.
+inline std::uint64_t next_id(ledger::State& state, const keys::Key& key) {
+    const Counter next{counter(state, key) + 1};
+    store(state, key, next);
+    return next.value;
+}
+
+/// Lists are kept ascending without repetition; an empty list has no slot.
+template <class T>
+std::vector<T> list(const ledger::StateView& state, const keys::Key& key) {
+    return load<ListOf<T>>(state, key).value_or(ListOf<T>{}).items;
+}
+template <class T>
+void store_list(ledger::State& state, const keys::Key& key, std::vector<T> items) {
+    // A longer one would not decode, and what it lists would be lost: the rules keep every list below this.
+    ensure(items.size() <= market::kRecordListMax, "a list fits into its record");
+    if (items.empty()) remove(state, key);
+    else store(state, key, ListOf<T>{std::move(items)});
+}
+template <class T>
+void add_to_list(ledger::State& state, const keys::Key& key, const T& item) {
+    auto items = list<T>(state, key);
+    const auto at = std::lower_bound(items.begin(), items.end(), item);
+    if (at != items.end() && *at == item) return;
+    items.insert(at, item);
+    store_list(state, key, std::move(items));
+}
+template <class T>
+void remove_from_list(ledger::State& state, const keys::Key& key, const T& item) {
+    auto items = list<T>(state, key);
+    const auto at = std::lower_bound(items.begin(), items.end(), item);
+    if (at == items.end() || *at != item) return;
+    items.erase(at);
+    store_list(state, key, std::move(items));
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// SPEC 15.1 and 15.2. Anyone bonded may dispute an opened segment, or the seeded initial state, at own cost.
+#include "contracts/lifecycle/disputes/cases.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
+#include "contracts/rules/disputes/rules.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// The audit of segment 0 in which the party sits, or sat: it has done the work, its verdict cannot tell that the start
+/// is forged, and it is who must be heard. 0: none.
+std::uint64_t seat_from(const StateView& view, const market::Segment& segment, const Address& party) {
+    if (segment.audit == 0) return 0;
+    const auto audit = must_load<market::Audit>(view, keys::audit(segment.audit));
+    const bool seated = std::any_of(audit.seats.begin(), audit.seats.end(),
+                                    [&](const market::Seat& seat) { return seat.auditor == party; });
+    return seated ? audit.id : 0;
+}
+
+/// 18.6: what strangers, or the party itself, have given it to do by challenges is not more than they may.
+bool takes_challenges(const StateView& view, const TxContext& context, const Address& party) {
+    return challenges_until(view, party, context.height) <= context.height + challenges_ahead_max(context.params);
+}
+
+/// 15.2.5: places are counted for one segment and for one run: whatever a solver has elsewhere shuts nobody out.
+bool has_place(const StateView& view, const TxContext& context, const market::Run& run,
+               const market::Segment& segment) {
+    return segment.challenges < kSegmentChallengesMax && !is_full(run) &&
+           takes_challenges(view, context, run.solver) && takes_challenges(view, context, context.sender);
+}
+
+Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,
+                        std::uint64_t task, std::uint32_t index, std::uint64_t segment_index) {
+    if (!views::task(view, task)) return Verdict::unknown_task;                                     // 15.1.5
+    const auto run = views::run(view, task, index);
+    if (!run) return Verdict::unknown_run;                                                          // 15.1.6
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;                   // 15.1.7
+    if (run->solver == context.sender) return Verdict::own_run;                                     // 15.1.8
+    const auto spec = must_load<TaskSpec>(view, keys::spec(task));
+    if (context.value != market::challenge_bond(context.params, spec)) return Verdict::wrong_value; // 15.1.9
+    // 15.1.10: bonded, so that one accuser has something to lose beyond one case.
+    if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
+    const auto segment = views::segment(view, task, index, segment_index);
+    if (!segment) return Verdict::not_opened;                                                       // 15.1.11
+    if (segment_index < run->clear) return Verdict::window_closed;                                  // 15.1.12
+    const auto end = window_end(view, context.params, spec, *run, *segment);
+    if (end && context.height >= *end) return Verdict::window_closed;                               // 15.1.12
+    if (views::accusation(view, kind, task, index, segment_index, context.sender) != 0 ||
+        views::open_disputes(view, context.sender).size() + views::open_audits(view, context.sender).size() >=
+            market::kOpenItemsMax)
+        return Verdict::too_many_open;                                                              // 15.2.5
+    const bool seated = kind == market::DisputeKind::initial && seat_from(view, *segment, context.sender) != 0;
+    const bool room = seated ? run->open_disputes < kRunDisputesMax : has_place(view, context, *run, *segment);
+    return room ? Verdict::ok : Verdict::too_many_open;                                             // 15.2.5
+}
+
+bool is_root(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& root) {
+    return must_load<market::Checkpoint>(view, keys::checkpoint(task, run, index)).root == root;
+}
+
+}  // namespace
+
+Verdict check(const ChallengeSegment& call) {
+    if (call.segment >= market::kSegmentsMax) return Verdict::not_opened;                           // 15.1.1
+    return Verdict::ok;
+}
+
+Verdict admit(const ChallengeSegment& call, const TxContext& context, const StateView& view) {
+    const Verdict verdict = admit_challenge(view, context, market::DisputeKind::challenge, call.task, call.run,
+                                            call.segment);
+    if (verdict != Verdict::ok) return verdict;                                                     // 15.1.2
+    if (views::segment(view, call.task, call.run, call.segment)->window_end == 0)
+        return Verdict::not_opened;                                                                 // 15.1.4
+    if (is_root(view, call.task, call.run, call.segment + 1, call.root)) return Verdict::same_root; // 15.1.3
+    return Verdict::ok;
+}
+
+void apply(const ChallengeSegment& call, const TxContext& context, Effects& fx) {
+    open_dispute(fx, {market::DisputeKind::challenge, call.task, call.run, call.segment, context.sender,
+                      context.value, 0, call.root});
+}
+
+Verdict check(const ChallengeInitial&) { return Verdict::ok; }
+
+Verdict admit(const ChallengeInitial& call, const TxContext& context, const StateView& view) {
+    const Verdict verdict = admit_challenge(view, context, market::DisputeKind::initial, call.task, call.run, 0);
+    if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
+    if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
+        return Verdict::not_seeded;                                                                 // 15.2.2
+    // 15.2.4: the window opens with the state itself: an audit of segment 0 cannot tell that its start is wrong.
+    if (!views::checkpoint(view, call.task, call.run, 0)->opened) return Verdict::not_opened;
+    if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;                // 15.2.3
+    return Verdict::ok;
+}
+
+void apply(const ChallengeInitial& call, const TxContext& context, Effects& fx) {
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(call.task, call.run, 0));
+    open_dispute(fx, {market::DisputeKind::initial, call.task, call.run, 0, context.sender, context.value,
+                      seat_from(fx.state, segment, context.sender), call.root});
+}
+
+}  // namespace retrace::contracts

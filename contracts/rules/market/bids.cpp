@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+// SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit and a lock on the stake, then the opening.
+#include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/staking/stakes.hpp"
+#include "contracts/rules/market/rules.hpp"
+#include "market/auction.hpp"
+#include "market/odds.hpp"
+
+namespace retrace::contracts {
+
+Verdict check(const CommitBid& call) {
+    if (call.commitment.is_zero()) return Verdict::commitment_zero;                             // 12.3.1
+    return Verdict::ok;
+}
+
+Verdict admit(const CommitBid& call, const TxContext& context, const StateView& view) {
+    const auto task = views::task(view, call.task);
+    if (!task) return Verdict::unknown_task;                                                    // 12.3.2
+    if (!takes_bids(*task)) return Verdict::wrong_task_state;                                   // 12.3.3
+    if (context.height >= task->bid_end) return Verdict::too_late;                              // 12.3.4
+    if (task->requester == context.sender) return Verdict::own_task;                            // 12.3.5
+    const auto& out = task->excluded;
+    if (std::find(out.begin(), out.end(), context.sender) != out.end()) return Verdict::excluded;  // 12.3.6
+    const auto solver = views::solver(view, context.sender);
+    if (!solver) return Verdict::not_registered;                                                // 12.3.7
+    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    if (spec.hardware_class != 0 && spec.hardware_class != solver->hardware_class)
+        return Verdict::wrong_hardware;                                                         // 12.3.8
+    if (context.value != context.params.bid_deposit) return Verdict::wrong_value;               // 12.3.9
+    if (views::bid(view, call.task, context.sender)) return Verdict::already_bid;               // 12.3.10
+    if (task->bidders.size() >= market::kBiddersMax) return Verdict::auction_full;              // 12.3.11
+    // 12.3.12: each of its bids may win, and all auctions may end before the first run is over.
+    if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >=
+        market::kOpenItemsMax)
+        return Verdict::too_many_open;
+    if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;        // 12.3.13
+    // 12.3.14: locked from here, so that nothing that happens to the rest of the stake keeps a bid from being opened.
+    const auto floor = market::stake_floor(context.params, spec);
+    if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
+        return Verdict::stake_too_low;
+    return Verdict::ok;
+}
+
+void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
+    auto task = must_load<market::Task>(fx.state, keys::task(call.task));
+    task.bidders.push_back(context.sender);
+    store(fx.state, keys::task(call.task), task);
+    market::Bid bid;
+    bid.commitment = call.commitment;
+    bid.deposit = context.value;
+    bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
+    store(fx.state, keys::bid(call.task, context.sender), bid);
+    lock(fx, context.sender, bid.locked);
+    store(fx.state, keys::open_bids(context.sender), Counter{views::open_bids(fx.state, context.sender) + 1});
+    fx.emit(BidCommitted{call.task, context.sender, task.round});
+}
+
+Verdict check(const RevealBid& call) {
+    if (call.price.is_zero()) return Verdict::price_zero;                                       // 12.4.1
+    return Verdict::ok;
+}
+
+Verdict admit(const RevealBid& call, const TxContext& context, const StateView& view) {
+    const auto task = views::task(view, call.task);
+    if (!task) return Verdict::unknown_task;                                                    // 12.4.2
+    if (!takes_bids(*task)) return Verdict::wrong_task_state;                                   // 12.4.3
+    if (context.height < task->bid_end) return Verdict::too_early;                              // 12.4.4
+    if (context.height >= task->reveal_end) return Verdict::too_late;                           // 12.4.5
+    const auto bid = views::bid(view, call.task, context.sender);
+    if (!bid) return Verdict::not_bid;                                                          // 12.4.6
+    if (bid->revealed) return Verdict::already_revealed;                                        // 12.4.7
+    if (market::bid_commitment(call.task, task->round, call.price, call.finish_height, call.salt,
+                               context.sender) != bid->commitment)
+        return Verdict::wrong_opening;                                                          // 12.4.8
+    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    if (call.price > spec.price_ceiling) return Verdict::price_over_ceiling;                    // 12.4.9
+    if (call.finish_height <= task->reveal_end || call.finish_height > task->reveal_end + spec.finish_blocks)
+        return Verdict::finish_out_of_range;                                                    // 12.4.10
+    return Verdict::ok;
+}
+
+void apply(const RevealBid& call, const TxContext& context, Effects& fx) {
+    auto bid = must_load<market::Bid>(fx.state, keys::bid(call.task, context.sender));
+    bid.revealed = true;
+    bid.price = call.price;
+    bid.finish_height = call.finish_height;
+    store(fx.state, keys::bid(call.task, context.sender), bid);
+    fx.emit(BidRevealed{call.task, context.sender, bid.price, bid.finish_height, bid.locked});
+}
+
+}  // namespace retrace::contracts

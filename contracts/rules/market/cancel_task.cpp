@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPEC 12.2. The requester takes a task back that was never assigned.
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/rules/market/rules.hpp"
+
+namespace retrace::contracts {
+
+Verdict check(const CancelTask&) { return Verdict::ok; }
+
+Verdict admit(const CancelTask& call, const TxContext& context, const StateView& view) {
+    const auto task = views::task(view, call.task);
+    if (!task) return Verdict::unknown_task;                                                    // 12.2.1
+    if (task->requester != context.sender) return Verdict::not_requester;                       // 12.2.2
+    // 12.2.3: a successor's auction included; what was paid stays paid.
+    if (!market::next(task->state, market::TaskEvent::cancel)) return Verdict::wrong_task_state;
+    return Verdict::ok;
+}
+
+void apply(const CancelTask& call, const TxContext&, Effects& fx) {
+    auto task = must_load<market::Task>(fx.state, keys::task(call.task));
+    return_bids(fx, task, true);
+    task.wanted = 0;
+    move_task(fx, task, market::TaskEvent::cancel);
+    end_task(fx, task);
+}
+
+}  // namespace retrace::contracts

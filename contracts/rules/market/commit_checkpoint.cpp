@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// SPEC 13.8. A blind commitment to a state; with it the segment that ends there waits for its draw.
+#include "contracts/lifecycle/market/own_run.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/rules/market/rules.hpp"
+
+namespace retrace::contracts {
+
+Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t index, const Address& sender) {
+    if (!views::task(view, task)) return Verdict::unknown_task;                                 // 13.8.7
+    const auto run = views::run(view, task, index);
+    if (!run) return Verdict::unknown_run;                                                      // 13.8.8
+    if (run->solver != sender) return Verdict::not_solver;                                      // 13.8.9
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;               // 13.8.10
+    return Verdict::ok;
+}
+
+Verdict check(const CommitCheckpoint& call) {
+    if (call.commitment.is_zero()) return Verdict::commitment_zero;                             // 13.8.1
+    return Verdict::ok;
+}
+
+Verdict admit(const CommitCheckpoint& call, const TxContext& context, const StateView& view) {
+    const Verdict running = admit_running(view, call.task, call.run, context.sender);
+    if (running != Verdict::ok) return running;                                                 // 13.8.2
+    const auto run = must_load<market::Run>(view, keys::run(call.task, call.run));
+    if (call.index != run.next_state) return Verdict::wrong_index;                              // 13.8.3
+    if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
+        return Verdict::wrong_index;                                                            // 13.8.4
+    if (run.next_state - run.clear >= kUnclearMax) return Verdict::too_many_open;               // 13.8.5
+    return Verdict::ok;
+}
+
+void apply(const CommitCheckpoint& call, const TxContext&, Effects& fx) {
+    auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
+    market::Checkpoint checkpoint;
+    checkpoint.commitment = call.commitment;
+    checkpoint.height = fx.height;
+    store(fx.state, keys::checkpoint(call.task, call.run, call.index), checkpoint);
+    run.next_state = call.index + 1;
+    start_checkpoint_deadline(fx, run);
+    fx.emit(CheckpointCommitted{call.task, call.run, call.index, call.commitment});
+    if (call.index > run.first_state) {
+        market::Segment segment;
+        segment.state = market::SegmentState::waiting_draw;
+        segment.commit_height = fx.height;
+        segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
+        segment.not_awaited = run.joined && !is_awaited(run, call.index);  // 12.7.9
+        store(fx.state, keys::segment(call.task, call.run, call.index - 1), segment);
+        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, call.task, call.run, call.index - 1});
+    }
+    wake_openings(fx, call.task, call.index);  // a replica may have waited for this commitment
+    pass_late_replicas(fx, call.task, call.run);
+}
+
+}  // namespace retrace::contracts

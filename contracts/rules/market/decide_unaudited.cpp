@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// SPEC 14.12. The requester says what becomes of segments for which nobody can be drawn.
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
+#include "contracts/lifecycle/market/runs.hpp"
+#include "contracts/rules/market/rules.hpp"
+
+namespace retrace::contracts {
+
+Verdict check(const DecideUnaudited&) { return Verdict::ok; }
+
+Verdict admit(const DecideUnaudited& call, const TxContext& context, const StateView& view) {
+    const auto task = views::task(view, call.task);
+    if (!task) return Verdict::unknown_task;                                                    // 14.12.6
+    if (task->requester != context.sender) return Verdict::not_requester;                       // 14.12.7
+    const auto run = views::run(view, call.task, call.run);
+    if (!run) return Verdict::unknown_run;                                                      // 14.12.8
+    if (run->state != market::RunState::running) return Verdict::wrong_run_state;               // 14.12.9
+    if (run->unaudited_since == 0 || run->pays_unaudited) return Verdict::nothing_waits;        // 14.12.10
+    if (context.height < run->unaudited_since + context.params.unaudited_blocks)
+        return Verdict::too_early;                                                              // 14.12.11
+    if (!call.pay && (run->open_disputes != 0 || disputes_replica(view, *run)))
+        return Verdict::dispute_open;                                                           // 14.12.12
+    if (!call.pay && views::seated_audits(view, call.task, call.run) != 0)
+        return Verdict::too_early;                                                              // 14.12.15
+    return Verdict::ok;
+}
+
+void apply(const DecideUnaudited& call, const TxContext&, Effects& fx) {
+    call.pay ? pay_for_unaudited(fx, call.task, call.run) : end_unpaid(fx, call.task, call.run);
+}
+
+}  // namespace retrace::contracts

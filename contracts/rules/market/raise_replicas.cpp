@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// SPEC 12.7. The requester of a running task wants it computed by more solvers.
+#include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/rules/market/rules.hpp"
+#include "market/escrow.hpp"
+
+namespace retrace::contracts {
+namespace {
+
+/// Postcondition of admit: replicas is more than the task has.
+market::Escrow price_of(const RaiseReplicas& call, const Params& params, const StateView& view,
+                        const market::Task& task) {
+    const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
+    const auto more = static_cast<std::uint8_t>(call.replicas - task.active.size());
+    return market::escrow_of_more(spec, params, views::newest_clear_state(view, task).index, more);
+}
+
+}  // namespace
+
+Verdict check(const RaiseReplicas& call) {
+    if (call.replicas == 0 || call.replicas > market::kReplicasMax)
+        return Verdict::replicas_out_of_range;                                                  // 12.7.1
+    return Verdict::ok;
+}
+
+Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateView& view) {
+    const auto task = views::task(view, call.task);
+    if (!task) return Verdict::unknown_task;                                                    // 12.7.2
+    if (task->requester != context.sender) return Verdict::not_requester;                       // 12.7.3
+    if (task->state != market::TaskState::running) return Verdict::wrong_task_state;            // 12.7.4
+    if (task->wanted != 0) return Verdict::already_bid;                                         // 12.7.5
+    if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;                // 12.7.6
+    if (task->round >= context.params.rounds) return Verdict::rounds_used_up;                   // 12.7.7
+    if (views::newest_clear_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
+        return Verdict::too_late;                                                               // 12.7.10
+    if (context.value != price_of(call, context.params, view, *task).total())
+        return Verdict::wrong_value;                                                            // 12.7.8
+    return Verdict::ok;
+}
+
+void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
+    auto task = must_load<market::Task>(fx.state, keys::task(call.task));
+    const market::Escrow more = price_of(call, fx.params, fx.state, task);
+    task.escrow += more.work;
+    task.audit_budget += more.audits;
+    const auto start = views::newest_clear_state(fx.state, task);
+    task.joining_state = start.index;  // 12.7.8: what was paid for, whatever becomes of the run that got there
+    task.joining_root = start.root;
+    open_raise(fx, task, static_cast<std::uint8_t>(call.replicas - task.active.size()));
+}
+
+}  // namespace retrace::contracts

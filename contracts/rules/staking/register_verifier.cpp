@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// SPEC 10.5. Joins the verifiers and the beacon, or replaces endpoint and hash chain; leaves them.
+#include "contracts/lifecycle/staking/beacon.hpp"
+#include "contracts/rules/staking/rules.hpp"
+
+namespace retrace::contracts {
+
+Verdict check(const RegisterVerifier& call) {
+    if (call.endpoint.empty() || call.endpoint.size() > market::kEndpointMax)
+        return Verdict::endpoint_too_long;                        // 10.5.1
+    if (call.head.is_zero()) return Verdict::commitment_zero;     // 10.5.2
+    return Verdict::ok;
+}
+
+Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView& view) {
+    const market::Stake stake = views::stake(view, context.sender);
+    if (stake.bonded < context.params.min_verifier_stake)
+        return Verdict::stake_too_low;                            // 10.5.3
+    const auto info = views::verifier(view, context.sender);
+    const bool member = info && info->member;
+    if (!member && stake.available() < context.params.beacon_penalty)
+        return Verdict::stake_too_low;                            // 10.5.9
+    if (!member && views::verifiers(view).size() >= market::kVerifiersMax)
+        return Verdict::verifiers_full;                           // 10.5.4
+    // 10.5.5: a new chain must not let a member out of the reveal that it owes in this epoch.
+    const std::uint64_t epoch = views::epoch_of(context.params, context.height);
+    if (member && info->joined_epoch < epoch && info->revealed_epoch != epoch) return Verdict::reveal_due;
+    return Verdict::ok;
+}
+
+void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) {
+    market::VerifierInfo info = views::verifier(fx.state, context.sender).value_or(market::VerifierInfo{});
+    const std::uint64_t epoch = views::epoch_of(fx.params, fx.height);
+    // A reveal of this epoch stays in the mix: the head that was revealed is replaced only for later epochs, so a
+    // member that has revealed keeps it until the epoch is mixed.
+    info.pending_head = Hash32{};
+    if (info.member && info.joined_epoch < epoch) {
+        info.pending_head = call.head;
+    } else {
+        info.head = call.head;
+        info.joined_epoch = epoch;
+    }
+    info.member = true;
+    info.retiring = false;  // 10.5.8
+    info.endpoint = call.endpoint;
+    store(fx.state, keys::verifier(context.sender), info);
+    add_to_list(fx.state, keys::verifiers(), context.sender);
+    fx.emit(VerifierRegistered{context.sender, call.endpoint, info.joined_epoch});
+}
+
+Verdict check(const RetireVerifier&) { return Verdict::ok; }
+
+Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
+    const auto info = views::verifier(view, context.sender);
+    if (!info || !info->member) return Verdict::not_member;       // 10.5.6
+    // 10.5.7: leaving after the others have revealed would choose the beacon for free.
+    const std::uint64_t epoch = views::epoch_of(context.params, context.height);
+    if (info->joined_epoch < epoch) return info->revealed_epoch == epoch ? Verdict::ok : Verdict::reveal_due;
+    return Verdict::ok;
+}
+
+void apply(const RetireVerifier&, const TxContext& context, Effects& fx) {
+    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(context.sender));
+    const bool revealed = info.revealed_epoch == views::epoch_of(fx.params, fx.height) &&
+                          info.joined_epoch < info.revealed_epoch;
+    if (!revealed) return drop_member(fx, context.sender, false);
+    info.retiring = true;  // its reveal still counts; it leaves when the epoch is mixed
+    store(fx.state, keys::verifier(context.sender), info);
+}
+
+}  // namespace retrace::contracts

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// SPEC 11.3. One link of the sender's hash chain, once an epoch.
+#include "contracts/rules/staking/rules.hpp"
+#include "solver/commitments.hpp"
+
+namespace retrace::contracts {
+
+Verdict check(const RevealBeacon&) { return Verdict::ok; }
+
+Verdict admit(const RevealBeacon& call, const TxContext& context, const StateView& view) {
+    const auto info = views::verifier(view, context.sender);
+    if (!info || !info->member) return Verdict::not_member;                                // 11.3.1
+    const std::uint64_t epoch = views::epoch_of(context.params, context.height);
+    if (info->joined_epoch >= epoch) return Verdict::reveal_not_due;                       // 11.3.2
+    if (info->revealed_epoch == epoch) return Verdict::reveal_done;                        // 11.3.3
+    if (solver::beacon_link(call.preimage) != info->head) return Verdict::wrong_preimage;  // 11.3.4
+    return Verdict::ok;
+}
+
+void apply(const RevealBeacon& call, const TxContext& context, Effects& fx) {
+    auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(context.sender));
+    info.head = call.preimage;
+    info.revealed_epoch = views::epoch_of(fx.params, fx.height);
+    store(fx.state, keys::verifier(context.sender), info);
+}
+
+}  // namespace retrace::contracts
