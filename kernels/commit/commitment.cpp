@@ -3,8 +3,8 @@
 
 #include <array>
 
+#include "kernels/commit/contract.hpp"
 #include "kernels/commit/tile_hash.hpp"
-#include "kernels/contract.hpp"
 #include "kernels/program/limits.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"

@@ -4,8 +4,8 @@
 
 #include <span>
 
-#include "kernels/exec/tensor.hpp"
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/tensor.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "merkle/tree/tile_tree.hpp"
 
 namespace retrace::kernels {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/commit/tile_hash.hpp"
 
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/runtime/dispatch.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cuda/trees.hpp"
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::kernels::cuda {
 

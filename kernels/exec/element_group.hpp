@@ -7,10 +7,10 @@
 #include <span>
 
 #include "kernels/exec/plan.hpp"
-#include "kernels/exec/thread_pool.hpp"
 #include "kernels/ops/broadcast.hpp"
 #include "kernels/ops/cpu/loops.hpp"
 #include "kernels/ops/element.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 namespace retrace::kernels {
 

@@ -6,14 +6,14 @@
 #include <new>
 
 #include "kernels/commit/commitment.hpp"
-#include "kernels/cpu/dispatch.hpp"
-#include "kernels/cpu/pages.hpp"
 #include "kernels/exec/band_group.hpp"
 #include "kernels/exec/bands.hpp"
 #include "kernels/exec/dispute_memory.hpp"
-#include "kernels/exec/op_call.hpp"
 #include "kernels/exec/recompute.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/ops/op_call.hpp"
+#include "kernels/runtime/dispatch.hpp"
+#include "kernels/runtime/pages.hpp"
 #include "kernels/scalar/float_environment.hpp"
 
 namespace retrace::kernels {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "kernels/exec/plan.hpp"
-#include "kernels/exec/tensor.hpp"
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/tensor.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 namespace retrace::kernels {
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "kernels/exec/op_call.hpp"
+#include "kernels/ops/op_call.hpp"
 
 namespace retrace::kernels {
 

@@ -7,7 +7,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// The unit itself. kernels/cpu/dispatch has asked the system for the tile state before any of this runs.
+/// The unit itself. kernels/runtime/dispatch has asked the system for the tile state before any of this runs.
 struct AmxUnit {
     struct alignas(64) Configuration {
         std::uint8_t palette = 1, start_row = 0, reserved[14] = {};

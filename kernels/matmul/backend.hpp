@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/runtime/dispatch.hpp"
 
 namespace retrace::kernels {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {

@@ -2,8 +2,8 @@
 // Parts of the chains along K, for a dispute's search between the links of one tile.
 #pragma once
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/matmul/matmul.hpp"
+#include "kernels/runtime/dispatch.hpp"
 
 namespace retrace::kernels {
 

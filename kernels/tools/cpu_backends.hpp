@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/exec/executor.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "kernels/tools/known_answer.hpp"
 
 namespace retrace::kernels::tools {

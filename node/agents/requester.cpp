@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "market/escrow.hpp"
 #include "node/agents/delivered_runs.hpp"

@@ -18,8 +18,8 @@
 #include <new>
 #include <optional>
 
-#include "kernels/cpu/dispatch.hpp"
-#include "kernels/cpu/pages.hpp"
+#include "kernels/runtime/dispatch.hpp"
+#include "kernels/runtime/pages.hpp"
 #include "node/cmd/commands.hpp"
 #include "node/cmd/config_flags.hpp"
 #include "node/platform/data_dir.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "solver/agent/workshop.hpp"
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/run/preemption.hpp"
 

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/exec/thread_pool.hpp"
 #include "kernels/random/philox.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "merkle/base/bytes.hpp"
 #include "solver/capability/draw.hpp"
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/exec/tensor.hpp"
 #include "kernels/program/program.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::solver {
 

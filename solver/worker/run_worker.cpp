@@ -9,7 +9,7 @@
 #include <charconv>
 #include <thread>
 
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "solver/sandbox/sandbox.hpp"
 #include "solver/worker/messages.hpp"
 #include "solver/worker/serve.hpp"

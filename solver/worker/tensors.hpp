@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 #include "solver/worker/channel.hpp"
 
 namespace retrace::solver {

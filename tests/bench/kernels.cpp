@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "kernels/commit/commitment.hpp"
-#include "kernels/exec/thread_pool.hpp"
 #include "kernels/matmul/backend.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "tests/bench/peers/sgemm.hpp"
 #include "tests/bench/rows.hpp"

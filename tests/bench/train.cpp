@@ -19,9 +19,9 @@
 
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/committer.hpp"
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/exec/executor.hpp"
 #include "kernels/program/codec.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "tests/bench/rows.hpp"
 #include "tests/bench/train_models.hpp"
 

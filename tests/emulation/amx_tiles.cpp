@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <vector>
 
-#include "kernels/cpu/dispatch.hpp"
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/dispatch.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "kernels/scalar/scalar.hpp"
 #include "tests/emulation/wrong_tiles.hpp"
 

@@ -20,6 +20,22 @@ constexpr FolderRule kFolders[] = {
 };
 
 constexpr RoomRule kRooms[] = {
+    {"kernels/scalar", ""},
+    {"kernels/random", "kernels/scalar"},
+    {"kernels/reduce", "kernels/scalar"},
+    {"kernels/program", ""},
+    {"kernels/runtime", "kernels/program kernels/scalar"},
+    {"kernels/matmul", "kernels/runtime kernels/scalar"},
+    {"kernels/ops", "kernels/matmul kernels/runtime kernels/program kernels/random kernels/reduce kernels/scalar"},
+    {"kernels/commit", "kernels/runtime kernels/program"},
+    {"kernels/exec", "kernels/commit kernels/ops kernels/matmul kernels/runtime kernels/program kernels/scalar"},
+    {"kernels/builder", "kernels/ops kernels/matmul kernels/program kernels/reduce kernels/scalar"},
+    {"kernels/cuda",
+     "kernels/exec kernels/commit kernels/ops kernels/matmul kernels/runtime kernels/program kernels/random "
+     "kernels/reduce kernels/scalar"},
+    {"kernels/tools",
+     "kernels/cuda kernels/exec kernels/ops kernels/matmul kernels/runtime kernels/program kernels/random "
+     "kernels/reduce kernels/scalar"},
     {"contracts/abi", ""},
     {"contracts/calls", "contracts/abi"},
     {"contracts/records", "contracts/calls contracts/abi"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/simulation/requester_party.hpp"
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "market/escrow.hpp"
 #include "merkle/base/ensure.hpp"
 #include "merkle/hash/sha256.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 
 namespace retrace::sim {
 namespace {

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "market/params.hpp"
 #include "node/agents/views.hpp"
 #include "solver/artifacts/artifact_source.hpp"

@@ -2,7 +2,7 @@
 // Fast loops of the CPU back end. Each gives the bits of the op's element rule; a parity test compares them all.
 #pragma once
 
-#include "kernels/exec/op_call.hpp"
+#include "kernels/ops/op_call.hpp"
 
 namespace retrace::kernels {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kernels/ops/cpu/loops.hpp"
 
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/runtime/dispatch.hpp"
 
 namespace retrace::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <boost/json/array.hpp>
 #include <type_traits>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "node/platform/units.hpp"
 
 namespace retrace::node {

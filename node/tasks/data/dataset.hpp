@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::node {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/ops/cpu/loops.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "tests/bench/kernels/forms.hpp"
 #include "tests/bench/rows.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "merkle/base/result.hpp"
 
 namespace retrace::kernels::parity {

@@ -2,7 +2,7 @@
 // Whole disputes in which one side is honest and the other plays what the input says: its own consistent lie, moves
 // with damaged bytes, moves of other phases. The honest side never loses, and what is refused changes nothing.
 #include "kernels/builder/training.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/random.hpp"
 #include "tests/fuzz/driver/target.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <random>
 
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 #include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels::testing {

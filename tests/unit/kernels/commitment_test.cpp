@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::kernels {

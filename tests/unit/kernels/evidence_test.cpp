@@ -2,7 +2,7 @@
 // What the referee needs: bounded evidence, links that compose to the op, and errors instead of guesses.
 #include <gmock/gmock.h>
 
-#include "kernels/exec/op_call.hpp"
+#include "kernels/ops/op_call.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
 
 namespace retrace::kernels {

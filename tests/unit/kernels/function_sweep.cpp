@@ -6,8 +6,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "kernels/cpu/dispatch.hpp"
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/dispatch.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 namespace retrace::kernels::sweep {
 namespace {

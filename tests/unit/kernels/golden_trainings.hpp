@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/builder/declare.hpp"
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::kernels::golden {
 

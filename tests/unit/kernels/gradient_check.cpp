@@ -7,7 +7,7 @@
 
 #include "kernels/builder/layers.hpp"
 #include "kernels/exec/executor.hpp"
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 namespace retrace::kernels::testing {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/builder/tape.hpp"
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::kernels::testing {
 

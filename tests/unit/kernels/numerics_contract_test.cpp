@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "merkle/hash/sha256.hpp"
 
 namespace retrace::kernels {
@@ -17,7 +17,7 @@ TEST(NumericsContract, HashIsThatOfTheFrozenText) {
     std::ostringstream text;
     text << file.rdbuf();
     EXPECT_EQ(to_hex(view(contract_hash())), to_hex(view(merkle::sha256(view(std::string_view(text.str()))))))
-        << "the text of a released contract is never edited; before a release, update kernels/contract.cpp";
+        << "the text of a released contract is never edited; before a release, update kernels/commit/contract.cpp";
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "kernels/exec/thread_pool.hpp"
 #include "kernels/matmul/backend.hpp"
 #include "kernels/matmul/engine.hpp"
 #include "kernels/matmul/matmul.hpp"
 #include "kernels/matmul/slices.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "kernels/scalar/scalar.hpp"
 
 namespace retrace::kernels {

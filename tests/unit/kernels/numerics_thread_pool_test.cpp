@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 #include "tests/sanitized.hpp"
 
 namespace retrace::kernels {

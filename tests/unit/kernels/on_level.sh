@@ -6,7 +6,7 @@ level=$1 otherwise=$2
 shift 2
 RETRACE_CPU=$level "$@"
 status=$?
-[ $status = 2 ] || exit $status  # kernels/cpu/dispatch ends a process so; GoogleTest does not.
+[ $status = 2 ] || exit $status  # kernels/runtime/dispatch ends a process so; GoogleTest does not.
 name=$(echo "$level" | tr '[:lower:]' '[:upper:]')
 echo "SKIP: no $name; a processor with it runs this${otherwise:+, or $otherwise}"
 exit 77

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/exec/tensor.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::kernels::testing {
 

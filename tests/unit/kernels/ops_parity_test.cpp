@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "kernels/exec/op_call.hpp"
 #include "kernels/ops/cpu/kernels.hpp"
 #include "kernels/ops/cpu/loops.hpp"
+#include "kernels/ops/op_call.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
 
 namespace retrace::kernels {

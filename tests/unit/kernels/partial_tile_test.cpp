@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "kernels/cpu/dispatch.hpp"
 #include "kernels/matmul/links.hpp"
 #include "kernels/matmul/slices.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "tests/unit/kernels/any_values.hpp"
 #include "tests/unit/kernels/op_cases.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::kernels::testing {
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "contracts/records/keys.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "market/odds.hpp"
 #include "market/record.hpp"
 #include "node/agents/agent_metrics.hpp"

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "contracts/records/store.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "market/types.hpp"
 #include "node/agents/solver_service.hpp"
 #include "node/artifacts/http_server.hpp"

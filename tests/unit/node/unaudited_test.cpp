@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "contracts/records/store.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/requester.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "contracts/records/store.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "market/types.hpp"
 #include "merkle/hash/sha256.hpp"
 #include "node/artifacts/aes_gcm_seal.hpp"

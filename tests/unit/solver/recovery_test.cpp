@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/runtime/dispatch.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/train/trainer.hpp"
 #include "tests/unit/solver/tiny_task.hpp"

@@ -9,7 +9,7 @@
 #include <map>
 
 #include "kernels/builder/training.hpp"
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "solver/agent/workshop.hpp"
 
 namespace retrace::test {

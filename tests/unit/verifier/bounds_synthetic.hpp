@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "verifier/game/game.hpp"
 

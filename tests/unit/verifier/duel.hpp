@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "kernels/program/codec.hpp"
 #include "solver/run/step_runner.hpp"
 #include "verifier/game/game.hpp"

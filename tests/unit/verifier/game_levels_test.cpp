@@ -2,7 +2,7 @@
 // Lies at every level of the game, and what becomes of them.
 #include <gtest/gtest.h>
 
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 #include "tests/unit/verifier/duel.hpp"
 #include "tests/unit/verifier/op_cases.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/exec/tensor.hpp"
 #include "kernels/program/codec.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 namespace retrace::test {
 

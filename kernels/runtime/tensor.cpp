@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/tensor.hpp"
+#include "kernels/runtime/tensor.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/pages.hpp"
+#include "kernels/runtime/pages.hpp"
 #include "merkle/base/ensure.hpp"
 
 namespace retrace::kernels {

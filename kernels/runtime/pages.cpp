@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/pages.hpp"
+#include "kernels/runtime/pages.hpp"
 
 #include <sys/mman.h>
 

@@ -21,7 +21,7 @@ struct Tensor {
     /// The element's bits, zero-extended (fp32 bits; i32 as two's complement; i8, u8, bool bytes).
     std::uint32_t bits(std::uint64_t element) const noexcept;
 };
-/// Throws NoMemory (cpu/pages.hpp).
+/// Throws NoMemory (runtime/pages.hpp).
 Tensor zeros(DType dtype, Dims dims);
 
 /// Tile `tile` of the tensor: 1024 elements, edges padded with zero bytes; size_of(dtype) × 1024 bytes.

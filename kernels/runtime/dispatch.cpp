@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/cpu/dispatch.hpp"
+#include "kernels/runtime/dispatch.hpp"
 
 #include <algorithm>
 #include <cstdio>

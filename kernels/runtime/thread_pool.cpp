@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/thread_pool.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "kernels/exec/thread_pool.hpp"
 #include "kernels/ops/element.hpp"
+#include "kernels/runtime/thread_pool.hpp"
 
 namespace retrace::kernels {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/op_call.hpp"
 #include "kernels/ops/op.hpp"
+#include "kernels/ops/op_call.hpp"
 
 namespace retrace::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/contract.hpp"
+#include "kernels/commit/contract.hpp"
 
 namespace retrace::kernels {
 
