@@ -9,7 +9,7 @@
 
 namespace retrace::kernels::tools {
 
-/// Uses no instruction set of `kernels/cpu`. Errors: an unknown function or precision.
+/// Uses no instruction set of `kernels/runtime`. Errors: an unknown function or precision.
 Result<Words> reference_words(const KnownAnswer& known);
 
 /// Empty where `words` are the case's output. Otherwise names the first element that differs: from the file's own

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "node/artifacts/server.hpp"
-#include "solver/adversary/frauds.hpp"
-#include "solver/adversary/tricks.hpp"
+#include "solver/attacks/frauds.hpp"
+#include "solver/attacks/tricks.hpp"
 #include "verifier/adversary/frauds.hpp"
 #include "verifier/adversary/game_lies.hpp"
 

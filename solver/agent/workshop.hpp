@@ -7,9 +7,9 @@
 #include <map>
 #include <memory>
 
-#include "solver/adversary/frauds.hpp"
 #include "solver/agent/answer_cache.hpp"
 #include "solver/artifacts/artifact_source.hpp"
+#include "solver/attacks/frauds.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/run/device.hpp"
 #include "solver/run/step_runner.hpp"

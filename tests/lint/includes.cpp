@@ -2,6 +2,7 @@
 // Who may include what: folders along the arrows, libraries in their homes, and never in a circle.
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 
 #include "tests/lint/rules.hpp"
@@ -119,29 +120,56 @@ Findings check_third_party(const Tree& tree) {
     return out;
 }
 
-Findings check_cycles(const Tree& tree) {
+namespace {
+
+using Graph = std::map<std::string, std::set<std::string>>;
+
+/// One finding for each circle, at its first node in order of name.
+Findings circles_of(const Graph& graph, const std::string& rule) {
     std::set<std::string> done;
     std::vector<std::string> stack;
     Findings out;
-    const std::function<void(const std::string&)> visit = [&](const std::string& path) {
-        const auto open = std::find(stack.begin(), stack.end(), path);
+    const std::function<void(const std::string&)> visit = [&](const std::string& node) {
+        const auto open = std::find(stack.begin(), stack.end(), node);
         if (open != stack.end()) {
             std::string circle;
             for (auto it = open; it != stack.end(); ++it) circle += *it + " -> ";
-            out.push_back({path, 0, "include_cycle", circle + path});
+            out.push_back({node, 0, rule, circle + node});
             return;
         }
-        if (done.contains(path)) return;
-        stack.push_back(path);
-        for (const Include& include : includes_of(tree.at(path))) {
-            if (!include.angle && tree.contains(include.target)) visit(include.target);
-        }
+        if (done.contains(node)) return;
+        stack.push_back(node);
+        for (const std::string& next : graph.at(node)) visit(next);
         stack.pop_back();
-        done.insert(path);
+        done.insert(node);
     };
+    for (const auto& [node, next] : graph) visit(node);
+    return out;
+}
+
+/// "node/net" of a file that lies there or below; empty for a file of the folder itself.
+std::string room_of(const std::string& path) { return room_in(top_folder(path), path); }
+
+}  // namespace
+
+Findings check_cycles(const Tree& tree) {
+    Graph files, rooms;
     for (const auto& [path, text] : tree) {
-        if (is_cpp(path)) visit(path);
+        if (!is_cpp(path)) continue;
+        std::set<std::string>& next = files[path];
+        const std::string room = room_of(path);
+        for (const Include& include : includes_of(text)) {
+            if (include.angle || !tree.contains(include.target) || !is_cpp(include.target)) continue;
+            next.insert(include.target);
+            const std::string to = room_of(include.target);
+            if (room.empty() || to.empty() || to == room || top_folder(path) != top_folder(include.target)) continue;
+            if (top_folder(path) == "tests") continue;
+            rooms[room].insert(to);
+            rooms.try_emplace(to);
+        }
     }
+    Findings out = circles_of(files, "include_cycle");
+    for (Finding& circle : circles_of(rooms, "room_cycle")) out.push_back(std::move(circle));
     return out;
 }
 

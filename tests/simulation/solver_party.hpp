@@ -2,10 +2,10 @@
 // A solver: the product's agents on a simulated machine, and what an adversary changes about them.
 #pragma once
 
-#include "solver/adversary/boast.hpp"
 #include "solver/adversary/silence.hpp"
-#include "solver/adversary/tricks.hpp"
 #include "solver/agent/agent.hpp"
+#include "solver/attacks/boast.hpp"
+#include "solver/attacks/tricks.hpp"
 #include "tests/simulation/party.hpp"
 #include "tests/simulation/shelf.hpp"
 #include "verifier/adversary/game_lies.hpp"

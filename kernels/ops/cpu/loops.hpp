@@ -39,7 +39,7 @@ struct Loops {
 Loops loops_generic();
 Loops loops_avx2();
 Loops loops_avx512();
-/// The copy for this machine (RETRACE_CPU overrides, kernels/cpu).
+/// The copy for this machine (RETRACE_CPU overrides, kernels/runtime).
 const Loops& loops();
 
 }  // namespace retrace::kernels

@@ -16,7 +16,7 @@
 #include "node/platform/units.hpp"
 #include "node/tasks/compile.hpp"
 #include "node/tasks/evaluate.hpp"
-#include "solver/adversary/frauds.hpp"
+#include "solver/attacks/frauds.hpp"
 
 namespace retrace::node {
 namespace {

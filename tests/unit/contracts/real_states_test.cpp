@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The contracts with states that kernels computed: disputes down to the referee, and tiles with their proofs.
-#include "solver/adversary/frauds.hpp"
 #include "solver/artifacts/availability.hpp"
+#include "solver/attacks/frauds.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 #include "verifier/adversary/frauds.hpp"

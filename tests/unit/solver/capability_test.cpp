@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "merkle/hash/sha256.hpp"
-#include "solver/adversary/boast.hpp"
+#include "solver/attacks/boast.hpp"
 #include "solver/capability/bench.hpp"
 
 namespace retrace::solver {

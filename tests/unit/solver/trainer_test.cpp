@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "solver/adversary/frauds.hpp"
+#include "solver/attacks/frauds.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::test {

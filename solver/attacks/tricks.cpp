@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/adversary/tricks.hpp"
+#include "solver/attacks/tricks.hpp"
 
 #include <algorithm>
 #include <array>

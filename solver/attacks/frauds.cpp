@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/adversary/frauds.hpp"
+#include "solver/attacks/frauds.hpp"
 
 #include <algorithm>
 #include <array>

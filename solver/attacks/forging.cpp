@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "kernels/commit/commitment.hpp"
-#include "solver/adversary/frauds.hpp"
+#include "solver/attacks/frauds.hpp"
 
 namespace retrace::solver {
 

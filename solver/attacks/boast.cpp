@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/adversary/boast.hpp"
+#include "solver/attacks/boast.hpp"
 
 #include <algorithm>
 
