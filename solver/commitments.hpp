@@ -13,14 +13,14 @@ namespace retrace::solver {
 
 using PartyId = std::array<std::uint8_t, 20>;
 
-/// L_i of PROTOCOL 4:
+/// L_i, a blind commitment (contracts 13.8):
 /// SHA-256("retrace/checkpoint/1" ‖ task u64 ‖ run u32 ‖ index u64 ‖ salt 32 ‖ state root 32).
 /// `run` counts the assignments of the task, so that a successor's commitments are never mistaken for its
 /// predecessor's.
 Hash32 checkpoint_commitment(std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
                              const Hash32& state_root);
 
-/// What an auditor posts before anybody reveals (PROTOCOL 5):
+/// What an auditor posts before anybody reveals (contracts 14.6):
 /// SHA-256("retrace/verdict/1" ‖ audit u64 ‖ auditor 20 ‖ salt 32 ‖ state root 32). The auditor's address is
 /// inside, so a copied commitment cannot be opened by the copier.
 Hash32 verdict_commitment(const Hash32& state_root, const Hash32& salt, const PartyId& auditor,
@@ -35,7 +35,7 @@ Hash32 verdict_salt(const Hash32& secret, std::uint64_t audit);
 /// round.
 Hash32 bid_salt(const Hash32& secret, std::uint64_t task, std::uint32_t round);
 
-/// One step of a beacon chain (PROTOCOL 7): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the
+/// One step of a beacon chain (contracts 11): SHA-256("retrace/beacon/1" ‖ preimage 32). A member registers the
 /// value after `length` steps and reveals backwards: reveal r satisfies beacon_link(r) == the value before
 /// it.
 Hash32 beacon_link(const Hash32& preimage);

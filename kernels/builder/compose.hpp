@@ -36,7 +36,7 @@ Value sum_all(Graph& g, Value x);
 /// int32 [..., 1]: the first greatest column of each row.
 Value argmax_rows(Graph& g, Value x);
 
-/// The importer's policy (NUMERICS 3): `wanted`, but f32 where this product's own K is below 64.
+/// The importer's policy: `wanted`, but f32 where this product's own K is below 64.
 Value matmul(Graph& g, Value a, Value b, Precision wanted, bool transposed_a = false, bool transposed_b = false);
 
 /// bool [rows, classes] from int32 [rows, 1].

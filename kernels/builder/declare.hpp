@@ -45,7 +45,7 @@ private:
     bool frozen_;
 };
 
-/// The logits head is i8x3 where the layers are i8x2 (NUMERICS 3).
+/// The logits head is i8x3 where the layers are i8x2.
 inline Precision head_precision(Precision precision) {
     return precision == Precision::i8x2 ? Precision::i8x3 : precision;
 }

@@ -24,7 +24,7 @@ struct Window {
     std::uint64_t height = 1, width = 1, stride = 1, padding = 0;
     std::optional<std::uint64_t> stride_across = {}, padding_across = {};  ///< Where they differ from those downwards.
 };
-/// x[n, c, h, w], weight[out, c, kh, kw], bias[out] → [n, out, oh, ow]: windows times weights (NUMERICS 3).
+/// x[n, c, h, w], weight[out, c, kh, kw], bias[out] → [n, out, oh, ow]: windows times weights (contract 4.7).
 Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, std::uint64_t stride, std::uint64_t padding,
              Precision precision);
 /// The same with strides and paddings of their own both ways; the window has the extents of the weight.

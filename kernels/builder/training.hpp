@@ -40,7 +40,7 @@ struct TrainingSpec {
     std::string schedule = "constant";         ///< "constant", "cosine" (linear warm-up over warmup_steps first).
     std::uint64_t warmup_steps = 0;
     float clip_norm = 0.0f;                    ///< Gradients are scaled down to this norm (all together); 0: never.
-    Precision precision = Precision::i8x2;     ///< Of linear layers; policy of NUMERICS 3 (head i8x3, f32 for K < 64).
+    Precision precision = Precision::i8x2;     ///< Of linear layers; the head is i8x3, K < 64 f32.
 };
 
 struct TrainingPrograms {

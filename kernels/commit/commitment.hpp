@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tensor roots, state roots and trace roots (NUMERICS 2; the trace tree: kernels/ops/SPEC.md).
+// Tensor roots, state roots and trace roots (contract 6; the trace tree: kernels/ops/SPEC.md).
 #pragma once
 
 #include <span>

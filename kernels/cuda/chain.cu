@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products as chains of fma (NUMERICS 3, `f32`): 16×16 threads, each with a square of elements whose chains
+// Products as chains of fma (contract 4.5): 16×16 threads, each with a square of elements whose chains
 // run in the contract's order over tiles of K in shared memory.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tile trees (NUMERICS 2): a thread hashes one tile or one node. SHA-256 is FIPS 180-4.
+// Tile trees (contract 6): a thread hashes one tile or one node. SHA-256 is FIPS 180-4.
 #include "kernels/commit/sha256_rounds.hpp"
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"

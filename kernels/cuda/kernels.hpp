@@ -88,7 +88,7 @@ inline std::uint64_t padded_k(std::uint64_t k) {
     return (k + kPadK - 1) / kPadK * kPadK;
 }
 
-/// Lines 3 to 8 of NUMERICS 3 for `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is
+/// Slicing (contract 4.2) of `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is
 /// contiguous at x[(i·vectors + v)·k], or, where `across`, strided: element n at x[i·vectors·k + n·vectors +
 /// v].
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Products of sliced operands on int8 tensor cores (NUMERICS 3, lines 9 to 14). The integer sums of a block
+// Products of sliced operands on int8 tensor cores (contract 4.3, 4.4). The integer sums of a block
 // of 256 are exact in int32 in any order; the carried value stays in registers from block to block.
 #include "kernels/cuda/product.hpp"
 #include "kernels/cuda/tensor_core.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernels for products of sliced operands share (NUMERICS 3, lines 9 to 14).
+// What the kernels for products of sliced operands share (contract 4.3, 4.4).
 #pragma once
 
 #include "kernels/cuda/device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One level of a reduction (NUMERICS 4). The sixteen lanes of the contract are sixteen threads.
+// One level of a reduction (contract 5). The sixteen lanes of the contract are sixteen threads.
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_lanes.hpp"
 

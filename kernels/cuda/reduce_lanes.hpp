@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One level of a reduction (NUMERICS 4) by sixteen threads, the lanes of the contract. All threads of a warp
+// One level of a reduction (contract 5) by sixteen threads, the lanes of the contract. All threads of a warp
 // call these together; the first of each sixteen gets the result.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Slicing (NUMERICS 3, lines 3 to 8): the digits and scales of the vectors of one operand, by
+// Slicing (contract 4.2): the digits and scales of the vectors of one operand, by
 // kernels/matmul/slices.hpp.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the digits of products may not suffice. All values of a block of 256 terms share one scale (NUMERICS 3), that
+// Where the digits of products may not suffice. All values of a block of 256 terms share one scale (contract 4.2), that
 // of the largest, so a block with an outlier leaves fewer digits to the others: a channel that is 256 times the rest
 // costs `i8x2` two decimal digits. Nothing is computed otherwise for it: a product that needs more is asked for in
 // `i8x3`.

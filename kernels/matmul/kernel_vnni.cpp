@@ -15,7 +15,7 @@ struct Vnni {
     using L = LanesAvx512;
     using Packing = Bytes<S, true>;
 
-    /// R rows and P registers of columns. S_g of NUMERICS 3 line 10 in sum[r][p][g].
+    /// R rows and P registers of columns. S_g of contract 4.3 in sum[r][p][g].
     template <int R, int P>
     static void sums(const Tile& t) {
         L::I sum[R][P][S];

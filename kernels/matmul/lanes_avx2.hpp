@@ -73,7 +73,7 @@ struct LanesAvx2 {
         m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
         return static_cast<std::uint32_t>(_mm_cvtsi128_si32(m));
     }
-    /// The epilogue of NUMERICS 1.
+    /// The epilogue of contract 1.
     static F finish(F x) {
         const I sign = broadcast(INT32_MIN);
         const I magnitude = _mm256_andnot_si256(sign, bits(x));

@@ -87,7 +87,7 @@ struct LanesAvx512 {
         sum = _mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0x4e));
         return _mm_cvtsi128_si32(_mm_add_epi32(sum, _mm_shuffle_epi32(sum, 0xb1)));
     }
-    /// The epilogue of NUMERICS 1.
+    /// The epilogue of contract 1.
     static F finish(F x) {
         const I sign = broadcast(INT32_MIN);
         const I magnitude = _mm512_andnot_si512(sign, bits(x));

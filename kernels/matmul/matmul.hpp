@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The matrix product of the contract (NUMERICS 3): i8x1, i8x2, i8x3 (exact digit slices) and f32 (chains of
+// The matrix product of the contract (contract-v1.txt 4): i8x1, i8x2, i8x3 (exact digit slices) and f32 (chains of
 // 256).
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The definition of the matrix product (NUMERICS 3), line by line. Every other file in this folder is an
+// The definition of the matrix product (contract-v1.txt 4), line by line. Every other file in this folder is an
 // optimisation of this one and is compared with it bit by bit.
 #include <algorithm>
 #include <vector>

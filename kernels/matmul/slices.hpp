@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Slicing a vector into int8 digits with a power-of-two scale (NUMERICS 3, lines 3 to 8), one value at a
+// Slicing a vector into int8 digits with a power-of-two scale (contract 4.2), one value at a
 // time.
 #pragma once
 

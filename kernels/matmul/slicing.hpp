@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lines 2 to 6 and 13 of NUMERICS 3 on vectors: what word and byte kernels share. L is a type of lanes
+// Slicing and the scales (contract 4.2, 4.4) on vectors: what word and byte kernels share. L is a type of lanes
 // (lanes_*.hpp). Included by files compiled for one instruction set alone.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One element of one op: the definition of every op, and what the referee recomputes (PROTOCOL 6, level E).
+// One element of one op: the definition of every op, and what the referee recomputes (verifier 5).
 // The reference executor loops it; inputs_of runs it and notes which tiles were read; the referee runs it on opened
 // tiles. So there is one definition and nothing to keep in step.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The matrix product (SPEC 1, NUMERICS 3): attributes precision, transposed A, transposed B; equal leading extents.
+// The matrix product (SPEC 1, contract 4): attributes precision, transposed A, transposed B; equal leading extents.
 #include "kernels/matmul/matmul.hpp"
 
 #include <algorithm>

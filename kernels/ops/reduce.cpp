@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One level of a reduction (SPEC 4, NUMERICS 4): 256 terms of a row or a column become one. Longer reductions are
+// One level of a reduction (SPEC 4, contract 5): 256 terms of a row or a column become one. Longer reductions are
 // compositions of levels.
 #include "kernels/reduce/reduce.hpp"
 

@@ -5,7 +5,7 @@
 
 namespace retrace::kernels {
 
-/// Windows over images [n, c, h, w] as a matrix [n·oh·ow, c·kh·kw] (NUMERICS 3: convolution).
+/// Windows over images [n, c, h, w] as a matrix [n·oh·ow, c·kh·kw] (contract 4.7).
 struct WindowShape {
     std::uint64_t n = 0, c = 0, h = 0, w = 0;
     std::uint64_t kh = 1, kw = 1, sh = 1, sw = 1, ph = 0, pw = 0;

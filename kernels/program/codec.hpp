@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The program file (program.rtp), its limits, its checker and its commitment (NUMERICS 6).
+// The program file (program.rtp), its limits, its checker and its commitment (kernels 5).
 #pragma once
 
 #include "kernels/program/program.hpp"

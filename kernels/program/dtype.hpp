@@ -6,7 +6,7 @@
 
 namespace retrace::kernels {
 
-/// Wire-stable (NUMERICS 2); 5 is reserved.
+/// Wire-stable (contract 6.2); 5 is reserved.
 enum class DType : std::uint8_t { f32 = 1, i8 = 2, u8 = 3, i32 = 4, boolean = 6 };
 std::uint32_t size_of(DType dtype) noexcept;
 

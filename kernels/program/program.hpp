@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program: the static list of primitive ops of one training step (NUMERICS 5, 6). Loading one executes no code of
+// A program: the static list of primitive ops of one training step (kernels 5). Loading one executes no code of
 // its author.
 //
 // Tensors are numbered: first `tensors_static` tensors that no op writes (state, constants, data sets, in that order

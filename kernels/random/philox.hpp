@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random numbers of the contract (NUMERICS 1): Philox4x32-10 (Salmon et al., "Parallel random numbers: as
+// Random numbers of the contract (contract 3): Philox4x32-10 (Salmon et al., "Parallel random numbers: as
 // easy as 1, 2, 3", SC 2011), uniform and normal values, and the order of samples in an epoch.
 #pragma once
 

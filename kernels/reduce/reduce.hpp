@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions (NUMERICS 4): levels of 256 terms, 16 lanes, strides 8, 4, 2, 1; every level ends with the
+// Reductions (contract 5): levels of 256 terms, 16 lanes, strides 8, 4, 2, 1; every level ends with the
 // epilogue.
 #pragma once
 

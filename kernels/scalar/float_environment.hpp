@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The floating-point environment of the contract (NUMERICS 1): round to nearest even, subnormals kept, no traps. A
+// The floating-point environment of the contract (contract 1): round to nearest even, subnormals kept, no traps. A
 // thread's environment is its program's to choose, and libraries choose others: a program linked with fast-math and
 // LibTorch's set_flush_denormal turn subnormals off. Kernels would compute other bits there, and say nothing.
 #pragma once

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The elementary functions of the contract (NUMERICS 1), defined by these very operations of binary32. Each
+// The elementary functions of the contract (contract 2), defined by these very operations of binary32. Each
 // returns its value before the epilogue, at most 1 ulp from the exact one (fn_powi apart, which is defined by
 // its multiplications); an op stores finish(fn_…(x)). Special values: kernels/SPEC.md 2. Coefficients are
 // minimax fits, given by their bits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The scalar rules of the contract (NUMERICS 1): bits, the epilogue, maximum, conversion. Host and CUDA
+// The scalar rules of the contract (contract 1): bits, the epilogue, maximum, conversion. Host and CUDA
 // device.
 //
 // Every function here has internal linkage on purpose: this header is compiled for several instruction sets,

@@ -18,7 +18,7 @@ struct Place {
 /// Aborts, or throws within a NonFatalScope (non_fatal.hpp). For our own broken invariants: no input reaches it.
 [[noreturn]] void fail_invariant(const char* what, Place where);
 
-/// The always-on assertion (STYLE 6): stays in release builds.
+/// The always-on assertion: stays in release builds.
 inline void ensure(bool condition, const char* what, Place where = Place::here()) {
     if (!condition) [[unlikely]] fail_invariant(what, where);
 }

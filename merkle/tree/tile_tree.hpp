@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The binary tree under every commitment (NUMERICS 2): node = H(01 ‖ left ‖ right), an odd node is promoted
+// The binary tree under every commitment (merkle 3): node = H(01 ‖ left ‖ right), an odd node is promoted
 // unchanged, no leaves: 32 zero bytes. Leaves come in hashed, each under the domain tag of what it commits to.
 #pragma once
 

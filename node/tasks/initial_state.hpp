@@ -11,7 +11,7 @@ namespace retrace::node {
 
 /// The state before step 0 out of a safetensors file: state tensors of the program by name; those that the
 /// file lacks (the optimiser's moments) are zeros. Tensors that the program does not know, or of another
-/// shape, are errors, as are NaN and infinities; subnormals become zeros of their sign (NUMERICS 1).
+/// shape, are errors, as are NaN and infinities; subnormals become zeros of their sign (contract 1).
 Result<kernels::State> read_initial_state(const std::filesystem::path& path, const kernels::Program& program);
 /// Writes such a file.
 Status<> write_initial_state(const std::vector<solver::NamedTensor>& tensors,

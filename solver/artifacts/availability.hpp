@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // One tile of a state or of a data set with its proof, as posted on the ledger to answer reportUnavailable
-// (PROTOCOL 5.5): about 5 KiB. The ledger and the solver share these functions.
+// (contracts 16): about 5 KiB. The ledger and the solver share these functions.
 #pragma once
 
 #include <optional>

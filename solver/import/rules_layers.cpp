@@ -16,7 +16,7 @@ using kernels::OpCode;
 using kernels::Precision;
 using kernels::Value;
 
-/// The head is finer where the layers are i8x2 (NUMERICS 3).
+/// The head is finer where the layers are i8x2.
 Precision precision_of(Call& call) {
     return call.is_head() && call.precision() == Precision::i8x2 ? Precision::i8x3 : call.precision();
 }

@@ -57,7 +57,7 @@ inline kernels::Dims dims_of(const at::Tensor& tensor, const std::string& where)
     return {tensor.sizes().begin(), tensor.sizes().end()};
 }
 
-/// Little-endian elements. Subnormal floats become zeros (NUMERICS 1).
+/// Little-endian elements. Subnormal floats become zeros (contract 1).
 inline Bytes bytes_of(const at::Tensor& tensor, const std::string& where) {
     const c10::impl::ExcludeDispatchKeyGuard unseen(DispatchKey::Fake);
     const at::NoGradGuard no_gradient;

@@ -266,13 +266,20 @@ TEST(Lint, PagesAndCommentsNameFilesThatExist) {
                                                     "merkle/a.hpp:3 named_file"));
 }
 
+TEST(Lint, CitedDocumentsAreInTheTree) {
+    const std::string page = "PROTOCOL";  // In two parts, so that this file cites nothing.
+    EXPECT_THAT(with("merkle/x.hpp", cpp("#pragma once\n// As " + page + " 5 says.\n")),
+                ElementsAre("merkle/x.hpp:3 unknown_document"));
+    EXPECT_THAT(with("merkle/x.hpp", cpp("#pragma once\n// A " + page + " of 5.\n")), IsEmpty());
+}
+
 TEST(Lint, RuleNumbersAreThoseOfTheSpec) {
     Tree tree = good_tree();
     tree["contracts/SPEC.md"] = "## 12. Tasks\n12.1 Bids. 12.2 More, after 12.1.1.\n- 12.1.1 One: `x`. 12.1.2 Two.\n";
     tree["market/SPEC.md"] = "## 5. Odds\n5.2 Least.\n5.2.1 And.\n";
     tree["contracts/a.cpp"] =
         cpp("int x = 1;  // 12.1.1\n// SPEC 12 and 12.1.2, market 5.2.1, SPEC 12.1, `market/SPEC.md` 5.2.\n"
-            "auto s = \"12.9.9\";  // Not 127.0.0.1, contracts 0x12 or PROTOCOL 5.1.\n");
+            "auto s = \"12.9.9\";  // Not 127.0.0.1, contracts 0x12 or RFC 5.1.\n");
     tree["merkle/b.cpp"] = cpp("// FIPS 180-4, 4.2.2; contracts 12.2\n");
     tree["tests/unit/contracts/a_test.cpp"] = cpp("// SPEC 12.1.1.\n");
     EXPECT_THAT(brief(check_all(tree)), IsEmpty());

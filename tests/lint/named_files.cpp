@@ -72,6 +72,20 @@ std::vector<std::string_view> commented(std::string_view line) {
     return out;
 }
 
+/// Pages that the project was designed from. They are not in the tree, so a reader cannot look a section of theirs up.
+constexpr std::string_view kDesignPages[] = {"NUMERICS", "PROTOCOL", "STYLE", "ARCHITECTURE", "DISTRIBUTED"};
+
+/// The design page of which the line cites a section; empty: none.
+std::string_view design_page_in(std::string_view line) {
+    for (const std::string_view page : kDesignPages) {
+        const std::size_t at = line.find(page);
+        if (at == std::string_view::npos || !has_word(line, page)) continue;
+        const std::string_view rest = line.substr(at + page.size());
+        if (rest.size() > 1 && rest[0] == ' ' && rest[1] >= '0' && rest[1] <= '9') return page;
+    }
+    return {};
+}
+
 }  // namespace
 
 Findings check_named_files(const Tree& tree) {
@@ -87,6 +101,10 @@ Findings check_named_files(const Tree& tree) {
         std::size_t number = 0;
         for (const std::string_view line : lines_of(text)) {
             ++number;
+            if (const std::string_view cited = design_page_in(line); !cited.empty()) {
+                out.push_back({path, number, "unknown_document",
+                               std::string(cited) + " is not in the tree; cite a section of a SPEC.md"});
+            }
             for (const std::string_view token : page ? quoted(line) : commented(line)) {
                 if (names_source(token) && !names.contains(token) && !names.contains(from_here(token)))
                     out.push_back({path, number, "named_file", "there is no " + std::string(token)});

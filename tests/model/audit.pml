@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Audits of one run (contracts/SPEC.md 13 to 16, PROTOCOL 4, 5): every interleaving of solver, auditors and deadlines,
+/* Audits of one run (contracts/SPEC.md 13 to 16): every interleaving of solver, auditors and deadlines,
  * for SEGS segments (1 or 2) with SEATS seats each (1 or 2).
  *
  * Roles are chosen at random: a cheating solver may compute wrongly, serve nothing, fall silent at any moment; a lazy

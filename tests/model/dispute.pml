@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dispute game (verifier/SPEC.md 2, PROTOCOL 6) between two sides, of which at most one is honest.
+/* The dispute game (verifier/SPEC.md 2) between two sides, of which at most one is honest.
  *
  * A claim is TRUE_ (what an honest computation gives), FALSE_ (something else, with something that hashes to it)
  * or GARBAGE (32 bytes that nothing hashes to). Levels: a search over steps, the trace of one step, a search over

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The dispute game as the ledger sees it (PROTOCOL 6): a pure state machine, no accounts, no clocks, no
+// The dispute game as the ledger sees it (verifier 2): a pure state machine, no accounts, no clocks, no
 // bonds. `contracts` stores the encoded Game, charges clocks and pays; the players of both sides read the
 // same record.
 #pragma once

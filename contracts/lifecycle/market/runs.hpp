@@ -21,7 +21,7 @@ void pass_late_replicas(Effects& fx, std::uint64_t task, std::uint32_t run);
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
 
 /// Whether opening state `index` leaks no audit's answer: every active run of the task has committed its own, and no
-/// audit of a segment that ends there still collects commitments or waits for its draw (PROTOCOL 5.1). Replicas that
+/// audit of a segment that ends there still collects commitments or waits for its draw (13.1). Replicas that
 /// joined when the state was committed already are not waited for.
 bool may_open(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index);
 

@@ -26,7 +26,7 @@ Result<DataSet> import_dataset(const std::string& path, const ImportOptions& opt
 
 /// Numbers with or without a line of column names, separated by commas. x f32 [rows, columns - 1]; y u8 or
 /// i32 [rows] when all labels are whole numbers from 0, f32 otherwise. NaN, infinities, quoted or empty
-/// fields and ragged lines are errors; subnormals become zero (NUMERICS 1).
+/// fields and ragged lines are errors; subnormals become zero (contract 1).
 Result<DataSet> decode_csv(View file, const std::string& label);
 /// The arrays x and (if there) y of a NumPy archive; see npy.hpp for the element types.
 Result<DataSet> decode_npz(View file);
@@ -38,7 +38,7 @@ Result<DataSet> decode_tokens(View file, const ImportOptions& options);
 /// Subfolders in order of their names are the classes.
 Result<DataSet> load_image_folder(const std::filesystem::path& folder, bool flat);
 
-/// What every tensor from outside, data or weights, has to be (NUMERICS 1): an f32 that is NaN or infinite is refused
+/// What every tensor from outside, data or weights, has to be (contract 1): an f32 that is NaN or infinite is refused
 /// with `name` and its index, a subnormal becomes the zero of its sign.
 Status<> clean(kernels::Tensor& tensor, const std::string& name);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers to "this is not served" (PROTOCOL 5.5): a solver's own answer verifies, and a damaged one, or one to another
+// Answers to "this is not served" (contracts 16): a solver's own answer verifies, and a damaged one, or one to another
 // question, never shows a tile or a record that is not there.
 #include "solver/artifacts/availability.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proofs of measured capability (PROTOCOL 3): an honest one verifies, and a damaged one, or one of another
+// Proofs of measured capability (market 9): an honest one verifies, and a damaged one, or one of another
 // claim, never shows an element that the benchmark does not have.
 #include <algorithm>
 

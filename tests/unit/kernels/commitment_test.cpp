@@ -18,7 +18,7 @@ Tensor random_tensor(DType dtype, Dims dims, std::uint64_t seed) {
     return tensor;
 }
 
-/// NUMERICS 2 in the plainest words, element by element.
+/// Contract 6 in the plainest words, element by element.
 Hash32 plain_root(const Tensor& tensor) {
     const Geometry shape = geometry(tensor.dims);
     const std::uint32_t size = size_of(tensor.dtype);

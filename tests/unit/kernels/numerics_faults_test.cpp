@@ -205,7 +205,7 @@ std::vector<float> rotary_angles() {
     return out;
 }
 
-// Bugs of peers that showed after 15 to 100 steps only (NUMERICS 7). The inputs are those that a training has.
+// Bugs of peers that showed after 15 to 100 steps only. The inputs are those that a training has.
 
 TEST(NumericsFaults, LibmInRotaryPositionsIsCaught) {
     const std::vector<float> angles = rotary_angles();

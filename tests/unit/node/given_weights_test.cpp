@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights from outside become what a step may read, or are refused by name (NUMERICS 1).
+// Weights from outside become what a step may read, or are refused by name (contract 1).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
