@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "contracts/executor.hpp"
 
-#include "contracts/agenda.hpp"
 #include "contracts/calls/gas.hpp"
 #include "contracts/dispatch.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/records/methods.hpp"
+#include "contracts/scheduler.hpp"
 #include "merkle/base/non_fatal.hpp"
 #include "merkle/hash/sha256.hpp"
 
@@ -95,7 +95,7 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
 std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
-    run_agenda(fx, on_broken_);
+    run_scheduler(fx, on_broken_);
     return std::move(fx.logs);
 }
 

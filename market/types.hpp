@@ -290,7 +290,7 @@ enum class DisputeState : std::uint8_t {
 constexpr DisputeState last_of(DisputeState) { return DisputeState::withdrawn; }
 std::string_view slug(DisputeState state) noexcept;
 
-/// The quarrel's books; the game itself is another record (contracts/views: game).
+/// The dispute's books; the game itself is another record (contracts/views: game).
 struct Dispute {
     std::uint64_t id = 0;
     DisputeKind kind{};

@@ -34,18 +34,19 @@ void burn_held(Effects& fx, Contract from, const U256& amount) {
     ensure(ledger::burn(fx.state, address_of(from), amount), "a contract has what its records say");
 }
 
-void schedule(Effects& fx, std::uint64_t height, const DueItem& item) {
-    ensure(height > fx.height, "the agenda is about the future");
+void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item) {
+    ensure(height > fx.height, "the scheduler is about the future");
     const std::uint64_t count = counter(fx.state, keys::due_count(height));
     const keys::Key page = keys::due_page(height, count / kDuePage);
-    auto items = load<ListOf<DueItem>>(fx.state, page).value_or(ListOf<DueItem>{});
+    auto items = load<ListOf<ScheduledItem>>(fx.state, page).value_or(ListOf<ScheduledItem>{});
     items.items.push_back(item);
     store(fx.state, page, items);
     store(fx.state, keys::due_count(height), Counter{count + 1});
 }
 
-void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run) {
-    if (kind == DueKind::payment) run = 0;  // An opening reminds of all runs of its task: of one item, not of five.
+void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run) {
+    // An opening reminds of all runs of its task: of one item, not of five.
+    if (kind == ScheduledKind::payment) run = 0;
     const keys::Key key = keys::reminder(static_cast<std::uint8_t>(kind), id, run);
     const std::uint64_t pending = counter(fx.state, key);
     if (pending != 0 && pending <= height) return;
@@ -53,7 +54,7 @@ void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, s
     schedule(fx, height, {kind, id, run, height});
 }
 
-bool use_reminder(Effects& fx, const DueItem& item) {
+bool use_reminder(Effects& fx, const ScheduledItem& item) {
     const keys::Key key = keys::reminder(static_cast<std::uint8_t>(item.kind), item.id, item.run);
     if (counter(fx.state, key) != item.index) return false;
     remove(fx.state, key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What rules write through: state, events, coins and the agenda.
+// What rules write through: state, events, coins and the scheduler.
 #pragma once
 
 #include <vector>
@@ -40,7 +40,7 @@ void pay(Effects& fx, Contract from, const Address& to, const U256& amount);
 void burn_held(Effects& fx, Contract from, const U256& amount);
 
 /// What happens by itself at a height.
-enum class DueKind : std::uint8_t {
+enum class ScheduledKind : std::uint8_t {
     auction_close = 1,        ///< task, round
     accept_deadline = 2,      ///< task, run
     checkpoint_deadline = 3,  ///< task, run, its own height
@@ -58,10 +58,10 @@ enum class DueKind : std::uint8_t {
     late_replica = 15,        ///< task, run, its own height
     unaudited = 16,           ///< task, run, its own height
 };
-constexpr DueKind last_of(DueKind) { return DueKind::unaudited; }
+constexpr ScheduledKind last_of(ScheduledKind) { return ScheduledKind::unaudited; }
 
-struct DueItem {
-    DueKind kind{};
+struct ScheduledItem {
+    ScheduledKind kind{};
     std::uint64_t id = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
@@ -72,13 +72,13 @@ struct DueItem {
 inline constexpr std::size_t kDueMax = 256;
 /// Items that one record holds.
 inline constexpr std::size_t kDuePage = 32;
-/// Puts `item` on the agenda of `height`, which is in the future. Costs the same however much is due there.
-void schedule(Effects& fx, std::uint64_t height, const DueItem& item);
+/// Puts `item` scheduled of `height`, which is in the future. Costs the same however much is due there.
+void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item);
 /// The same for what may be asked for very often: of each kind, id and run one reminder is enough, at the earliest
 /// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3). Payments of all runs of a
 /// task have one.
-void remind(Effects& fx, std::uint64_t height, DueKind kind, std::uint64_t id, std::uint32_t run);
+void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run);
 /// Whether a reminder that came is the one that counts; it is used up. An earlier one may have replaced it.
-bool use_reminder(Effects& fx, const DueItem& item);
+bool use_reminder(Effects& fx, const ScheduledItem& item);
 
 }  // namespace retrace::contracts

@@ -46,7 +46,7 @@ void freeze_task(Effects& fx, std::uint64_t id) {
     if (market::is_final(task.state)) return;
     // 8.5: a release that broke is tried again as late as the first.
     if (task.state != market::TaskState::frozen) move_task(fx, task, market::TaskEvent::freeze);
-    schedule(fx, fx.height + fx.params.unbond_blocks, {DueKind::release, id, 0, 0});
+    schedule(fx, fx.height + fx.params.unbond_blocks, {ScheduledKind::release, id, 0, 0});
 }
 
 void release_task(Effects& fx, std::uint64_t id) {
@@ -54,7 +54,7 @@ void release_task(Effects& fx, std::uint64_t id) {
     if (task.state != market::TaskState::frozen) return;
     if (!task.active.empty()) {
         release_run(fx, id, task.active.front());
-        return schedule(fx, fx.height + 1, {DueKind::release, id, 0, 0});
+        return schedule(fx, fx.height + 1, {ScheduledKind::release, id, 0, 0});
     }
     return_bids(fx, task, true);
     close_all_reports(fx, id);

@@ -30,7 +30,7 @@ Program for_device(const Program& program) {
     RecomputeLimits again;
     again.product_terms = kProductTerms;
     const Program early = with_constants_first(program);
-    const Program lean = with_constants_first(with_recomputation(program, again));
+    const Program lean = with_constants_first(rematerialise(program, again));
     Program best = program;
     std::uint64_t least = kAny;
     // The least memory, and of two that take the same the one that was changed less. Nothing is run that would not pass

@@ -96,7 +96,7 @@ struct Executor::Impl {
 
     Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
         : program(p), pool(threads), backend(b),
-          lean(b == Backend::cpu ? with_constants_first(with_recomputation(p)) : p),
+          lean(b == Backend::cpu ? with_constants_first(rematerialise(p)) : p),
           fast(lean, b, {b == Backend::reference, cpu_level() != CpuLevel::scalar, fusion}, threads.threads()),
           isolated(p, b, {true, true, Fusion::none}, threads.threads()) {}
 

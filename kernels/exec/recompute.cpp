@@ -192,7 +192,7 @@ private:
 
 }  // namespace
 
-Program with_recomputation(const Program& program, const RecomputeLimits& limits) {
+Program rematerialise(const Program& program, const RecomputeLimits& limits) {
     return Recompute(program, limits).run();
 }
 

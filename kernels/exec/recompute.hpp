@@ -20,6 +20,6 @@ struct RecomputeLimits {
 /// The same states, constants, data sets and metrics, to the bit; some ops are there twice. The
 /// executor runs it in place of the program; traces, roots and op numbers are always those of the program
 /// itself.
-Program with_recomputation(const Program& program, const RecomputeLimits& limits = {});
+Program rematerialise(const Program& program, const RecomputeLimits& limits = {});
 
 }  // namespace retrace::kernels

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "ledger/chain/execute.hpp"
 
-#include "ledger/exec/gas_most.hpp"
+#include "ledger/exec/max_gas.hpp"
 #include "ledger/state/supply.hpp"
 #include "merkle/base/ensure.hpp"
 
@@ -89,7 +89,7 @@ Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas
     if (const auto refusal = check(tx)) return refused(*refusal);
     if (const auto refusal = check_gas_limit(tx, gas.limit)) return refused(*refusal);
     // What it can use is asked for only where its limit does not say already that it fits.
-    const std::uint64_t most = tx.gas_limit <= gas.left ? tx.gas_limit : gas_most(tx, executor);
+    const std::uint64_t most = tx.gas_limit <= gas.left ? tx.gas_limit : max_gas(tx, executor);
     if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, most, gas.left))
         return refused(*refusal);
     State state = State::over(block_state);

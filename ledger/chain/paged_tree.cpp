@@ -69,7 +69,7 @@ Bucket merged(Leaves leaves, Updates updates) {
 /// One pass over the changed part of a subtree.
 class Pass {
 public:
-    Pass(const PageSource& source, std::vector<PageChange>& out, PagesAhead ahead)
+    Pass(const PageSource& source, std::vector<PageChange>& out, PagePrefetch ahead)
         : source_(source), out_(out), ahead_(std::move(ahead)) {}
 
     /// The subtree whose page has its top at `path`. With a crew its sixteen parts are worked on side by
@@ -226,8 +226,8 @@ private:
             for (std::size_t i = next++; i < parts.size(); i = next++) {
                 Part& part = parts[i];
                 const NodePath top = below(path, part.place);
-                PagesAhead& ahead = crew.ahead[part.place];
-                if (ahead.empty()) ahead = PagesAhead(source_, top.depth, keys_of(part.updates));
+                PagePrefetch& ahead = crew.ahead[part.place];
+                if (ahead.empty()) ahead = PagePrefetch(source_, top.depth, keys_of(part.updates));
                 Pass pass(source_, part.pages, std::move(ahead));
                 part.child = pass.update(top, before[part.place], part.updates);
             }
@@ -247,7 +247,7 @@ private:
 
     const PageSource& source_;
     std::vector<PageChange>& out_;
-    PagesAhead ahead_;
+    PagePrefetch ahead_;
 };
 
 /// What a parent of the root's page would say of it.

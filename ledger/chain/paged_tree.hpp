@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ledger/chain/pages_ahead.hpp"
+#include "ledger/chain/page_prefetch.hpp"
 #include "merkle/tree/sparse_tree.hpp"
 
 namespace retrace::ledger {

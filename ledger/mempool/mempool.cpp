@@ -3,7 +3,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "ledger/exec/gas_most.hpp"
+#include "ledger/exec/max_gas.hpp"
 #include "ledger/mempool/mempool_impl.hpp"
 #include "ledger/tx/admit.hpp"
 #include "merkle/base/ensure.hpp"
@@ -152,7 +152,7 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
     if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
     if (auto refusal = pool.check_fee(*tx, base_fee)) return Unexpected{std::move(*refusal)};
-    const std::uint64_t gas = gas_most(tx->tx, pool.executor);
+    const std::uint64_t gas = max_gas(tx->tx, pool.executor);
     const std::unique_lock lock(pool.mutex);
     const Account account = view.account(tx->sender);  // under the lock: a live view is then never behind the pool
     if (pool.known.contains(tx->hash)) return refuse(TxError::already_known, "already known");
@@ -174,7 +174,7 @@ Status<TxRefusal> Mempool::restore(TxPtr tx, const StateView& view, const U256& 
     Impl& pool = *impl_;
     if (auto refusal = check(tx->tx)) return Unexpected{std::move(*refusal)};
     if (auto refusal = check_gas_limit(tx->tx, gas_limit)) return Unexpected{std::move(*refusal)};
-    const std::uint64_t gas = gas_most(tx->tx, pool.executor);
+    const std::uint64_t gas = max_gas(tx->tx, pool.executor);
     const std::unique_lock lock(pool.mutex);
     const Account account = view.account(tx->sender);
     if (pool.base_fee.is_zero()) pool.rank_again(base_fee);

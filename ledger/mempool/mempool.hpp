@@ -59,7 +59,7 @@ public:
 
     /// What a proposer puts in the next block: by effective tip, per account by nonce, each account's
     /// transactions covered by its balance together; at most that many bytes, and that much gas as it is used
-    /// (gas_most), not as limits promise it.
+    /// (max_gas), not as limits promise it.
     std::vector<TxPtr> ready(const StateView& view, const U256& base_fee, std::size_t max_bytes,
                              std::uint64_t gas_limit) const;
 

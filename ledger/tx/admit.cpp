@@ -30,12 +30,12 @@ TxRefusal fee_cap_too_low(const SignedTx& tx, const U256& base_fee) {
 }
 
 std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
-                               std::uint64_t gas_most, std::uint64_t gas_left) {
+                               std::uint64_t max_gas, std::uint64_t gas_left) {
     const Account account = view.account(tx.sender);
     if (tx.tx.nonce < account.nonce) return nonce_too_low(tx.tx.nonce, account.nonce);
     if (tx.tx.nonce > account.nonce) return nonce_too_high(tx.tx.nonce, account.nonce);
     if (tx.tx.fee_cap < base_fee) return fee_cap_too_low(tx, base_fee);
-    if (gas_most > gas_left) return exceeds_block_gas();
+    if (max_gas > gas_left) return exceeds_block_gas();
     return check_funds(tx, account.balance);
 }
 

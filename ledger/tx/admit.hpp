@@ -7,9 +7,9 @@
 
 namespace retrace::ledger {
 
-/// Nonce, fee cap, block gas, funds. `check` is not repeated. `gas_most`: what the transaction can use at most.
+/// Nonce, fee cap, block gas, funds. `check` is not repeated. `max_gas`: what the transaction can use at most.
 std::optional<TxRefusal> admit(const SignedTx& tx, const StateView& view, const U256& base_fee,
-                               std::uint64_t gas_most, std::uint64_t gas_left);
+                               std::uint64_t max_gas, std::uint64_t gas_left);
 /// A limit over the whole block's gas.
 std::optional<TxRefusal> check_gas_limit(const Transaction& tx, std::uint64_t block_gas_limit);
 

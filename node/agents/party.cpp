@@ -77,7 +77,7 @@ Status<> Party::open_stores() {
     auto artifacts = Store::open(options_.data_dir / "artifacts");
     if (!artifacts) return error(artifacts.error().message);
     artifacts_ = std::move(*artifacts);
-    janitor_ = std::make_unique<Janitor>(*artifacts_, options_.afterlife_blocks);
+    garbage_collector_ = std::make_unique<GarbageCollector>(*artifacts_, options_.retention_blocks);
     RETRACE_TRY(checkpoints, solver::CheckpointStore::open(options_.data_dir / "checkpoints",
                                                            std::make_unique<AesGcmSeal>(secret())));
     checkpoints_ = std::move(checkpoints);
@@ -91,8 +91,8 @@ Status<> Party::open_stores() {
     source_->add_own(*checkpoints_);
     set_peers({});
     server_ = std::make_unique<ArtifactServer>(*artifacts_, [](const Hash32&) { return false; });
-    shelf_ = std::make_unique<CheckpointShelf>(*checkpoints_);
-    server_->add_shelf(*shelf_);
+    provider_ = std::make_unique<CheckpointProvider>(*checkpoints_);
+    server_->add_provider(*provider_);
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
     // A proxy in front of a loopback port may pass on the name by which it was reached.
@@ -183,7 +183,7 @@ void Party::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::Tas
         named.insert({terms.program_root, terms.init_root, terms.initial_state_root});
         named.insert(terms.data_roots.begin(), terms.data_roots.end());
     }
-    if (const std::size_t deleted = janitor_->sweep(height, named); deleted != 0)
+    if (const std::size_t deleted = garbage_collector_->sweep(height, named); deleted != 0)
         spdlog::info("deleted artifacts={} height={}", deleted, height);
 }
 

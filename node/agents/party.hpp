@@ -11,10 +11,10 @@
 #include "node/agents/submitter.hpp"
 #include "node/agents/views.hpp"
 #include "node/agents/workers.hpp"
+#include "node/artifacts/garbage_collector.hpp"
 #include "node/artifacts/http_server.hpp"
-#include "node/artifacts/janitor.hpp"
 #include "node/artifacts/peer_source.hpp"
-#include "node/artifacts/shelf.hpp"
+#include "node/artifacts/provider.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 
@@ -30,7 +30,7 @@ struct PartyOptions {
     unsigned threads = 0;              ///< Of the kernels; 0: as many as the machine has.
     std::uint64_t memory = 0;          ///< Bytes that tasks may take; 0: three quarters of what the process may have.
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
-    std::uint64_t afterlife_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
+    std::uint64_t retention_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
     bool require_sandbox = false;  ///< Tasks run in a sandbox or not at all.
     std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
     ArtifactServer::Tamper tamper;  ///< Developer chains only: with what is served.
@@ -72,7 +72,7 @@ public:
     bool developer_chain() const noexcept { return developer_chain_; }
 
     /// Its artifact server serves none of these states.
-    void withhold(std::set<Hash32> states) { shelf_->withhold(std::move(states)); }
+    void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
     /// Whom to ask for artifacts from now on, after our own node: strangers may be slow on purpose.
     void set_peers(std::vector<std::string> peers);
     /// The order, which waits for peers until the chain is at its `fetch_by` or it is to give way, and says once that
@@ -110,14 +110,14 @@ private:
     std::unique_ptr<Submitter> submitter_;
     kernels::ThreadPool pool_;
     std::unique_ptr<Store> artifacts_;
-    std::unique_ptr<Janitor> janitor_;
+    std::unique_ptr<GarbageCollector> garbage_collector_;
     std::uint64_t tidied_height_ = 0;
     std::unique_ptr<solver::CheckpointStore> checkpoints_;
     std::unique_ptr<ArtifactClient> fetcher_;
     std::mutex peers_mutex_;
     std::vector<std::string> peers_;
     std::unique_ptr<PeerSource> source_;
-    std::unique_ptr<CheckpointShelf> shelf_;  ///< Serves checkpoints to whoever knows their roots.
+    std::unique_ptr<CheckpointProvider> provider_;  ///< Serves checkpoints to whoever knows their roots.
     std::unique_ptr<ArtifactServer> server_;
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;

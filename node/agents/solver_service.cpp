@@ -63,8 +63,8 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
       workers_(std::move(workers)),
       bidding_({options.price, options.hardware_class, options.only_tasks}, party_->options().data_dir / "bids",
                party_->address()),
-      withheld_(options.party.afterlife_blocks),
-      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+      withheld_(options.party.retention_blocks),
+      task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
                 workers_->initialisers()),
       bench_pool_(party_->pool().threads()),
       bench_(bench_pool_),
@@ -77,12 +77,13 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
     config.on_progress = ProgressLog();
     config.pay_for_retention = options_.pay_for_retention;
     config.bench = &bench_;
-    config.afterlife_blocks = options_.party.afterlife_blocks;
-    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), workshop_, party_->checkpoints());
-    desk_ = std::make_unique<verifier::Desk>(workshop_, [this](const verifier::DisputeView& view) {
+    config.retention_blocks = options_.party.retention_blocks;
+    agent_ = std::make_unique<solver::SolverAgent>(std::move(config), task_cache_, party_->checkpoints());
+    const auto own_state = [this](const verifier::DisputeView& view) {
         return agent_->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
-    });
-    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *desk_, &agent_->slot());
+    };
+    dispute_replays_ = std::make_unique<verifier::DisputeReplays>(task_cache_, own_state);
+    disputes_ = std::make_unique<verifier::DisputeAgent>(kResendBlocks, *dispute_replays_, &agent_->slot());
 }
 
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
@@ -183,7 +184,7 @@ void SolverService::on_block(std::uint64_t height) {
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
     // Before there is new work: who always has some would keep every task that it ever had.
-    if (worker_.idle()) workshop_.keep_only(tasks);
+    if (worker_.idle()) task_cache_.keep_only(tasks);
 
     solver::SolverAgent::Output out = agent_->on_view(view);
     if (silence_) silence_->filter(view, out.moves);

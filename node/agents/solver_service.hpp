@@ -54,12 +54,12 @@ private:
     std::unique_ptr<Workers> workers_;
     Bidding bidding_;
     Withheld withheld_;
-    solver::Workshop workshop_;
-    // Benchmarks have threads of their own: the workshop's may be in the middle of a long step.
+    solver::TaskCache task_cache_;
+    // Benchmarks have threads of their own: the task cache's may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;
     solver::HonestBench bench_;
     std::unique_ptr<solver::SolverAgent> agent_;
-    std::unique_ptr<verifier::Desk> desk_;
+    std::unique_ptr<verifier::DisputeReplays> dispute_replays_;
     std::unique_ptr<verifier::DisputeAgent> disputes_;
     std::optional<solver::Silence> silence_;
     std::optional<solver::TrickyMoves> tricks_;

@@ -202,7 +202,7 @@ void Withheld::update(const ledger::StateView& view, std::uint64_t height, const
     std::erase_if(runs_, [&](const auto& item) {
         if (std::binary_search(open.begin(), open.end(), item.first)) return false;
         const auto run = views::run(view, item.first.task, item.first.run);
-        return !run || run->state != RunState::left || height > item.second.seen + afterlife_blocks_;
+        return !run || run->state != RunState::left || height > item.second.seen + retention_blocks_;
     });
 }
 

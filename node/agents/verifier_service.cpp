@@ -85,7 +85,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     : options_(options),
       party_(std::move(party)),
       workers_(std::move(workers)),
-      workshop_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
+      task_cache_(party_->source(), party_->pool(), runners_of(options, *workers_), party_->memory(),
                 workers_->initialisers()),
       metrics_(party_->options().data_dir) {
     verifier::VerifierConfig config;
@@ -93,7 +93,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
     config.address = party_->address().bytes;
     config.resend_blocks = kResendBlocks;
     config.watch_bp = options_.watch_bp;
-    auto agent = std::make_unique<verifier::VerifierAgent>(config, workshop_, party_->checkpoints());
+    auto agent = std::make_unique<verifier::VerifierAgent>(config, task_cache_, party_->checkpoints());
     agent_ = agent.get();
     if (options.fraud)
         verifier_ = verifier::make_fraud(*options.fraud, config, std::move(agent));
@@ -224,7 +224,7 @@ void VerifierService::on_block(std::uint64_t height) {
     if (info) update_registration(*info, *params, height);
 
     // Before there is new work: who always has some would keep every task that it ever had.
-    if (worker_.idle()) workshop_.keep_only(tasks);
+    if (worker_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
         const auto sent = std::visit(CallOf{party_->submitter(), *params, state, party_->immutable()}, move);

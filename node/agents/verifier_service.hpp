@@ -38,7 +38,7 @@ private:
     VerifierOptions options_;
     std::unique_ptr<Party> party_;
     std::unique_ptr<Workers> workers_;
-    solver::Workshop workshop_;
+    solver::TaskCache task_cache_;
     verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.
     std::unique_ptr<verifier::Verifier> verifier_;
     Seats seats_;

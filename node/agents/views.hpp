@@ -49,7 +49,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
 /// deleted.
 class Withheld {
 public:
-    explicit Withheld(std::uint64_t afterlife_blocks) : afterlife_blocks_(afterlife_blocks) {}
+    explicit Withheld(std::uint64_t retention_blocks) : retention_blocks_(retention_blocks) {}
     void update(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self);
     std::set<Hash32> roots() const;
 
@@ -58,7 +58,7 @@ private:
         std::uint64_t seen = 0;  ///< Height at which the run was last open.
         std::set<Hash32> roots;
     };
-    std::uint64_t afterlife_blocks_;
+    std::uint64_t retention_blocks_;
     std::map<contracts::views::RunId, Entry> runs_;
 };
 

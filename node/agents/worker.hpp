@@ -14,7 +14,7 @@
 namespace retrace::node {
 
 /// Runs a party's work orders one after another on a thread of its own. The party's loop owns the worker and
-/// asks it for results; nothing but the running order touches the workshop meanwhile.
+/// asks it for results; nothing but the running order touches the task cache meanwhile.
 template <class Result>
 class Worker {
 public:

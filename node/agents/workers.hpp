@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "solver/worker/record.hpp"
 
 namespace retrace::node {

@@ -36,7 +36,7 @@ class Session;
 
 /// Who may be handled now: of each address one request at a time. What costs much, like a tensor that is read and
 /// hashed for one tile of it, then takes one thread from all others and not every one.
-class Turns {
+class AddressQueue {
 public:
     /// Whether it may go on at once; else `end` hands it out when its turn has come.
     bool begin(const std::string& address, std::shared_ptr<Session> session) {
@@ -86,21 +86,21 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    struct Guest {
+    struct Entry {
         std::weak_ptr<Session> session;
         std::string address;
         std::optional<Clock::time_point> waits_since;
     };
     const ArtifactHttpServer::Options& options_;
     std::mutex mutex_;
-    std::map<const Session*, Guest> guests_;
+    std::map<const Session*, Entry> guests_;
 };
 
 /// One connection; lives as long as an operation of it is under way. Its handlers run on its strand.
 class Session : public std::enable_shared_from_this<Session> {
 public:
     Session(tcp::socket socket, std::string address, ArtifactServer& server,
-            const ArtifactHttpServer::Options& options, Room& room, Turns& turns)
+            const ArtifactHttpServer::Options& options, Room& room, AddressQueue& turns)
         : stream_(std::move(socket)),
           address_(std::move(address)),
           server_(server),
@@ -242,7 +242,7 @@ private:
     ArtifactServer& server_;
     const ArtifactHttpServer::Options& options_;
     Room& room_;
-    Turns& turns_;
+    AddressQueue& turns_;
     bool served_ = false;
     beast::flat_buffer buffer_{kBufferMax};
     std::optional<http::request_parser<Body>> parser_;
@@ -348,7 +348,7 @@ struct ArtifactHttpServer::Impl {
     ArtifactServer& server;
     Options options;
     Room room{options};  ///< Declared before the context, whose destruction ends the last sessions.
-    Turns turns;
+    AddressQueue turns;
     asio::io_context context;
     tcp::acceptor acceptor{context};
     std::vector<std::thread> threads;

@@ -180,27 +180,27 @@ HttpReply ArtifactServer::handle(const HttpRequest& request) {
 
 Result<wire::Info, Failure> ArtifactServer::info(const Hash32& root) {
     auto out = store_.info(root);
-    if (is_elsewhere(out) && shelf_ != nullptr) out = shelf_->info(root);
+    if (is_elsewhere(out) && provider_ != nullptr) out = provider_->info(root);
     if (is_elsewhere(out) && wanted(root)) return wire::Info{};
     return out;
 }
 
 Result<wire::TileRange, Failure> ArtifactServer::tiles(const Hash32& root, const wire::Range& range) {
     auto out = store_.tiles(root, range.first, range.count);
-    if (is_elsewhere(out) && shelf_ != nullptr) return shelf_->tiles(root, range.first, range.count);
+    if (is_elsewhere(out) && provider_ != nullptr) return provider_->tiles(root, range.first, range.count);
     return out;
 }
 
 Result<Bytes, Failure> ArtifactServer::leaves(const Hash32& root, const wire::Range& range) {
     auto out = store_.leaves(root, range.first, range.count);
-    if (is_elsewhere(out) && shelf_ != nullptr) return shelf_->leaves(root, range.first, range.count);
+    if (is_elsewhere(out) && provider_ != nullptr) return provider_->leaves(root, range.first, range.count);
     return out;
 }
 
 Result<wire::StateManifest, Failure> ArtifactServer::manifest(const Hash32& root) {
     auto out = store_.manifest(root);
-    if (!is_elsewhere(out) || shelf_ == nullptr) return out;
-    if (auto found = shelf_->state(root)) return std::move(*found);
+    if (!is_elsewhere(out) || provider_ == nullptr) return out;
+    if (auto found = provider_->state(root)) return std::move(*found);
     return out;
 }
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "node/artifacts/shelf.hpp"
+#include "node/artifacts/provider.hpp"
 #include "node/artifacts/store.hpp"
 #include "node/net/exchange.hpp"
 
@@ -49,7 +49,7 @@ public:
 
     /// A second place to serve from, asked for what the store does not have. Before the first request;
     /// outlives this.
-    void add_shelf(CheckpointShelf& shelf) { shelf_ = &shelf; }
+    void add_provider(CheckpointProvider& provider) { provider_ = &provider; }
     /// What frauds on developer chains do to answers before they go out. Before the first request; called from the
     /// serving threads.
     using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
@@ -77,7 +77,7 @@ private:
 
     Store& store_;
     Wanted wanted_;
-    CheckpointShelf* shelf_ = nullptr;
+    CheckpointProvider* provider_ = nullptr;
     Tamper tamper_;
     Payment payment_;
     std::mutex mutex_;

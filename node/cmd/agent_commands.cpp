@@ -101,7 +101,7 @@ Result<PartyOptions> party_options(const AgentFlags& flags) {
     out.threads = flags.threads;
     out.memory = flags.memory_mib << 20;
     out.require_sandbox = flags.require_sandbox;
-    out.afterlife_blocks = flags.keep_blocks;
+    out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
     if (flags.node.patience_s) out.patience = std::chrono::seconds(*flags.node.patience_s);
     if (!flags.stake.empty()) {

@@ -28,7 +28,7 @@
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/initial_state.hpp"
 #include "node/tasks/model_files.hpp"
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "solver/run/device.hpp"
 
 namespace retrace::node::cli {
@@ -98,7 +98,7 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     plan.device_bytes = solver::device_bytes(program);
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.evidence_bytes = evidence_bound(program);
-    // As solver::Workshop counts it, for a party that computes on the host.
+    // As solver::TaskCache counts it, for a party that computes on the host.
     const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
     plan.party_bytes = 2 * solver::memory_of(program) + most(executor);  // The party's, and the worker's.
     std::uint64_t beginning = 0;  // What making the first state takes beside it.

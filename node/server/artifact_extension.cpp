@@ -25,7 +25,7 @@ ArtifactExtension::ArtifactExtension(std::unique_ptr<Store> store, const ledger:
       application_(application),
       mib_per_coin_(config.mib_per_coin),
       quota_(limits_of(*store_, config)),
-      janitor_(*store_, kAfterlifeBlocks),
+      garbage_collector_(*store_, kAfterlifeBlocks),
       server_(*store_, [this](const Hash32& root) { return wanted(root); }) {
     {
         const std::lock_guard lock(mutex_);
@@ -239,7 +239,7 @@ void ArtifactExtension::tidy(bool all) {
     if (!due_.empty() || all) settle_quota();
     due_.clear();
     if (!all) return;
-    janitor_.sweep(chain_.height(), alive);
+    garbage_collector_.sweep(chain_.height(), alive);
     std::erase_if(settled_, [&](const auto& root) { return root.second + kAfterlifeBlocks < chain_.height(); });
 }
 

@@ -11,7 +11,7 @@
 
 #include "market/params.hpp"
 #include "market/types.hpp"
-#include "node/artifacts/janitor.hpp"
+#include "node/artifacts/garbage_collector.hpp"
 #include "node/artifacts/quota.hpp"
 #include "node/artifacts/server.hpp"
 #include "node/server/config/config.hpp"
@@ -85,7 +85,7 @@ private:
     std::set<Hash32> due_;                     ///< To be deleted at once.
     std::set<Hash32> arriving_;                ///< Charged, and being stored.
     ArtifactQuota quota_;
-    Janitor janitor_;
+    GarbageCollector garbage_collector_;
     ArtifactServer server_;
     LedgerApplication::Token token_ = 0;
     std::jthread tidying_;  ///< Last: it stops before what it uses is gone.

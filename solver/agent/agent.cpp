@@ -13,8 +13,8 @@ constexpr unsigned kAttempts = 3;
 
 }  // namespace
 
-SolverAgent::SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store)
-    : config_(std::move(config)), workshop_(workshop), store_(store), outbox_(config_.resend_blocks),
+SolverAgent::SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store)
+    : config_(std::move(config)), task_cache_(task_cache), store_(store), outbox_(config_.resend_blocks),
       slot_(config_.step_patience) {}
 
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
@@ -248,7 +248,7 @@ SolverWork SolverAgent::answer_order(const RunView& run, const ReportView& repor
     const auto work = [this, run, report, others] {
         Answered made = make_answer(run, report);
         for (const ReportView& other : others) made.others.push_back(make_answer(run, other));
-        workshop_.bound_answers();
+        task_cache_.bound_answers();
         return SolverResult(std::move(made));
     };
     std::string what = "answer report " + std::to_string(report.id);
@@ -345,7 +345,7 @@ void SolverAgent::clean_up(const SolverView& view) {
             for (const CheckpointKey& kept : store_.retained())
                 if (RunKey{kept.task, kept.run} == key) (void)store_.retain(kept, false);
             (void)store_.prune(key.first, key.second, 1);
-        } else if (view.height >= at->second + config_.afterlife_blocks) {
+        } else if (view.height >= at->second + config_.retention_blocks) {
             // What cannot be deleted now is tried again at the next view.
             if (store_.forget(key.first, key.second)) over_.erase(at);
         }
@@ -353,7 +353,7 @@ void SolverAgent::clean_up(const SolverView& view) {
     std::set<std::uint64_t> reports;
     for (const RunView& run : view.runs)
         for (const ReportView& report : run.reports) reports.insert(report.id);
-    if (reports.empty() && slot_.is_free()) workshop_.answers().clear();
+    if (reports.empty() && slot_.is_free()) task_cache_.answers().clear();
     std::erase_if(answers_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(unanswered_, [&](const auto& item) { return reports.count(item.first) == 0; });
     std::erase_if(put_off_, [&](const auto& item) { return open.count(item.first) == 0; });

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "solver/agent/retry.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "solver/agent/work.hpp"
 #include "solver/agent/worker_slot.hpp"
-#include "solver/agent/workshop.hpp"
 #include "solver/capability/bench.hpp"
 #include "solver/chain_view.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
@@ -66,7 +66,7 @@ struct SolverConfig {
     std::size_t keep_checkpoints = 2;  ///< Beside those that may still be asked for.
     bool pay_for_retention = false;    ///< Offers a fee for keeping states, to be paid between audits.
     /// After a run ends its newest state is served for so long; then everything of it is deleted.
-    std::uint64_t afterlife_blocks = 5'000;
+    std::uint64_t retention_blocks = 5'000;
     /// Something urgent lets a step of training go on for so long; then it is left, and made again later.
     std::chrono::milliseconds step_patience{10'000};
     /// Called on the worker thread after each step.
@@ -89,14 +89,14 @@ struct Waiting {
 
 class SolverAgent {
 public:
-    /// `workshop` and `store` outlive the agent; while a work order runs, the agent itself does not use
-    /// `workshop`.
-    SolverAgent(SolverConfig config, Workshop& workshop, CheckpointStore& store);
+    /// `task_cache` and `store` outlive the agent; while a work order runs, the agent itself does not use
+    /// `task_cache`.
+    SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store);
 
     struct Output {
         std::vector<SolverMove> moves;
         std::optional<SolverWork> work;  ///< None while an order is out.
-        /// A benchmark: uses neither workshop nor store, and is to start at once, beside `work` if there is one.
+        /// A benchmark: uses neither task cache nor store, and is to start at once, beside `work` if there is one.
         std::optional<SolverWork> benchmark;
     };
     Output on_view(const SolverView& view);
@@ -170,7 +170,7 @@ private:
                                   const ReportView& report);
 
     SolverConfig config_;
-    Workshop& workshop_;
+    TaskCache& task_cache_;
     CheckpointStore& store_;
     Outbox outbox_;
     WorkerSlot slot_;

@@ -10,7 +10,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     Prepared out;
     out.task = run.terms.id;
     out.run = run.run;
-    const auto material = workshop_.material(run.terms);
+    const auto material = task_cache_.material(run.terms);
     if (!material) {
         out.problem = material.error().message;
         out.may_pass = material.error().kind.has_value();
@@ -26,7 +26,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     // A state that others made is fetched before the run is accepted: until then leaving it is free.
     const Hash32 first = run.first_root.is_zero() ? run.terms.initial_state_root : run.first_root;
     if (first.is_zero() || store_.commitment({run.terms.id, run.run, run.first_state})) return out;
-    const auto state = workshop_.fetch(**material, first, run.first_state);
+    const auto state = task_cache_.fetch(**material, first, run.first_state);
     if (!state) {
         out.problem = state.error().message;
         out.may_pass = state.error().kind.has_value();
@@ -36,7 +36,7 @@ Prepared SolverAgent::prepare(const RunView& run) {
     }
     const CheckpointKey key{run.terms.id, run.run, run.first_state};
     const kernels::StateCommitment commitment =
-        kernels::commit_state((*material)->program->root(), *state, workshop_.pool());
+        kernels::commit_state((*material)->program->root(), *state, task_cache_.pool());
     auto saved = store_.save(key, commitment, *state);
     if (saved) saved = store_.retain(key, true);
     if (!saved) {
@@ -54,7 +54,7 @@ Reached SolverAgent::reach(const RunView& run, std::uint64_t index) {
         if (!reached.put_off) reached.problem = problem;
         return reached;
     };
-    const auto material = workshop_.material(run.terms);
+    const auto material = task_cache_.material(run.terms);
     if (!material) return fail(material.error().message);
     const auto made = make_state(**material, run.run, run.first_state, run.first_root, index, true);
     if (!made) return fail(made.error().message);
@@ -79,7 +79,7 @@ Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, st
         return out;
     }
     while (const auto newest = store_.newest(key.first, key.second, index)) {
-        auto loaded = store_.load(*newest, workshop_.pool());
+        auto loaded = store_.load(*newest, task_cache_.pool());
         if (loaded) return std::optional(std::move(loaded).value());
         // A damaged checkpoint is no reason to stop: the one before it leads to the same bits.
         RETRACE_CHECK(store_.discard(*newest));
@@ -90,7 +90,7 @@ Result<std::optional<kernels::State>> SolverAgent::nearest(const RunKey& key, st
 Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, std::uint64_t first_state,
                                      const Hash32& first_root, std::uint64_t index, bool may_wait) {
     const std::uint64_t task = material.terms.id, last = material.terms.schedule.step_of(index);
-    kernels::ThreadPool& pool = workshop_.pool();
+    kernels::ThreadPool& pool = task_cache_.pool();
     const auto save = [&](std::uint64_t at, const kernels::StateCommitment& commitment,
                           const kernels::State& state) -> Status<> {
         RETRACE_CHECK(store_.save({task, run, at}, commitment, state));
@@ -101,8 +101,8 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
     const auto go_on = [&] { return !may_wait || preemption.may_finish_step(); };
     RETRACE_TRY(state, nearest({task, run}, index, last, may_wait));
     if (!state) {
-        auto first = first_root.is_zero() ? workshop_.initial_state(material, go_on)
-                                          : workshop_.fetch(material, first_root, first_state);
+        auto first = first_root.is_zero() ? task_cache_.initial_state(material, go_on)
+                                          : task_cache_.fetch(material, first_root, first_state);
         if (!first) return error(first.error().message);
         state = std::move(first).value();
         RETRACE_CHECK(
@@ -125,24 +125,24 @@ Result<bool> SolverAgent::make_state(TaskMaterial& material, std::uint32_t run, 
 Result<kernels::State> SolverAgent::state_of(const TaskTerms& terms, std::uint32_t run,
                                              std::uint64_t first_state, const Hash32& first_root,
                                              std::uint64_t index) {
-    const auto material = workshop_.material(terms);
+    const auto material = task_cache_.material(terms);
     if (!material) return error(material.error().message);
     const CheckpointKey key{terms.id, run, index};
     if (store_.newest(key.task, key.run, key.index) == key) {
-        auto loaded = store_.load(key, workshop_.pool());
+        auto loaded = store_.load(key, task_cache_.pool());
         if (loaded) return loaded;
         RETRACE_CHECK(store_.discard(key));
     }
     RETRACE_CHECK(make_state(**material, run, first_state, first_root, index, false));
-    return store_.load(key, workshop_.pool());
+    return store_.load(key, task_cache_.pool());
 }
 
 Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView& run, std::uint64_t index,
                                            const ReportView& report) {
     const CheckpointKey key{run.terms.id, run.run, index};
     const auto from_store = [&] {
-        return workshop_.answers().state_tile(store_, key, material.program->header(), report.tensor, report.tile,
-                                              workshop_.pool());
+        return task_cache_.answers().state_tile(store_, key, material.program->header(), report.tensor, report.tile,
+                                              task_cache_.pool());
     };
     if (auto made = from_store()) return made;
     // What is gone or damaged is made again.
@@ -153,7 +153,7 @@ Result<TileAnswer> SolverAgent::state_tile(TaskMaterial& material, const RunView
 
 Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) {
     Answered answered{report.id, {}, ""};
-    const auto material = workshop_.material(run.terms);
+    const auto material = task_cache_.material(run.terms);
     if (!material) {
         answered.problem = material.error().message;
         answered.put_off = slot_.preemption().requested();
@@ -178,8 +178,8 @@ Answered SolverAgent::make_answer(const RunView& run, const ReportView& report) 
                 answered.problem = "no such data set";
                 return answered;
             }
-            answered.answer = encode(workshop_.answers().data_tile(
-                (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, workshop_.pool()));
+            answered.answer = encode(task_cache_.answers().data_tile(
+                (*material)->data[report.index], run.terms.data_roots[report.index], report.tile, task_cache_.pool()));
             break;
         case ReportKind::program:
             answered.answer = encode(answer_program(program, report.tensor, report.tile));

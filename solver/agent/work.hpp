@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Long computations, handed out by agents: the service runs `run` on a worker thread, one order of a party at
-// a time (all of a party's orders share its workshop and store), and gives the result back to the agent on
+// a time (all of a party's orders share its task cache and store), and gives the result back to the agent on
 // its own thread.
 #pragma once
 

@@ -136,7 +136,7 @@ void TrickyMoves::filter(const SolverView& view, std::vector<SolverMove>& moves)
     moves = std::move(kept);
 }
 
-std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest) {
+std::unique_ptr<ArtifactSource> tricky_provider(Trick trick, ArtifactSource& honest) {
     if (trick == Trick::withhold || trick == Trick::hide || trick == Trick::answer_late)
         return std::make_unique<NothingServed>();
     if (trick == Trick::wrong_tiles) return std::make_unique<BitTurned>(honest);

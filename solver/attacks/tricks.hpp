@@ -45,6 +45,6 @@ private:
 
 /// What others get from a solver with this trick; null: what it has. `honest` is that, and outlives the
 /// result.
-std::unique_ptr<ArtifactSource> tricky_shelf(Trick trick, ArtifactSource& honest);
+std::unique_ptr<ArtifactSource> tricky_provider(Trick trick, ArtifactSource& honest);
 
 }  // namespace retrace::solver

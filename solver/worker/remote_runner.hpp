@@ -2,7 +2,7 @@
 // Runs a program in a worker process: the party's own process, which signs, executes no stranger's program.
 #pragma once
 
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "solver/worker/connection.hpp"
 #include "solver/worker/record.hpp"
 
@@ -59,7 +59,7 @@ private:
     bool on_device_ = false;
 };
 
-/// For a workshop. `purpose` follows the task's number where processes are listed.
+/// For a task cache. `purpose` follows the task's number where processes are listed.
 RunnerFactory remote_runners(WorkerOptions options, std::shared_ptr<WorkerRecord> record, std::string purpose = "");
 
 }  // namespace retrace::solver

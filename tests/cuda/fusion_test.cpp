@@ -218,7 +218,7 @@ TEST(DeviceMemory, long_contexts_take_little) {
     const auto planned = [](const Program& p) { return plan_of(p, kLongRowBytes).bytes; };
     const std::uint64_t scores = 4ull * 4 * 1024 * 1024 * 4;
     const std::uint64_t before = planned(program), now = planned(for_device(program));
-    const std::uint64_t lean = planned(with_constants_first(with_recomputation(program, {4 << 20, 32, 128})));
+    const std::uint64_t lean = planned(with_constants_first(rematerialise(program, {4 << 20, 32, 128})));
     EXPECT_GT(before, 4 * scores);
     EXPECT_LT(lean + 3 * scores, before);
     EXPECT_LT(now + scores / 2, lean);

@@ -15,7 +15,7 @@
 #include "ledger/state/supply.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
-#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/local_network.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/compile.hpp"
 #include "node/tasks/data/import.hpp"
@@ -103,7 +103,7 @@ protected:
         auto task = compile(folder_ / "task");
         ASSERT_TRUE(task.has_value()) << task.error().message;
         task_ = std::move(*task);
-        auto cast = Cast::assemble(folder_ / "cast", RETRACE_PROGRAM, kBlockMs);
+        auto cast = LocalNetwork::assemble(folder_ / "cast", RETRACE_PROGRAM, kBlockMs);
         ASSERT_TRUE(cast.has_value()) << cast.error().message;
         cast_ = std::move(*cast);
         start_ = Clock::now();
@@ -270,7 +270,7 @@ protected:
     std::uint32_t seed_ = 0;
     std::mt19937 random_;
     std::optional<TaskFile> task_;
-    std::unique_ptr<Cast> cast_;
+    std::unique_ptr<LocalNetwork> cast_;
     Clock::time_point start_;
     std::uint64_t id_ = 0;
 };

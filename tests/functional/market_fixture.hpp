@@ -11,7 +11,7 @@
 
 #include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
-#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/local_network.hpp"
 #include "tests/functional/task_fixture.hpp"
 
 namespace retrace::testing {
@@ -38,7 +38,7 @@ protected:
     using Party = std::pair<Role, std::vector<std::string>>;
     /// A node, and parties that have registered. `params`: durations in blocks.
     void start(const std::vector<Party>& parties, const std::map<std::string, std::uint64_t>& params = {}) {
-        auto cast = node::Cast::assemble(path("cast"), RETRACE_PROGRAM, kBlockMs, params);
+        auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, kBlockMs, params);
         ASSERT_TRUE(cast.has_value()) << cast.error().message;
         cast_ = std::move(*cast);
         start_node();
@@ -122,7 +122,7 @@ protected:
         return text.size() > kTail ? text.substr(text.size() - kTail) : text;
     }
 
-    std::unique_ptr<node::Cast> cast_;
+    std::unique_ptr<node::LocalNetwork> cast_;
 };
 
 }  // namespace retrace::testing

@@ -170,7 +170,7 @@ inline referee() {
 }
 
 active proctype dispute() {
-    if                                       /* two honest parties have no quarrel */
+    if                                       /* two honest parties have no dispute */
     :: honest[SOLVER] = true
     :: honest[CHALLENGER] = true
     :: skip

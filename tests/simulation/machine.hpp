@@ -10,7 +10,7 @@
 #include <semaphore>
 #include <thread>
 
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "tests/simulation/clock.hpp"
 
 namespace retrace::sim {

@@ -31,7 +31,7 @@ public:
     bool honest() const noexcept { return honest_; }
     bool up() const noexcept { return up_; }
     /// What others may fetch from it; null: nothing.
-    virtual solver::ArtifactSource* shelf() { return nullptr; }
+    virtual solver::ArtifactSource* provider() { return nullptr; }
 
     void power_on();
     /// For good: nothing is computed any more.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Redundancy: whoever is alone in being right wins, and nothing waits for a quarrel that is over.
+// Redundancy: whoever is alone in being right wins, and nothing waits for a dispute that is over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

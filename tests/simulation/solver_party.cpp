@@ -46,8 +46,8 @@ void SolverParty::boot() {
     auto store = solver::CheckpointStore::open(disk());
     ensure(store.has_value(), "a checkpoint store opens after any crash");
     memory->store = std::move(*store);
-    memory->shelf = std::make_unique<StoreShelf>(*memory->store, world().pool);
-    if (role_.trick) memory->tricky_shelf = solver::tricky_shelf(*role_.trick, *memory->shelf);
+    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
+    if (role_.trick) memory->tricky_provider = solver::tricky_provider(*role_.trick, *memory->provider);
     memory->source = std::make_unique<NetworkSource>(world(), id());
     auto runners = solver::honest_runners();
     if (role_.fraud)
@@ -59,7 +59,7 @@ void SolverParty::boot() {
             return solver::make_fraud(*role.fraud, terms.schedule, program, std::move(inputs), pool,
                                       role.segment);
         };
-    memory->workshop = std::make_unique<solver::Workshop>(*memory->source, world().pool,
+    memory->task_cache = std::make_unique<solver::TaskCache>(*memory->source, world().pool,
                                                           timed_runners(std::move(runners)));
     solver::SolverConfig config;
     config.secret = secret();
@@ -72,13 +72,13 @@ void SolverParty::boot() {
     config.bench = memory->bench.get();
     config.bench_rounds_max = role_.boasts ? 8 * kBenchRounds : kBenchRounds;
     memory->agent =
-        std::make_unique<solver::SolverAgent>(std::move(config), *memory->workshop, *memory->store);
-    memory->desk = std::make_unique<verifier::Desk>(
-        *memory->workshop, [agent = memory->agent.get()](const verifier::DisputeView& view) {
+        std::make_unique<solver::SolverAgent>(std::move(config), *memory->task_cache, *memory->store);
+    memory->dispute_replays = std::make_unique<verifier::DisputeReplays>(
+        *memory->task_cache, [agent = memory->agent.get()](const verifier::DisputeView& view) {
             return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
         });
     memory->disputes =
-        std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->desk, &memory->agent->slot());
+        std::make_unique<verifier::DisputeAgent>(kResendBlocks, *memory->dispute_replays, &memory->agent->slot());
     memory_ = std::move(memory);
 }
 
@@ -87,10 +87,10 @@ void SolverParty::halt() {
     enrolled_height_ = 0;
 }
 
-solver::ArtifactSource* SolverParty::shelf() {
+solver::ArtifactSource* SolverParty::provider() {
     if (!memory_) return nullptr;
-    if (memory_->tricky_shelf) return memory_->tricky_shelf.get();
-    return memory_->shelf.get();
+    if (memory_->tricky_provider) return memory_->tricky_provider.get();
+    return memory_->provider.get();
 }
 
 std::optional<Hash32> SolverParty::root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {

@@ -7,7 +7,7 @@
 #include "solver/attacks/boast.hpp"
 #include "solver/attacks/tricks.hpp"
 #include "tests/simulation/party.hpp"
-#include "tests/simulation/shelf.hpp"
+#include "tests/simulation/provider.hpp"
 #include "verifier/adversary/game_lies.hpp"
 #include "verifier/agent/dispute_agent.hpp"
 
@@ -38,7 +38,7 @@ class SolverParty final : public Party {
 public:
     SolverParty(World& world, NodeId id, std::string name, SolverRole role);
 
-    solver::ArtifactSource* shelf() override;
+    solver::ArtifactSource* provider() override;
     const SolverRole& role() const noexcept { return role_; }
     /// What it tells an accomplice: the root that it has for a state.
     std::optional<Hash32> root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const;
@@ -62,13 +62,13 @@ private:
     /// Lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
-        std::unique_ptr<StoreShelf> shelf;
-        std::unique_ptr<solver::ArtifactSource> tricky_shelf;
+        std::unique_ptr<StoreProvider> provider;
+        std::unique_ptr<solver::ArtifactSource> tricky_provider;
         std::unique_ptr<NetworkSource> source;
-        std::unique_ptr<solver::Workshop> workshop;
+        std::unique_ptr<solver::TaskCache> task_cache;
         std::unique_ptr<solver::Benchmarker> bench;
         std::unique_ptr<solver::SolverAgent> agent;
-        std::unique_ptr<verifier::Desk> desk;
+        std::unique_ptr<verifier::DisputeReplays> dispute_replays;
         std::unique_ptr<verifier::DisputeAgent> disputes;
     };
     struct SealedBid {

@@ -44,10 +44,10 @@ void VerifierParty::boot() {
     auto store = solver::CheckpointStore::open(disk());
     ensure(store.has_value(), "a checkpoint store opens after any crash");
     memory->store = std::move(*store);
-    memory->shelf = std::make_unique<StoreShelf>(*memory->store, world().pool);
+    memory->provider = std::make_unique<StoreProvider>(*memory->store, world().pool);
     memory->source = std::make_unique<NetworkSource>(world(), id());
     const bool accuser = role_.fraud == verifier::VerifierFraud::false_accuser;
-    memory->workshop = std::make_unique<solver::Workshop>(
+    memory->task_cache = std::make_unique<solver::TaskCache>(
         *memory->source, world().pool,
         timed_runners(accuser ? verifier::accusing_runners() : solver::honest_runners()));
     verifier::VerifierConfig config;
@@ -56,7 +56,7 @@ void VerifierParty::boot() {
     config.resend_blocks = kResendBlocks;
     config.beacon_length = kBeaconLength;
     config.watch_bp = role_.watch_bp;
-    auto agent = std::make_unique<verifier::VerifierAgent>(config, *memory->workshop, *memory->store);
+    auto agent = std::make_unique<verifier::VerifierAgent>(config, *memory->task_cache, *memory->store);
     memory->agent = agent.get();
     memory->verifier = adversary(config, std::move(agent));
     memory_ = std::move(memory);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tests/simulation/party.hpp"
-#include "tests/simulation/shelf.hpp"
+#include "tests/simulation/provider.hpp"
 #include "verifier/adversary/frauds.hpp"
 
 namespace retrace::sim {
@@ -23,7 +23,7 @@ class VerifierParty final : public Party {
 public:
     VerifierParty(World& world, NodeId id, std::string name, VerifierRole role);
 
-    solver::ArtifactSource* shelf() override { return memory_ ? memory_->shelf.get() : nullptr; }
+    solver::ArtifactSource* provider() override { return memory_ ? memory_->provider.get() : nullptr; }
     const VerifierRole& role() const noexcept { return role_; }
 
 private:
@@ -39,9 +39,9 @@ private:
     /// Lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
-        std::unique_ptr<StoreShelf> shelf;
+        std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<NetworkSource> source;
-        std::unique_ptr<solver::Workshop> workshop;
+        std::unique_ptr<solver::TaskCache> task_cache;
         verifier::VerifierAgent* agent = nullptr;  ///< Inside verifier.
         std::unique_ptr<verifier::Verifier> verifier;
         node::Seats seats;

@@ -24,9 +24,9 @@ Result<Bytes> NetworkSource::program(const Hash32& root, std::uint64_t limit) {
 
 Result<solver::StateRoots> NetworkSource::state(const Hash32& root) {
     for (const auto& party : world_.parties) {
-        if (!party->up() || party->shelf() == nullptr) continue;
+        if (!party->up() || party->provider() == nullptr) continue;
         if (party->id() != self_ && !reach(party->id())) continue;
-        if (auto found = party->shelf()->state(root)) return found;
+        if (auto found = party->provider()->state(root)) return found;
     }
     return error("nobody serves the state");
 }
@@ -36,9 +36,9 @@ Result<kernels::Tensor> NetworkSource::tensor(const Hash32& root, const kernels:
         found != world_.uploads.tensors.end() && reach(kHostNode))
         return found->second;
     for (const auto& party : world_.parties) {
-        if (!party->up() || party->shelf() == nullptr) continue;
+        if (!party->up() || party->provider() == nullptr) continue;
         if (party->id() != self_ && !reach(party->id())) continue;
-        auto found = party->shelf()->tensor(root, record);
+        auto found = party->provider()->tensor(root, record);
         if (found && kernels::tensor_root(*found, world_.pool) == root) return found;
     }
     return error("nobody serves the tensor");

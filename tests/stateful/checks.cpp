@@ -6,8 +6,8 @@
 namespace retrace::stateful {
 namespace {
 
-using contracts::DueItem;
-using contracts::DueKind;
+using contracts::ScheduledItem;
+using contracts::ScheduledKind;
 using market::AuditPhase;
 using market::RunState;
 using market::SegmentState;
@@ -22,18 +22,18 @@ std::string at(std::string_view what, std::uint64_t id, std::uint64_t run = ~std
 class Pending {
 public:
     explicit Pending(const Mirror& mirror) : mirror_(mirror) {
-        for (const auto& [place, items] : mirror.agenda)
+        for (const auto& [place, items] : mirror.scheduler)
             for (std::size_t i = 0; i < items.size(); ++i) {
                 const bool handled = mirror.cursor && place.first == mirror.cursor->first &&
                                      place.second * contracts::kDuePage + i < mirror.cursor->second;
                 if (!handled) items_.insert(key(items[i].kind, items[i].id, items[i].run, items[i].index));
             }
     }
-    bool has(DueKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
+    bool has(ScheduledKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
         return items_.contains(key(kind, id, run, index));
     }
     /// Of a kind of which one reminder counts: at the height that its record names.
-    bool reminds(DueKind kind, std::uint64_t id, std::uint32_t run) const {
+    bool reminds(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
         const auto known =
             mirror_.reminders.find(contracts::keys::reminder(static_cast<std::uint8_t>(kind), id, run).bytes);
         return known != mirror_.reminders.end() && has(kind, id, run, known->second);
@@ -41,7 +41,7 @@ public:
 
 private:
     using Key = std::array<std::uint64_t, 4>;
-    static Key key(DueKind kind, std::uint64_t id, std::uint64_t run, std::uint64_t index) {
+    static Key key(ScheduledKind kind, std::uint64_t id, std::uint64_t run, std::uint64_t index) {
         return {static_cast<std::uint64_t>(kind), id, run, index};
     }
     const Mirror& mirror_;
@@ -73,7 +73,7 @@ bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
 std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
     const market::Run& run = model.run;
     if (run.unaudited_since != 0)  // Until the requester decides, or auditors come.
-        return pending.reminds(DueKind::unaudited, run.task, run.index)
+        return pending.reminds(ScheduledKind::unaudited, run.task, run.index)
                    ? std::nullopt
                    : std::optional(
                          at("a run whose audits wait for auditors is looked at again", run.task, run.index));
@@ -82,14 +82,14 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
         return std::nullopt;  // It waits for a state of its own, which has a deadline.
     const market::Segment& segment = found->second;
     if (segment.state == SegmentState::waiting_draw)
-        return pending.has(DueKind::draw, run.task, run.index, run.clear)
+        return pending.has(ScheduledKind::draw, run.task, run.index, run.clear)
                    ? std::nullopt
                    : std::optional(
-                         at("a segment that waits for its draw has one on the agenda", run.task, run.index));
+                         at("a segment that waits for its draw has one scheduled", run.task, run.index));
     if (segment.state == SegmentState::auditing || segment.open_disputes != 0)
         return std::nullopt;  // Looked at there.
     if (segment.window_end != 0)
-        return pending.reminds(DueKind::payment, run.task, 0) || run.open_disputes != 0 ||
+        return pending.reminds(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
                        others_owe(task, run.index, run.clear + 1) || task.task.active.size() > 1
                    ? std::nullopt
                    : std::optional(
@@ -98,16 +98,16 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
         const auto state = model.states.find(index);
         if (state == model.states.end() || state->second.opened) continue;
         if (state->second.open_deadline != 0) {
-            if (!pending.has(DueKind::open_deadline, run.task, run.index, index))
-                return at("a state that is to be opened has its deadline on the agenda", run.task, run.index);
+            if (!pending.has(ScheduledKind::open_deadline, run.task, run.index, index))
+                return at("a state that is to be opened has its deadline scheduled", run.task, run.index);
         } else if (!others_owe(task, run.index, index)) {
             const auto before = index == 0 ? model.segments.end() : model.segments.find(index - 1);
             const bool blind =
                 before != model.segments.end() && (before->second.state == SegmentState::auditing ||
                                                    before->second.state == SegmentState::waiting_draw);
-            if (!blind && !pending.has(DueKind::wake, run.task))
+            if (!blind && !pending.has(ScheduledKind::wake, run.task))
                 for (std::uint64_t from = 0; from <= index; ++from)
-                    if (pending.has(DueKind::wake, run.task, 0, from)) return std::nullopt;
+                    if (pending.has(ScheduledKind::wake, run.task, 0, from)) return std::nullopt;
             if (!blind) {
                 std::string where = "task " + std::to_string(run.task) + ", run " +
                                     std::to_string(run.index) + ", state " + std::to_string(index) + " of " +
@@ -126,16 +126,16 @@ std::optional<std::string> unscheduled_run(const TaskModel& task, const RunModel
                                            const Pending& pending) {
     const market::Run& run = model.run;
     if (run.state == RunState::assigned)
-        return pending.has(DueKind::accept_deadline, run.task, run.index)
+        return pending.has(ScheduledKind::accept_deadline, run.task, run.index)
                    ? std::nullopt
                    : std::optional(
                          at("an assigned run has to be accepted by a deadline", run.task, run.index));
     if (!is_running(model)) return std::nullopt;
     if (run.deadline != 0)
-        return pending.reminds(DueKind::checkpoint_deadline, run.task, run.index)
+        return pending.reminds(ScheduledKind::checkpoint_deadline, run.task, run.index)
                    ? std::nullopt
                    : std::optional(
-                         at("a checkpoint is due by a deadline on the agenda", run.task, run.index));
+                         at("a checkpoint is due by a deadline scheduled", run.task, run.index));
     return stuck_run(task, model, pending);
 }
 
@@ -143,10 +143,10 @@ std::optional<std::string> unscheduled_task(const TaskModel& model, const Pendin
     const market::Task& task = model.task;
     const bool auction =
         task.state == TaskState::bidding || (task.state == TaskState::running && task.wanted != 0);
-    if (auction && !pending.has(DueKind::auction_close, task.id, task.round))
-        return at("an auction has its end on the agenda", task.id);
-    if (task.state == TaskState::delivering && !pending.has(DueKind::deliver_deadline, task.id))
-        return at("a delivery has its end on the agenda", task.id);
+    if (auction && !pending.has(ScheduledKind::auction_close, task.id, task.round))
+        return at("an auction has its end scheduled", task.id);
+    if (task.state == TaskState::delivering && !pending.has(ScheduledKind::deliver_deadline, task.id))
+        return at("a delivery has its end scheduled", task.id);
     if ((task.state == TaskState::assigned || task.state == TaskState::running) && task.active.empty())
         return at("a task that is assigned or runs has a run", task.id);
     for (const std::uint32_t active : task.active)
@@ -157,17 +157,17 @@ std::optional<std::string> unscheduled_task(const TaskModel& model, const Pendin
 std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market::Audit& audit,
                                              const Pending& pending) {
     if (audit.phase == AuditPhase::drawing) {
-        if (pending.has(DueKind::redraw, audit.id)) return std::nullopt;
+        if (pending.has(ScheduledKind::redraw, audit.id)) return std::nullopt;
         for (const auto& [place, queued] : mirror.queue)
             if (queued == audit.id) return std::nullopt;
-        return at("an audit that draws is on the agenda or in the queue", audit.id);
+        return at("an audit that draws is scheduled or in the queue", audit.id);
     }
     if (audit.deadline != 0)
-        return pending.reminds(DueKind::audit_deadline, audit.id, 0)
+        return pending.reminds(ScheduledKind::audit_deadline, audit.id, 0)
                    ? std::nullopt
-                   : std::optional(at("an audit's deadline is on the agenda", audit.id));
+                   : std::optional(at("an audit's deadline is scheduled", audit.id));
     if (audit.phase == AuditPhase::no_auditors)
-        return pending.reminds(DueKind::unaudited, audit.task, audit.run)
+        return pending.reminds(ScheduledKind::unaudited, audit.task, audit.run)
                    ? std::nullopt
                    : std::optional(at("an audit that waits for auditors is looked at again", audit.id));
     // 14.4: waiting and revealing have none while another segment or replica is still blind.
@@ -182,7 +182,7 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
          before->second.state == SegmentState::waiting_draw))
         return std::nullopt;
     for (std::uint64_t from = 0; from <= state; ++from)
-        if (pending.has(DueKind::wake, audit.task, 0, from)) return std::nullopt;
+        if (pending.has(ScheduledKind::wake, audit.task, 0, from)) return std::nullopt;
     return at("an audit without a deadline waits for somebody", audit.id);
 }
 
@@ -190,21 +190,21 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
 
 std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height) {
     const Pending pending(mirror);
-    if (!mirror.agenda.empty() && mirror.agenda.begin()->first.first <= height && !mirror.cursor)
-        return "what is on the agenda lies ahead, or the agenda is late (height " +
-               std::to_string(mirror.agenda.begin()->first.first) + ")";
+    if (!mirror.scheduler.empty() && mirror.scheduler.begin()->first.first <= height && !mirror.cursor)
+        return "what is scheduled lies ahead, or the scheduler is late (height " +
+               std::to_string(mirror.scheduler.begin()->first.first) + ")";
     for (const std::uint64_t id : mirror.active_tasks)
         if (auto broken = unscheduled_task(mirror.tasks[id - 1], pending)) return broken;
     for (const std::uint64_t id : mirror.open_audits)
         if (auto broken = unscheduled_audit(mirror, mirror.audits[id - 1], pending)) return broken;
     for (const std::uint64_t id : mirror.open_disputes)
-        if (!pending.reminds(DueKind::dispute_clock, id, 0))
-            return at("a dispute's clock is on the agenda", id);
+        if (!pending.reminds(ScheduledKind::dispute_clock, id, 0))
+            return at("a dispute's clock is scheduled", id);
     for (const std::uint64_t id : mirror.open_reports)
-        if (!pending.has(DueKind::report_deadline, id)) return at("a report's deadline is on the agenda", id);
+        if (!pending.has(ScheduledKind::report_deadline, id)) return at("a report's deadline is scheduled", id);
     for (const auto& [id, challenge] : mirror.challenges)
-        if (market::is_open(challenge.state) && !pending.has(DueKind::challenge, id))
-            return at("a capability challenge is on the agenda", id);
+        if (market::is_open(challenge.state) && !pending.has(ScheduledKind::challenge, id))
+            return at("a capability challenge is scheduled", id);
     return std::nullopt;
 }
 

@@ -9,7 +9,7 @@
 
 namespace retrace::stateful {
 
-/// Everything that is open has something on the agenda that ends it, or waits for something that has. At
+/// Everything that is open has something scheduled that ends it, or waits for something that has. At
 /// `height`.
 std::optional<std::string> without_schedule(const Mirror& mirror, std::uint64_t height);
 /// No list is longer than its bound, and nobody has more open than the rules allow.

@@ -68,12 +68,12 @@ class ForgetsADeadline final : public FaultyExecutor {
             const auto run = contracts::views::run(state, id.task, id.run);
             if (run->deadline == 0 || run->state != market::RunState::running) continue;
             const auto key = contracts::keys::due_page(run->deadline + 1, 0);
-            auto page = contracts::load<contracts::ListOf<contracts::DueItem>>(state, key);
+            auto page = contracts::load<contracts::ListOf<contracts::ScheduledItem>>(state, key);
             if (!page) continue;
-            for (contracts::DueItem& item : page->items)
-                if (item.kind == contracts::DueKind::checkpoint_deadline && item.id == id.task &&
+            for (contracts::ScheduledItem& item : page->items)
+                if (item.kind == contracts::ScheduledKind::checkpoint_deadline && item.id == id.task &&
                     item.run == id.run)
-                    item = {contracts::DueKind::challenge, 1'000'000, 0, 0};
+                    item = {contracts::ScheduledKind::challenge, 1'000'000, 0, 0};
             contracts::store(state, key, *page);
         }
     }

@@ -114,7 +114,7 @@ std::string to_text(const Depth& depth) {
     print(out, "retention states", r.retentions);
     print(out, "challenge states", r.challenges);
     out << "  raised=" << r.raised << " successors=" << r.successors << " joined_late=" << r.joined_late
-        << " late_agendas=" << r.late_agendas << " longest_list=" << r.longest_list << "\n"
+        << " late_schedules=" << r.late_schedules << " longest_list=" << r.longest_list << "\n"
         << std::setprecision(3) << "  of a call's bounds: reads " << depth.costs.call_reads_a_limit << " ("
         << depth.costs.reads_of << "), writes " << depth.costs.call_writes_a_limit << " ("
         << depth.costs.writes_of << "), bytes " << depth.costs.call_bytes_a_limit << " ("

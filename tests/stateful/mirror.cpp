@@ -67,7 +67,7 @@ void Reached::add(const Reached& other) {
     raised += other.raised;
     successors += other.successors;
     joined_late += other.joined_late;
-    late_agendas += other.late_agendas;
+    late_schedules += other.late_schedules;
     longest_list = std::max(longest_list, other.longest_list);
 }
 
@@ -156,9 +156,9 @@ void Mirror::market_record(View key, const Bytes& value) {
             const std::uint64_t height = in.number();
             const std::pair place{height, in.number()};
             if (value.empty())
-                agenda.erase(place);
+                scheduler.erase(place);
             else
-                agenda[place] = decode<contracts::ListOf<contracts::DueItem>>(value).items;
+                scheduler[place] = decode<contracts::ListOf<contracts::ScheduledItem>>(value).items;
             return;
         }
         case 'f': {
@@ -168,7 +168,7 @@ void Mirror::market_record(View key, const Bytes& value) {
                 Reader at(value);
                 const std::uint64_t height = at.u64();
                 cursor = {height, at.u64()};
-                ++reached.late_agendas;
+                ++reached.late_schedules;
             }
             return;
         }
@@ -296,8 +296,8 @@ void Mirror::disputes_record(View key, const Bytes& value) {
 
 std::optional<std::uint64_t> Mirror::next_due() const {
     if (cursor) return cursor->first;
-    if (agenda.empty()) return std::nullopt;
-    return agenda.begin()->first.first;
+    if (scheduler.empty()) return std::nullopt;
+    return scheduler.begin()->first.first;
 }
 
 }  // namespace retrace::stateful

@@ -36,7 +36,7 @@ struct Reached {
     std::uint64_t raised = 0;        ///< Auctions for more replicas.
     std::uint64_t successors = 0;    ///< Runs that start from a paid state.
     std::uint64_t joined_late = 0;   ///< Runs with segments that are not paid to them.
-    std::uint64_t late_agendas = 0;  ///< Blocks that left items to the next one.
+    std::uint64_t late_schedules = 0;  ///< Blocks that left items to the next one.
     std::size_t longest_list = 0;    ///< Items of one record.
     void add(const Reached& other);
 };
@@ -56,8 +56,8 @@ public:
     std::map<Address, market::SolverInfo> solvers;
     std::map<Address, market::VerifierInfo> verifiers;
 
-    /// Everything on the agenda, by height and page.
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<contracts::DueItem>> agenda;
+    /// Everything scheduled, by height and page.
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<contracts::ScheduledItem>> scheduler;
     std::map<Bytes, std::uint64_t> reminders;                       ///< Heights, by key.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while items are late.
     std::map<Bytes, std::uint64_t> queue;  ///< Which audit waits at a place; some were seated since.

@@ -29,7 +29,7 @@ constexpr std::uint64_t kIdleLooks =
     throw Failure(sentence.substr(0, detail), sentence.substr(detail + 2, sentence.size() - detail - 3));
 }
 
-/// By how much the counts of the agenda's heights grew.
+/// By how much the counts of the scheduler's heights grew.
 std::uint64_t items_added(const ledger::StateView& before, const ledger::StateDiff& diff) {
     std::uint64_t added = 0;
     const std::uint8_t tag = contracts::keys::due_count(0).bytes[0];

@@ -24,7 +24,7 @@ std::string_view slug(VerifierFraud fraud) noexcept;
 std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept;
 
 /// Runners of a false accuser: one ulp in the last step of every segment. Its agent is an honest one on a
-/// workshop with these runners.
+/// task cache with these runners.
 solver::RunnerFactory accusing_runners();
 
 /// An honest agent whose moves pass through the fraud. `config` is that agent's.

@@ -31,15 +31,15 @@ std::set<CheckpointKey> needed_states(const VerifierView& view) {
 
 }  // namespace
 
-VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
+VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache,
                              solver::CheckpointStore& store)
     : config_(std::move(config)),
-      workshop_(workshop),
+      task_cache_(task_cache),
       store_(store),
       outbox_(config_.resend_blocks),
-      desk_(workshop,
+      dispute_replays_(task_cache,
             [this](const DisputeView& view) -> Result<kernels::State> {
-                const auto material = workshop_.material(view.terms);
+                const auto material = task_cache_.material(view.terms);
                 if (!material) return error(material.error().message);
                 auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
                 if (state) return std::move(state).value();
@@ -49,7 +49,7 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::Workshop& workshop,
             },
             config_.dispute_memory),
       slot_(config_.step_patience),
-      disputes_(config_.resend_blocks, desk_, &slot_) {}
+      disputes_(config_.resend_blocks, dispute_replays_, &slot_) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     height_ = view.height;
@@ -119,7 +119,7 @@ void VerifierAgent::on_done(const VerifierResult& result) {
     slot_.release();
     if (const auto* answer = std::get_if<Answer>(&result)) return disputes_.on_done(*answer);
     if (const auto* replayed = std::get_if<Replayed>(&result)) return on_replayed(*replayed);
-    on_side_work(result);
+    on_background_work(result);
 }
 
 void VerifierAgent::on_replayed(const Replayed& replayed) {
@@ -245,7 +245,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
         // Failing leaves a file behind, which the next view tries again.
         if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
     }
-    if (view.reports.empty()) workshop_.answers().clear();
+    if (view.reports.empty()) task_cache_.answers().clear();
     std::set<RunKey> runs;
     for (const CheckpointKey& key : needed) runs.insert({key.task, key.run});
     for (const RunKey& run : store_.runs())
@@ -260,13 +260,13 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     for (const CheckpointKey& key : {claimed, CheckpointKey{material.terms.id, run, index}}) {
         const auto known = store_.commitment(key);
         if (!known || known->root != root) continue;
-        auto loaded = store_.load(key, workshop_.pool());
+        auto loaded = store_.load(key, task_cache_.pool());
         if (loaded) return std::move(loaded).value();
     }
-    RETRACE_TRY(state, workshop_.fetch(material, root, index));
+    RETRACE_TRY(state, task_cache_.fetch(material, root, index));
     // Kept for the dispute: a solver that lied has no reason to serve it a second time.
     auto saved =
-        store_.save(claimed, kernels::commit_state(material.program->root(), state, workshop_.pool()), state);
+        store_.save(claimed, kernels::commit_state(material.program->root(), state, task_cache_.pool()), state);
     if (saved) saved = store_.retain(claimed, true);
     if (!saved) return Unexpected{solver::Unavailable{saved.error().message, std::nullopt, 0, 0}};
     return state;
@@ -287,7 +287,7 @@ Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::T
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
     solver::Preemption& preemption = slot_.preemption();
     {
-        const auto training = material.runner->train(*material.program, begun.state, workshop_.pool());
+        const auto training = material.runner->train(*material.program, begun.state, task_cache_.pool());
         bool whole = true;
         training->run_ahead(last_step);
         while (whole && training->step() < last_step && !preemption.requested()) {
@@ -312,7 +312,7 @@ Replayed VerifierAgent::replay(const AuditView& view) {
         done.missing = missing;
         return done;
     };
-    const auto material = workshop_.material(view.terms);
+    const auto material = task_cache_.material(view.terms);
     if (!material) return fail(material.error());
     solver::TaskMaterial& task = **material;
     auto begun = begin(task, {view.terms.id, view.run, view.segment}, view.start_root);
@@ -322,7 +322,7 @@ Replayed VerifierAgent::replay(const AuditView& view) {
         return done;
     }
     const kernels::StateCommitment end =
-        kernels::commit_state(task.program->root(), begun->state, workshop_.pool());
+        kernels::commit_state(task.program->root(), begun->state, task_cache_.pool());
     const CheckpointKey key{view.terms.id, view.run, view.segment + 1};
     auto saved = store_.save(key, end, begun->state);
     if (saved) saved = store_.retain(key, true);

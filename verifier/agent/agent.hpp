@@ -12,8 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "solver/agent/task_cache.hpp"
 #include "solver/agent/work.hpp"
-#include "solver/agent/workshop.hpp"
 #include "solver/checkpoints/checkpoint_store.hpp"
 #include "solver/commitments.hpp"
 #include "verifier/agent/dispute_agent.hpp"
@@ -82,7 +82,7 @@ struct VerifierConfig {
     /// again later.
     std::chrono::milliseconds step_patience{10'000};
     /// Bytes that accounts of disputes may take beside those that its tasks are counted with, and never more than
-    /// the workshop has to spare.
+    /// the task cache has to spare.
     std::uint64_t dispute_memory = UINT64_MAX;
 };
 
@@ -101,8 +101,8 @@ public:
 
 class VerifierAgent final : public Verifier {
 public:
-    /// `workshop` and `store` outlive the agent; only work orders use `workshop`.
-    VerifierAgent(VerifierConfig config, solver::Workshop& workshop, solver::CheckpointStore& store);
+    /// `task_cache` and `store` outlive the agent; only work orders use `task_cache`.
+    VerifierAgent(VerifierConfig config, solver::TaskCache& task_cache, solver::CheckpointStore& store);
 
     Output on_view(const VerifierView& view) override;
     void on_done(const VerifierResult& result) override;
@@ -153,7 +153,7 @@ private:
     std::optional<VerifierWork> watch_work(const VerifierView& view);
     void clean_up(const VerifierView& view);
     void on_replayed(const Replayed& replayed);
-    void on_side_work(const VerifierResult& result);
+    void on_background_work(const VerifierResult& result);
     void on_kept_answer(const KeptAnswer& made);
     void put_aside(const std::string& name, const std::string& problem);
     /// What its secret makes of a segment: nobody else knows which are replayed, and which first.
@@ -183,10 +183,10 @@ private:
                                                             std::uint64_t index, const Hash32& root);
 
     VerifierConfig config_;
-    solver::Workshop& workshop_;
+    solver::TaskCache& task_cache_;
     solver::CheckpointStore& store_;
     solver::Outbox outbox_;
-    Desk desk_;
+    DisputeReplays dispute_replays_;
     solver::WorkerSlot slot_;
     DisputeAgent disputes_;
     std::uint64_t replaying_ = 0;  // Audit of the order that is out; 0: none.

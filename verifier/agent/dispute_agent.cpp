@@ -23,7 +23,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
                                            std::uint64_t before) {
     height_ = height;
     outbox_.sweep(height);
-    desk_.sweep(disputes, height);
+    dispute_replays_.sweep(disputes, height);
     Output out;
     const DisputeView* first = nullptr;  // Of those that wait for an answer, the one with the earliest place.
     for (const DisputeView& view : disputes) {
@@ -70,7 +70,7 @@ solver::WorkOrder<Answer> DisputeAgent::answer_order(const DisputeView& view) {
     const std::uint64_t turn = turn_of(view.game);
     return solver::make_order<Answer>("move in dispute " + std::to_string(view.id), Answer{view.id, turn, {}, ""},
                                       [this, view, turn] {
-        const Result<Bytes, MoveProblem> move = desk_.answer(view, &slot_.preemption());
+        const Result<Bytes, MoveProblem> move = dispute_replays_.answer(view, &slot_.preemption());
         if (move) return Answer{view.id, turn, *move, ""};
         using Kind = MoveProblem::Kind;
         if (move.error().kind == Kind::put_off) return Answer{view.id, turn, {}, "", false, true};

@@ -10,7 +10,7 @@
 
 #include "solver/agent/work.hpp"
 #include "solver/agent/worker_slot.hpp"
-#include "verifier/agent/desk.hpp"
+#include "verifier/agent/dispute_replays.hpp"
 #include "verifier/chain_view.hpp"
 
 namespace retrace::verifier {
@@ -26,10 +26,10 @@ struct Answer {
 
 class DisputeAgent {
 public:
-    /// `desk` and `slot` outlive the agent. Moves are made by its work orders only. `slot`: the worker that it shares
-    /// with another agent; null: it has one for itself.
-    DisputeAgent(std::uint64_t resend_blocks, Desk& desk, solver::WorkerSlot* slot = nullptr)
-        : desk_(desk), slot_(slot != nullptr ? *slot : own_slot_), resend_blocks_(resend_blocks),
+    /// `dispute_replays` and `slot` outlive the agent. Moves are made by its work orders only. `slot`: the worker that
+    /// it shares with another agent; null: it has one for itself.
+    DisputeAgent(std::uint64_t resend_blocks, DisputeReplays& dispute_replays, solver::WorkerSlot* slot = nullptr)
+        : dispute_replays_(dispute_replays), slot_(slot != nullptr ? *slot : own_slot_), resend_blocks_(resend_blocks),
           outbox_(resend_blocks) {}
     DisputeAgent(const DisputeAgent&) = delete;
     DisputeAgent& operator=(const DisputeAgent&) = delete;
@@ -47,7 +47,7 @@ public:
 private:
     solver::WorkOrder<Answer> answer_order(const DisputeView& view);
 
-    Desk& desk_;
+    DisputeReplays& dispute_replays_;
     solver::WorkerSlot own_slot_{std::chrono::seconds(10)};
     solver::WorkerSlot& slot_;
     std::uint64_t resend_blocks_;

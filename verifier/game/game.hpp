@@ -30,7 +30,7 @@ struct Facts {
     bool operator==(const Facts&) const = default;
 };
 
-/// The quarrel: the state at first_step is agreed (start_root), the one at last_step is not (end_root).
+/// The dispute: the state at first_step is agreed (start_root), the one at last_step is not (end_root).
 /// For a seeded initialiser there is no start: initialiser = true, first_step = last_step = 0, play starts
 /// below level A.
 struct Claim {

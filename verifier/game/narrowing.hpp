@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The two ways to narrow a quarrel: k-ary search over a cumulative sequence, and descent in a Merkle tree.
+// The two ways to narrow a dispute: k-ary search over a cumulative sequence, and descent in a Merkle tree.
 #pragma once
 
 #include <span>

@@ -80,7 +80,7 @@ bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
 }
 
 void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
-    schedule(fx, height, {DueKind::redraw, audit.id, 0, 0});
+    schedule(fx, height, {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
 /// 14.2.6: no member is left that could be drawn.

@@ -61,7 +61,7 @@ void count_seated(Effects& fx, const market::Audit& audit) {
 void draw_again(Effects& fx, market::Audit& audit) {
     if (audit.redraws < kRedrawsMax) ++audit.redraws;
     set_phase(fx, audit, AuditPhase::drawing, 0);
-    schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::redraw, audit.id, 0, 0});
+    schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
 /// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
@@ -86,7 +86,7 @@ void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_
     count_seated(fx, audit);
     store(fx.state, keys::audit(audit.id), audit);
     fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
-    if (deadline != 0) remind(fx, deadline + 1, DueKind::audit_deadline, audit.id, 0);
+    if (deadline != 0) remind(fx, deadline + 1, ScheduledKind::audit_deadline, audit.id, 0);
 }
 
 void close_without_verdict(Effects& fx, market::Audit& audit) {
@@ -169,7 +169,7 @@ void audit_deadline(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.deadline == 0 || audit.phase == AuditPhase::closed) return;
     if (fx.height <= audit.deadline)  // A later phase, or it waits for an answer.
-        return remind(fx, audit.deadline + 1, DueKind::audit_deadline, id, 0);
+        return remind(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
         case AuditPhase::revealing:
@@ -219,7 +219,7 @@ void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
     if (segment.audits <= fx.params.redraws) {
         segment.state = SegmentState::waiting_draw;
         segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
-        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, task, run, index});
+        schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::draw, task, run, index});
     } else if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
         segment.state = SegmentState::unaudited;
     } else {  // 14.12.14: auditors that guess may have bonds for any number of rounds

@@ -34,7 +34,7 @@ std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t tas
 void look_again(Effects& fx, const market::Run& run) {
     const std::uint64_t silence = run.unaudited_since + 2 * fx.params.unaudited_blocks + 1;
     const std::uint64_t beacon = next_draw_height(fx.params, fx.height);
-    remind(fx, silence > fx.height ? std::min(silence, beacon) : beacon, DueKind::unaudited, run.task, run.index);
+    remind(fx, silence > fx.height ? std::min(silence, beacon) : beacon, ScheduledKind::unaudited, run.task, run.index);
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {
@@ -58,7 +58,7 @@ void work_off(Effects& fx, market::Run run) {
     }
     run = must_load<market::Run>(fx.state, keys::run(run.task, run.index));
     if (run.state != market::RunState::running) return;
-    if (audits.size() == kAtOnceMax) return remind(fx, fx.height + 1, DueKind::unaudited, run.task, run.index);
+    if (audits.size() == kAtOnceMax) return remind(fx, fx.height + 1, ScheduledKind::unaudited, run.task, run.index);
     run.pays_unaudited = false;
     store(fx.state, keys::run(run.task, run.index), run);
     if (run.unaudited_since != 0) look_again(fx, run);
@@ -94,7 +94,7 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
     if (run.state != market::RunState::running) return;
     if (after.empty()) start_checkpoint_deadline(fx, run);
     if (after.empty() || run.unaudited_from != from)  // What was withheld beyond it may be opened.
-        schedule(fx, fx.height + 1, {DueKind::wake, audit.task, 0, from});
+        schedule(fx, fx.height + 1, {ScheduledKind::wake, audit.task, 0, from});
 }
 
 void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
@@ -109,7 +109,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         if (!is_audited_beside(fx, waits)) continue;
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         close_without_verdict(fx, audit);
-        return remind(fx, fx.height + 1, DueKind::unaudited, task, index);
+        return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
     // Nobody sits in any of them, and all are of one task: what is true of the first is true of all.
     if (!audits.empty() && enough_members(fx, audits.front())) {
@@ -121,7 +121,7 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         }
         const bool moved = !had_all_rounds(fx, audits.back());
         if (audits.size() == kAtOnceMax && moved)
-            return remind(fx, fx.height + 1, DueKind::unaudited, task, index);
+            return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
     look_again(fx, run);
 }
@@ -131,7 +131,8 @@ void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t index) {
     fx.emit(UnauditedDecided{task, index, run.unaudited_from, true});
     run.pays_unaudited = true;
     store(fx.state, keys::run(task, index), run);
-    remind(fx, fx.height + 1, DueKind::unaudited, task, index);  // What that sets off is not the call's to compute.
+    // What that sets off is not the call's to compute.
+    remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
 }
 
 void end_unpaid(Effects& fx, std::uint64_t task, std::uint32_t index) {

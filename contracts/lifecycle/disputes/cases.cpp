@@ -48,7 +48,7 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
     dispute.evidence_bytes = game.evidence_bytes;
     store(fx.state, keys::dispute(dispute.id), dispute);
     store_game(fx, dispute.id, game);
-    remind(fx, dispute.deadline + 1, DueKind::dispute_clock, dispute.id, 0);
+    remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, dispute.id, 0);
     fx.emit(DisputeMoved{dispute.id, static_cast<std::uint8_t>(game.phase), dispute.mover, game.rounds,
                          dispute.deadline});
 }
@@ -71,7 +71,7 @@ void give_clocks(Effects& fx, market::Dispute& dispute) {
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
     if (!market::between_replicas(dispute.kind)) return;
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
-        if (id.task == dispute.task) remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
+        if (id.task == dispute.task) remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
 /// Takes one of the places that strangers share (15.2.5).
@@ -148,7 +148,7 @@ void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& par
     if (!end_dispute_work(fx, party, market::dispute_work(spec, dispute.kind), is_at_will(dispute.kind))) return;
     // 15.2.6: no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
-        remind(fx, fx.height + 1, DueKind::payment, id.task, id.run);
+        remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
 void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
@@ -332,7 +332,7 @@ void dispute_clock(Effects& fx, std::uint64_t id) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
     if (dispute.state != DisputeState::open) return;
     if (fx.height <= dispute.deadline)  // Moves were made since.
-        return remind(fx, dispute.deadline + 1, DueKind::dispute_clock, id, 0);
+        return remind(fx, dispute.deadline + 1, ScheduledKind::dispute_clock, id, 0);
     auto game = views::game(fx.state, id);
     ensure(game.has_value(), "an open dispute has a game");
     verifier::expire(*game);
@@ -352,7 +352,7 @@ void withdraw_dispute(Effects& fx, std::uint64_t id) {
     if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
     // A run that was accused goes on without its accuser: an audit may have waited for the dispute.
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
-    remind(fx, fx.height + 1, DueKind::payment, dispute.task, dispute.run);
+    remind(fx, fx.height + 1, ScheduledKind::payment, dispute.task, dispute.run);
 }
 
 }  // namespace retrace::contracts

@@ -38,7 +38,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     segment->window_end = fx.height + fx.params.challenge_blocks + market::audit_work(spec, index);
     store(fx.state, keys::segment(run.task, run.index, index), *segment);
-    remind(fx, segment->window_end, DueKind::payment, run.task, run.index);
+    remind(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
 
 /// The audit of a segment, while it is open.
@@ -74,7 +74,7 @@ void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, m
     if (!segment || segment->state != SegmentState::unaudited || checkpoint.open_deadline != 0) return;
     checkpoint.open_deadline = fx.height + fx.params.open_blocks;
     store(fx.state, keys::checkpoint(run.task, run.index, index), checkpoint);
-    schedule(fx, checkpoint.open_deadline + 1, {DueKind::open_deadline, run.task, run.index, index});
+    schedule(fx, checkpoint.open_deadline + 1, {ScheduledKind::open_deadline, run.task, run.index, index});
 }
 
 void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std::uint64_t index) {
@@ -139,7 +139,7 @@ void pass_late_replicas(Effects& fx, std::uint64_t id, std::uint32_t index) {
         store(fx.state, keys::run(id, active), other);
     }
     for (const std::uint64_t state : now) wake_openings(fx, id, state);
-    if (next != 0) remind(fx, next, DueKind::late_replica, id, index);
+    if (next != 0) remind(fx, next, ScheduledKind::late_replica, id, index);
 }
 
 bool all_committed(const StateView& view, const market::Task& task, const market::Run& run, std::uint64_t index) {
@@ -194,7 +194,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     compare_replicas(fx, id, run_index, index);
     // 13.4: what a run is paid may have waited for this state: to be compared with, or because it is its last.
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
-        remind(fx, fx.height + 1, DueKind::payment, id, active);
+        remind(fx, fx.height + 1, ScheduledKind::payment, id, active);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;
 }
 

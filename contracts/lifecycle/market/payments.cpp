@@ -80,11 +80,11 @@ void advance_clear(Effects& fx, market::Run& run) {
             continue;
         }
         // 9.3: the reminder that came may have stood for this window too. What else it waits for calls again.
-        if (wait != kForever) remind(fx, wait + 1, DueKind::payment, run.task, run.index);
-        if (window && *window > fx.height) remind(fx, *window, DueKind::payment, run.task, run.index);
+        if (wait != kForever) remind(fx, wait + 1, ScheduledKind::payment, run.task, run.index);
+        if (window && *window > fx.height) remind(fx, *window, ScheduledKind::payment, run.task, run.index);
         return;
     }
-    remind(fx, fx.height + 1, DueKind::payment, run.task, run.index);
+    remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);
 }
 
 /// 13.8.6: what refused the next checkpoint is clear. The time for it begins, and the wait is not the solver's.
@@ -123,7 +123,7 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
     stop_raising(fx, task);
     task.deliver_end = fx.height + fx.params.deliver_blocks;
     move_task(fx, task, market::TaskEvent::finish);
-    schedule(fx, task.deliver_end + 1, {DueKind::deliver_deadline, id, 0, 0});
+    schedule(fx, task.deliver_end + 1, {ScheduledKind::deliver_deadline, id, 0, 0});
 }
 
 }  // namespace

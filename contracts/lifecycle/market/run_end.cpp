@@ -73,9 +73,9 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
         // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
         // paid for may be due, and perhaps all of them have finished.
         await_replicas(fx, task);
-        schedule(fx, fx.height + 1, {DueKind::wake, run.task, 0, run.clear});
+        schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.clear});
         for (const std::uint32_t active : task.active)
-            remind(fx, fx.height + 1, DueKind::payment, run.task, active);
+            remind(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
         return;
     }
     stop_raising(fx, task);
@@ -142,7 +142,7 @@ void wake_after(Effects& fx, std::uint64_t id, std::uint64_t index) {
     for (const std::uint32_t active : task.active) end = std::max(end, run_of(fx, id, active).next_state);
     const std::uint64_t stop = std::min(end, index + kWakeMax);
     for (; index < stop; ++index) wake_openings(fx, id, index);
-    if (index < end) schedule(fx, fx.height + 1, {DueKind::wake, id, 0, index});
+    if (index < end) schedule(fx, fx.height + 1, {ScheduledKind::wake, id, 0, index});
 }
 
 void leave_run(Effects& fx, std::uint64_t id, std::uint32_t index, bool silent) {

@@ -35,7 +35,7 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     store(fx.state, keys::run(task.id, run.index), run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
     task.active.push_back(run.index);
-    schedule(fx, run.deadline + 1, {DueKind::accept_deadline, task.id, run.index, 0});
+    schedule(fx, run.deadline + 1, {ScheduledKind::accept_deadline, task.id, run.index, 0});
     fx.emit(TaskAssigned{task.id, run.solver, run.index, price, run.first_state});
 }
 
@@ -69,7 +69,7 @@ void open_raise(Effects& fx, market::Task& task, std::uint8_t wanted) {
     task.bid_end = fx.height + fx.params.bid_blocks;
     task.reveal_end = task.bid_end + fx.params.reveal_blocks;
     store(fx.state, keys::task(task.id), task);
-    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+    schedule(fx, task.reveal_end, {ScheduledKind::auction_close, task.id, task.round, 0});
     fx.emit(ReplicasWanted{task.id, wanted, task.bid_end, task.reveal_end});
 }
 
@@ -90,7 +90,7 @@ void open_auction(Effects& fx, market::Task& task) {
     task.bid_end = fx.height + fx.params.bid_blocks;
     task.reveal_end = task.bid_end + fx.params.reveal_blocks;
     move_task(fx, task, TaskEvent::open_auction);
-    schedule(fx, task.reveal_end, {DueKind::auction_close, task.id, task.round, 0});
+    schedule(fx, task.reveal_end, {ScheduledKind::auction_close, task.id, task.round, 0});
 }
 
 void return_bids(Effects& fx, market::Task& task, bool cancelled) {

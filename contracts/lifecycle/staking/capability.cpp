@@ -34,7 +34,7 @@ void open_challenge(Effects& fx, const Address& solver, market::SolverInfo info)
     info.challenge_height = fx.height;
     store(fx.state, keys::solver(solver), info);
     const std::uint64_t seed_height = next_draw_height(fx.params, fx.height);
-    schedule(fx, seed_height, {DueKind::challenge, challenge.id, 0, 0});
+    schedule(fx, seed_height, {ScheduledKind::challenge, challenge.id, 0, 0});
     fx.emit(CapabilityChallenged{solver, challenge.id, seed_height});
 }
 
@@ -42,7 +42,7 @@ void wait_until(Effects& fx, Challenge& challenge, ChallengeState state, std::ui
     challenge.state = state;
     challenge.deadline = deadline;
     store(fx.state, keys::challenge(challenge.id), challenge);
-    schedule(fx, deadline + 1, {DueKind::challenge, challenge.id, 0, 0});
+    schedule(fx, deadline + 1, {ScheduledKind::challenge, challenge.id, 0, 0});
 }
 
 /// No score came of it.

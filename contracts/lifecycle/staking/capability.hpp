@@ -13,7 +13,7 @@ void enlist_solver(Effects& fx, const Address& solver);
 void delist_solver(Effects& fx, const Address& solver);
 /// After a beacon was mixed: challenges those that it draws.
 void draw_challenges(Effects& fx, const Hash32& beacon);
-/// The agenda: a beacon that a challenge waited for is known, or a deadline is over.
+/// The scheduler: a beacon that a challenge waited for is known, or a deadline is over.
 void challenge_due(Effects& fx, std::uint64_t challenge);
 
 }  // namespace retrace::contracts

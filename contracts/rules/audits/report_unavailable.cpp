@@ -190,7 +190,7 @@ void apply(const ReportUnavailable& call, const TxContext& context, Effects& fx)
     store(fx.state, keys::report(report.id), report);
     await_answer(fx, report);
     add_to_list(fx.state, keys::open_reports(call.task), report.id);
-    schedule(fx, report.deadline + 1, {DueKind::report_deadline, report.id, 0, 0});
+    schedule(fx, report.deadline + 1, {ScheduledKind::report_deadline, report.id, 0, 0});
     fx.emit(ReportOpened{report.id, report.task, call.kind, report.run, report.index, report.tensor, report.tile,
                          report.deadline});
     if (report.kind != ReportKind::model) wait_for_answer(call, context.sender, report.deadline, fx);

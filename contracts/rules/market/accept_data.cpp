@@ -59,7 +59,7 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
     store(fx.state, keys::run(run.task, run.index), run);
-    if (run.deadline != 0) remind(fx, run.deadline + 1, DueKind::checkpoint_deadline, run.task, run.index);
+    if (run.deadline != 0) remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }
 
 Verdict check(const AcceptData&) { return Verdict::ok; }

@@ -48,7 +48,8 @@ void apply(const CommitCheckpoint& call, const TxContext&, Effects& fx) {
         segment.draw_epoch = views::epoch_of(fx.params, fx.height) + 1;
         segment.not_awaited = run.joined && !is_awaited(run, call.index);  // 12.7.9
         store(fx.state, keys::segment(call.task, call.run, call.index - 1), segment);
-        schedule(fx, next_draw_height(fx.params, fx.height), {DueKind::draw, call.task, call.run, call.index - 1});
+        schedule(fx, next_draw_height(fx.params, fx.height),
+                 {ScheduledKind::draw, call.task, call.run, call.index - 1});
     }
     wake_openings(fx, call.task, call.index);  // a replica may have waited for this commitment
     pass_late_replicas(fx, call.task, call.run);

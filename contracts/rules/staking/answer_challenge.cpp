@@ -48,7 +48,7 @@ void apply(const AnswerCapability& call, const TxContext& context, Effects& fx) 
     // Nobody has to move until then: it is when the draw is known.
     challenge.deadline = next_draw_height(fx.params, fx.height);
     store(fx.state, keys::challenge(challenge.id), challenge);
-    schedule(fx, challenge.deadline, {DueKind::challenge, challenge.id, 0, 0});
+    schedule(fx, challenge.deadline, {ScheduledKind::challenge, challenge.id, 0, 0});
     fx.emit(CapabilityAnswered{context.sender, challenge.id, challenge.rounds, challenge.root});
 }
 

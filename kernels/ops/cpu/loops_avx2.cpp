@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/ops/cpu/hand_avx2.hpp"
+#include "kernels/ops/cpu/simd_avx2.hpp"
 
 namespace retrace::kernels {
 

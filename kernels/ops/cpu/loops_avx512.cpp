@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/ops/cpu/hand_avx512.hpp"
+#include "kernels/ops/cpu/simd_avx512.hpp"
 
 namespace retrace::kernels {
 

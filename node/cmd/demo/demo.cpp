@@ -10,9 +10,9 @@
 #include "ledger/state/supply.hpp"
 #include "node/agents/remote_state.hpp"
 #include "node/agents/requester.hpp"
-#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/event_log.hpp"
+#include "node/cmd/demo/local_network.hpp"
 #include "node/cmd/demo/referee_time.hpp"
-#include "node/cmd/demo/story.hpp"
 #include "node/platform/units.hpp"
 #include "node/tasks/compile.hpp"
 #include "node/tasks/evaluate.hpp"
@@ -59,13 +59,13 @@ private:
     const DemoOptions& options_;
     Clock::time_point start_;
     fs::path folder_;
-    std::unique_ptr<Cast> cast_;
+    std::unique_ptr<LocalNetwork> cast_;
     std::optional<TaskFile> task_;
     std::unique_ptr<RpcClient> client_;
     std::optional<ledger::SecretKey> key_;
     std::unique_ptr<Submitter> submitter_;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<Story> story_;
+    std::unique_ptr<EventLog> story_;
     std::uint64_t honest_task_ = 0, cheated_task_ = 0;
     double accuracy_ = 0;
 };
@@ -85,7 +85,7 @@ Status<> Demo::set_up() {
         folder_ = pattern;
     }
     RETRACE_CHECK(compile());
-    RETRACE_TRY(cast, Cast::assemble(folder_ / "cast", options_.executable, options_.block_ms));
+    RETRACE_TRY(cast, LocalNetwork::assemble(folder_ / "cast", options_.executable, options_.block_ms));
     cast_ = std::move(cast);
     RETRACE_CHECK(cast_->start_node());
     say("node at " + cast_->node_url() + ", logs in " + cast_->folder().string());
@@ -149,7 +149,7 @@ Status<> Demo::open_purse() {
     store_ = std::move(*store);
     std::map<ledger::Address, std::string> names;
     for (std::uint32_t i = 0; i < kRoles; ++i) names[cast_->address(Role{i})] = std::string(name_of(Role{i}));
-    story_ = std::make_unique<Story>(std::move(names), [this](std::uint64_t height, const std::string& line) {
+    story_ = std::make_unique<EventLog>(std::move(names), [this](std::uint64_t height, const std::string& line) {
         say("block " + std::to_string(height) + "  " + line);
     });
     return Unit{};

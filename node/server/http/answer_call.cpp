@@ -11,13 +11,13 @@ constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
 /// Belongs to the connection's strand, and to a handler while that runs it.
 struct RunningCall final : Work {
-    RunningCall(Shared& shared, Asker a, std::string b)
+    RunningCall(Shared& shared, RequestContext a, std::string b)
         : dispatcher(shared.dispatcher),
-          asker(std::move(a)),
+          context(std::move(a)),
           body(std::move(b)),
-          allowance(shared.allowance_of(asker.waiter.client)),
+          allowance(shared.allowance_of(context.completion.client)),
           budget(Budget::Clock::now() + shared.options.request_timeout, shared.stopping),
-          caller{asker.subscriptions, &allowance, asker.admin, asker.waiter.client, &budget} {}
+          caller{context.subscriptions, &allowance, context.admin, context.completion.client, &budget} {}
 
     bool is_light() {
         if (body.size() > dispatcher.limits().light_bytes) return false;
@@ -48,7 +48,7 @@ struct RunningCall final : Work {
     }
 
     const Dispatcher& dispatcher;
-    const Asker asker;
+    const RequestContext context;
     const std::string body;
     std::unique_ptr<RequestBody> parsed;
     Allowance allowance;
@@ -60,12 +60,12 @@ struct RunningCall final : Work {
 
 }  // namespace
 
-net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string body) {
-    const auto call = std::make_shared<RunningCall>(shared, std::move(asker), std::move(body));
+net::awaitable<std::string> answer_call(Shared& shared, RequestContext context, std::string body) {
+    const auto call = std::make_shared<RunningCall>(shared, std::move(context), std::move(body));
     if (call->is_light()) {
         call->run();
     } else {
-        const Done done = co_await run_on(shared.handlers, call->asker.waiter, call);
+        const Done done = co_await run_on(shared.handlers, call->context.completion, call);
         if (done == Done::refused) {
             shared.count_refused();
             call->refuse();

@@ -63,7 +63,7 @@ public:
     }
     bool is_websocket() const noexcept override { return false; }
 
-    Waiter waiter(bool admin) { return {stream.tcp(), wake, admin ? std::string() : client}; }
+    Completion completion(bool admin) { return {stream.tcp(), wake, admin ? std::string() : client}; }
     /// Counts the buffer, and `more`.
     void hold(std::size_t more) { held.set(more + buffer.capacity()); }
 
@@ -73,7 +73,7 @@ public:
     const std::string client;
     net::steady_timer wake;  ///< Of what it waits for (run_on).
     beast::flat_buffer buffer{kBufferMax};
-    HeldPart held;          ///< The buffer, and a body from its first byte to its answer, then the answer.
+    Reservation held;          ///< The buffer, and a body from its first byte to its answer, then the answer.
     bool upgraded = false;  ///< The stream went to a WebSocket.
 };
 
@@ -99,8 +99,8 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
                              "invalid content type, only application/json is supported\n");
     }
     const bool admin = is_admin(shared, request);
-    Asker asker{connection.shared_from_this(), connection.waiter(admin), nullptr, admin};
-    std::string body = co_await answer_call(shared, std::move(asker), std::move(request.body()));
+    RequestContext context{connection.shared_from_this(), connection.completion(admin), nullptr, admin};
+    std::string body = co_await answer_call(shared, std::move(context), std::move(request.body()));
     co_return make_reply(request, 200, "application/json", std::move(body));
 }
 
@@ -140,15 +140,15 @@ struct RouteCall final : Work {
 
 net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,
                                        HttpMessage& request) {
-    Waiter waiter = connection.waiter(is_admin(shared, request));
-    Allowance allowance = shared.allowance_of(waiter.client);
+    Completion completion = connection.completion(is_admin(shared, request));
+    Allowance allowance = shared.allowance_of(completion.client);
     if (!allowance.take()) {
         shared.count_refused();
         co_return make_reply(request, 429, "text/plain", "rate limit exceeded\n");
     }
     const auto call =
         std::make_shared<RouteCall>(connection.shared_from_this(), std::move(allowance), route, request);
-    const Done done = co_await run_on(shared.workers, std::move(waiter), call);
+    const Done done = co_await run_on(shared.workers, std::move(completion), call);
     if (done == Done::refused) {
         shared.count_refused();
         co_return make_reply(request, 503, "text/plain", "too many requests are waiting, try again later\n");

@@ -17,17 +17,17 @@ using Outcome = std::atomic<Done>;
 
 /// The pool's share of a piece of work. It goes back to the strand, also when the pool destroys it unasked: a
 /// pool's thread never is the last to let go.
-class Errand {
+class PooledTask {
 public:
-    Errand(const Waiter& waiter, std::shared_ptr<Work> work, std::shared_ptr<Outcome> outcome)
-        : strand_(waiter.tcp.get_executor()),
-          wake_(waiter.wake),
+    PooledTask(const Completion& completion, std::shared_ptr<Work> work, std::shared_ptr<Outcome> outcome)
+        : strand_(completion.tcp.get_executor()),
+          wake_(completion.wake),
           work_(std::move(work)),
           outcome_(std::move(outcome)) {}
-    ~Errand() {
+    ~PooledTask() {
         if (work_) give_back(Done::refused);
     }
-    Errand(const Errand&) = delete;
+    PooledTask(const PooledTask&) = delete;
 
     void run() {
         work_->run();
@@ -62,22 +62,22 @@ bool hung_up(beast::tcp_stream& tcp) {
 
 }  // namespace
 
-net::awaitable<Done> run_on(WorkPool& pool, Waiter waiter, std::shared_ptr<Work> work) {
+net::awaitable<Done> run_on(WorkPool& pool, Completion completion, std::shared_ptr<Work> work) {
     const auto outcome = std::make_shared<Outcome>(Done::waits);
-    auto errand = std::make_shared<Errand>(waiter, work, outcome);
-    const WorkPool::Ticket ticket =
-        pool.add(waiter.client, [errand = std::move(errand)](WorkPool::Fate fate) {
-            fate == WorkPool::Fate::runs ? errand->run() : errand->give_back(Done::refused);
+    auto task = std::make_shared<PooledTask>(completion, work, outcome);
+    const WorkPool::JobId job_id =
+        pool.add(completion.client, [task = std::move(task)](WorkPool::JobOutcome job_outcome) {
+            job_outcome == WorkPool::JobOutcome::runs ? task->run() : task->give_back(Done::refused);
         });
-    if (ticket == 0) co_return Done::refused;
+    if (job_id == 0) co_return Done::refused;
     for (bool waited = false; *outcome == Done::waits; waited = true) {
-        if (waited ? hung_up(waiter.tcp) : !waiter.tcp.socket().is_open()) {
+        if (waited ? hung_up(completion.tcp) : !completion.tcp.socket().is_open()) {
             work->hang_up();
-            if (pool.withdraw(waiter.client, ticket)) co_return Done::left;
+            if (pool.withdraw(completion.client, job_id)) co_return Done::left;
         }
         boost::system::error_code woken;
-        waiter.wake.expires_after(kLookEvery);
-        co_await waiter.wake.async_wait(net::redirect_error(net::use_awaitable, woken));
+        completion.wake.expires_after(kLookEvery);
+        co_await completion.wake.async_wait(net::redirect_error(net::use_awaitable, woken));
     }
     co_return *outcome;
 }

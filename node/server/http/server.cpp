@@ -22,18 +22,18 @@ using net::ip::tcp;
 
 Connection::Connection(Shared& shared) : id(shared.next_connection++) {}
 
-HeldPart::~HeldPart() {
+Reservation::~Reservation() {
     set(0);
 }
 
-void HeldPart::set(std::size_t bytes) {
+void Reservation::set(std::size_t bytes) {
     const std::size_t before = std::exchange(bytes_, bytes);
     if (bytes < before) {
         (shared_.*held_).remove(id_, client_, before - bytes);
         shared_.trim.freed(before - bytes);
     }
     if (bytes > before) {
-        for (const Held::Connection id : (shared_.*held_).add(id_, client_, bytes - before)) shared_.cut_off(id);
+        for (const MemoryQuota::Connection id : (shared_.*held_).add(id_, client_, bytes - before)) shared_.cut_off(id);
     }
 }
 
@@ -214,7 +214,7 @@ struct Server::Impl {
             co_await pause.async_wait(net::use_awaitable);
             if (!shared->trim.is_due(Budget::Clock::now())) continue;
             // Where nobody but subscribers waits for it.
-            shared->deliveries.add({}, [this](WorkPool::Fate) { shared->trim.run(); });
+            shared->deliveries.add({}, [this](WorkPool::JobOutcome) { shared->trim.run(); });
         }
     }
 

@@ -12,7 +12,7 @@
 #include "ledger/block/block.hpp"
 #include "node/net/certificate.hpp"
 #include "node/net/http_types.hpp"
-#include "node/server/http/held.hpp"
+#include "node/server/http/memory_quota.hpp"
 #include "node/server/http/work_pool.hpp"
 #include "node/server/jsonrpc/dispatch.hpp"
 
@@ -36,7 +36,7 @@ struct ServerOptions {
     double request_burst = 5000;                  ///< That many may come at once.
     bool limit_loopback = false;                  ///< Whether the two limits above hold for this machine too.
     std::size_t subscriptions = 128;              ///< Of one connection.
-    HeldLimits held;                              ///< Of what was received, is not read yet or is subscribed to.
+    MemoryQuotaLimits held;                              ///< Of what was received, is not read yet or is subscribed to.
     FilterLimits filters;                         ///< Of subscriptions.
     std::size_t pause_bytes = std::size_t{1} << 20;  ///< From a WebSocket that has so much to read nothing is read.
     std::chrono::seconds read_timeout{

@@ -31,13 +31,13 @@ struct Shared;
 using HttpMessage = http::request<http::string_body>;
 
 /// What one connection holds, in bytes. The connection alone changes it.
-class HeldPart {
+class Reservation {
 public:
     /// `shared` outlives this. `held`: one of its accounts.
-    HeldPart(Shared& shared, Held Shared::*held, Held::Connection id, std::string client)
+    Reservation(Shared& shared, MemoryQuota Shared::*held, MemoryQuota::Connection id, std::string client)
         : shared_(shared), held_(held), id_(id), client_(std::move(client)) {}
-    ~HeldPart();
-    HeldPart(const HeldPart&) = delete;
+    ~Reservation();
+    Reservation(const Reservation&) = delete;
 
     /// Closes whoever holds too much then, soon; it may be this connection.
     void set(std::size_t bytes);
@@ -45,8 +45,8 @@ public:
 
 private:
     Shared& shared_;
-    Held Shared::*const held_;
-    const Held::Connection id_;
+    MemoryQuota Shared::*const held_;
+    const MemoryQuota::Connection id_;
     const std::string client_;
     std::size_t bytes_ = 0;
 };
@@ -80,8 +80,8 @@ struct Shared {
     std::atomic<std::size_t> pending_subscriptions{0};
     std::atomic<bool> stopping{false};
     RateLimiter rate;
-    Held held;
-    Held filters;  ///< Of subscriptions; in `held` too.
+    MemoryQuota held;
+    MemoryQuota filters;  ///< Of subscriptions; in `held` too.
     MemoryTrim trim;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
@@ -146,26 +146,26 @@ public:
 enum class Done : std::uint8_t { waits, ran, refused, left };
 
 /// Who waits for work: a connection, on whose strand all but `Work::run` happens.
-struct Waiter {
+struct Completion {
     beast::tcp_stream& tcp;
     /// Of the connection, which cancels it when it is cut off: what waits is given up then.
     net::steady_timer& wake;
     std::string client;  ///< As `client_of` names it; an administrator counts as this machine.
 };
-/// `work` owns what `waiter` refers to.
-net::awaitable<Done> run_on(WorkPool& pool, Waiter waiter, std::shared_ptr<Work> work);
+/// `work` owns what `completion` refers to.
+net::awaitable<Done> run_on(WorkPool& pool, Completion completion, std::shared_ptr<Work> work);
 
 /// Who sent a JSON-RPC body, and over what.
-struct Asker {
-    /// Owns what `waiter` refers to and `subscriptions`, for as long as a handler runs.
+struct RequestContext {
+    /// Owns what `completion` refers to and `subscriptions`, for as long as a handler runs.
     std::shared_ptr<void> keeps;
-    Waiter waiter;
+    Completion completion;
     Subscriptions* subscriptions = nullptr;
     bool admin = false;
 };
 /// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may
 /// take long runs on the handlers meanwhile, and ends early when the client hangs up.
-net::awaitable<std::string> answer_call(Shared& shared, Asker asker, std::string body);
+net::awaitable<std::string> answer_call(Shared& shared, RequestContext context, std::string body);
 
 /// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's
 /// handlers.

@@ -38,9 +38,9 @@ void WorkPool::insert(const std::string& client, Waiting waiting) {
     if (!client.empty()) ++waiting_;
 }
 
-WorkPool::Ticket WorkPool::add(const std::string& client, Job job) {
+WorkPool::JobId WorkPool::add(const std::string& client, Job job) {
     Job given_up;
-    Ticket ticket = 0;
+    JobId job_id = 0;
     {
         const std::lock_guard lock(mutex_);
         if (stopping_) return 0;
@@ -54,9 +54,9 @@ WorkPool::Ticket WorkPool::add(const std::string& client, Job job) {
             most = with_most(own + 1);
             if (most == nullptr) return 0;
         }
-        ticket = ++last_ticket_;
+        job_id = ++last_ticket_;
         insert(client,
-               {ticket, std::move(job)});  // first: nobody loses a place to one for whom there is no memory
+               {job_id, std::move(job)});  // first: nobody loses a place to one for whom there is no memory
         if (most != nullptr) {
             given_up = std::move(most->waiting.back().job);
             most->waiting.pop_back();
@@ -64,18 +64,18 @@ WorkPool::Ticket WorkPool::add(const std::string& client, Job job) {
         }
     }
     wake_.notify_all();  // not every thread may take it
-    if (given_up) given_up(Fate::given_up);
-    return ticket;
+    if (given_up) given_up(JobOutcome::given_up);
+    return job_id;
 }
 
-bool WorkPool::withdraw(const std::string& client, Ticket ticket) noexcept {
+bool WorkPool::withdraw(const std::string& client, JobId job_id) noexcept {
     Job withdrawn;  // what it holds is given up without the lock
     const std::lock_guard lock(mutex_);
     const auto entry = clients_.find(client);
     if (entry == clients_.end()) return false;
     auto& waiting = entry->second.waiting;
     const auto found = std::find_if(waiting.begin(), waiting.end(),
-                                    [&](const Waiting& one) { return one.ticket == ticket; });
+                                    [&](const Waiting& one) { return one.job_id == job_id; });
     if (found == waiting.end()) return false;
     withdrawn = std::move(found->job);
     waiting.erase(found);
@@ -110,7 +110,7 @@ void WorkPool::run(bool local) {
             std::rotate(turn, turn + 1, turns_.end());
         }
         lock.unlock();
-        job(Fate::runs);
+        job(JobOutcome::runs);
         job = nullptr;  // what it holds is given up without the lock
         lock.lock();
         --entry.running;

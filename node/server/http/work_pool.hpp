@@ -26,12 +26,12 @@ public:
         std::size_t waiting = 256;            ///< Of all named clients, and as many of this machine.
         std::size_t waiting_per_client = 64;  ///< Of a named client.
     };
-    enum class Fate : std::uint8_t { runs, given_up };
+    enum class JobOutcome : std::uint8_t { runs, given_up };
     /// Called once, or never when it is withdrawn or the pool stops before; what is given up is so on the
     /// thread of whoever came instead.
-    using Job = std::function<void(Fate)>;
+    using Job = std::function<void(JobOutcome)>;
     /// Names a job that was taken; 0: none.
-    using Ticket = std::uint64_t;
+    using JobId = std::uint64_t;
 
     explicit WorkPool(Limits limits) : limits_(limits) {}
     ~WorkPool() { stop(); }
@@ -39,15 +39,15 @@ public:
 
     void start();
     /// 0 when too many wait, or after `stop`. `job` does not throw. What throws here changes nothing.
-    Ticket add(const std::string& client, Job job);
+    JobId add(const std::string& client, Job job);
     /// Destroys a job that still waits; false when there is none, as of one that runs or ran.
-    bool withdraw(const std::string& client, Ticket ticket) noexcept;
+    bool withdraw(const std::string& client, JobId job_id) noexcept;
     /// Idempotent. Waits for the jobs that run; those that wait are destroyed.
     void stop() noexcept;
 
 private:
     struct Waiting {
-        Ticket ticket = 0;
+        JobId job_id = 0;
         Job job;
     };
     struct Client {
@@ -71,7 +71,7 @@ private:
     Clients clients_;          // those that wait or run
     Turns turns_;              // those that wait, each once
     std::size_t waiting_ = 0;  // of named clients
-    Ticket last_ticket_ = 0;
+    JobId last_ticket_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
 };

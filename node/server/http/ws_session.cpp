@@ -122,9 +122,9 @@ public:
             if (!open_) break;
             std::string message = co_await read_message();
             const auto changes = std::make_shared<Changes>(shared_from_this());
-            Waiter waiter{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
-            Asker asker{changes, std::move(waiter), changes.get(), admin};
-            std::string answer = co_await answer_call(shared_, std::move(asker), std::move(message));
+            Completion completion{beast::get_lowest_layer(ws_), answered_, admin ? std::string() : client_};
+            RequestContext context{changes, std::move(completion), changes.get(), admin};
+            std::string answer = co_await answer_call(shared_, std::move(context), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));
             apply(*changes);  // after the answer, which names the subscription that events will name
@@ -212,7 +212,7 @@ private:
     /// With the mutex held. One turn at a time, and the next only after the strand took what it prepared: so
     /// a connection takes no more of the deliveries than it takes off them.
     void take_turn() {
-        feeding_ = 0 != shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::Fate) mutable {
+        feeding_ = 0 != shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::JobOutcome) mutable {
             WsConnection& connection = *self;
             connection.prepare(std::move(self));
         });
@@ -339,10 +339,10 @@ private:
     net::steady_timer drained_;  // there is little left to write
     net::steady_timer answered_;  // what it asked the handlers (run_on)
     std::deque<Message> outbox_;
-    HeldPart received_;  // a message from its first byte to its answer
-    HeldPart unread_;
-    HeldPart subscribed_;  // what the subscriptions take
-    HeldPart filters_;     // the same, in the account of subscriptions
+    Reservation received_;  // a message from its first byte to its answer
+    Reservation unread_;
+    Reservation subscribed_;  // what the subscriptions take
+    Reservation filters_;     // the same, in the account of subscriptions
     bool open_ = true;
     Table subscriptions_;
 

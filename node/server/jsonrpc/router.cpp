@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "merkle/base/non_fatal.hpp"
-#include "node/server/jsonrpc/paid_view.hpp"
+#include "node/server/jsonrpc/metered_view.hpp"
 
 namespace retrace::node::rpc {
 namespace {
@@ -84,9 +84,9 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
         // A broken rule ends the request; where a method hands on what others rely on it ends the process, as
         // in a block.
         std::optional<NonFatalScope> question;
-        if (!method->hands_on) question.emplace();
+        if (!method->mutates_state) question.emplace();
         return method->handler(Params(params), caller);
-    } catch (const EndOfRequest& ended) {
+    } catch (const RequestAborted& ended) {
         return Unexpected{ended.error};
     } catch (const std::exception& e) {
         spdlog::error("event=rpc_bug method={} what=\"{}\"", method->name, e.what());

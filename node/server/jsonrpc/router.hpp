@@ -88,7 +88,7 @@ struct Method {
     Handler handler;
     bool admin = false;  ///< Only for callers that show the node's token.
     Weight weight = Weight::heavy;
-    bool hands_on = false;  ///< Changes what the chain is made of: its broken invariants end the process.
+    bool mutates_state = false;  ///< Changes what the chain is made of: its broken invariants end the process.
 };
 
 class Router {

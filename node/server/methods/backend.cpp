@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "node/server/methods/backend.hpp"
 
-#include "node/server/jsonrpc/paid_view.hpp"
+#include "node/server/jsonrpc/metered_view.hpp"
 
 namespace retrace::node::rpc {
 
@@ -44,7 +44,7 @@ Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef
     auto view = backend.chain.view_at(height);
     if (!view) return Unexpected{state_not_kept(backend.chain, height)};
     return StateAt{height,
-                   std::make_shared<PaidView>(caller, backend.chain, height, std::move(view).value())};
+                   std::make_shared<MeteredView>(caller, backend.chain, height, std::move(view).value())};
 }
 
 }  // namespace retrace::node::rpc

@@ -53,7 +53,7 @@ struct StateAt {
 };
 /// "header not found" for an unknown block; a sentence for a state that is no longer kept. Read at the
 /// expense of `caller`, which outlives it: a handler that reads on and on ends with its budget, and one whose
-/// state is forgotten meanwhile ends with that sentence (paid_view.hpp).
+/// state is forgotten meanwhile ends with that sentence (metered_view.hpp).
 Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref);
 /// Fails for a block that was there and is not kept: an empty or partial answer would be a wrong one.
 Status<RpcError> check_kept(const Backend& backend, std::uint64_t height);

@@ -55,7 +55,7 @@ void register_eth_txs(Router& router, const Backend& backend) {
                 .params = {{"transaction", "Data"}},
                 .result = "Hash",
                 .handler = [&backend](const Params& params, Caller&) { return send_raw(backend, params); },
-                .hands_on = true});
+                .mutates_state = true});
     router.add(
         {"eth_getTransactionByHash",
          "A transaction, mined or pending.",

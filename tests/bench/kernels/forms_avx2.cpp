@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/bench/kernels/forms.hpp"
 
-#include "kernels/ops/cpu/hand_avx2.hpp"
+#include "kernels/ops/cpu/simd_avx2.hpp"
 
 namespace retrace::bench {
 

@@ -10,7 +10,7 @@
 
 #include "contracts/records/views.hpp"
 #include "node/agents/remote_state.hpp"
-#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/local_network.hpp"
 #include "node/net/http_client.hpp"
 #include "tests/functional/task_fixture.hpp"
 
@@ -27,7 +27,7 @@ class TlsMarket : public TaskTest {
 protected:
     void SetUp() override {
         TaskTest::SetUp();
-        auto cast = node::Cast::assemble(path("cast"), RETRACE_PROGRAM, 100,
+        auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, 100,
                                          {{"bid_blocks", 30}, {"reveal_blocks", 20}}, true);
         ASSERT_TRUE(cast.has_value()) << cast.error().message;
         cast_ = std::move(*cast);
@@ -105,7 +105,7 @@ protected:
         return answer ? std::string(answer->body.begin(), answer->body.end()) : "no answer";
     }
 
-    std::unique_ptr<node::Cast> cast_;
+    std::unique_ptr<node::LocalNetwork> cast_;
     std::optional<node::Process> second_verifier_;
     std::string plain_url_;
 };

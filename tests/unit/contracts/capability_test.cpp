@@ -77,7 +77,7 @@ TEST_F(CapabilityTest, ARegistrationIsMeasured) {
     EXPECT_EQ(all<CapabilityMeasured>()[0].score, info().capability);
     EXPECT_EQ(views::stake(state, party("alice")).bonded, U256(100) * kCoin);
     advance(params.answer_blocks + params.capability_blocks + 10);
-    EXPECT_EQ(info().capability, 5 * solver::kCapabilityRoundCost / 4) << "nothing is left on the agenda";
+    EXPECT_EQ(info().capability, 5 * solver::kCapabilityRoundCost / 4) << "nothing is left scheduled";
 }
 
 TEST_F(CapabilityTest, WhoIsDownLosesTheScoreAndNoStake) {

@@ -93,7 +93,7 @@ TEST(Chunks, published_trainings_with_all_that_is_computed_again_give_the_same_b
     for (const auto& [name, recipe] : golden::recipes()) {
         SCOPED_TRACE(name);
         const TrainingPrograms programs = golden::programs(recipe);
-        const Program again = with_recomputation(programs.train, {1, 8, 64});
+        const Program again = rematerialise(programs.train, {1, 8, 64});
         const Program chunks = with_runs_in_chunks(with_constants_first(again), {64, 3, 100'000});
         changed += count(chunks, OpCode::matmul) > count(again, OpCode::matmul);
         ASSERT_TRUE(check(chunks)) << check(chunks).error().message;
@@ -169,7 +169,7 @@ TEST(Chunks, long_contexts_take_the_memory_of_few_heads) {
     const std::uint64_t scores = heads * tokens * tokens * 4;
     const RecomputeLimits again{4 << 20, 1, 128};
     const std::uint64_t all = planned(program), few = planned(with_runs_in_chunks(program)),
-                        anew = planned(with_runs_in_chunks(with_recomputation(program, again)));
+                        anew = planned(with_runs_in_chunks(rematerialise(program, again)));
     EXPECT_GT(all, 2 * scores);
     EXPECT_LT(few, scores + scores / 2);  // the weights wait for the backward pass
     EXPECT_LT(anew, scores);

@@ -53,7 +53,7 @@ TEST(HostilePrograms, a_chain_of_reshapes_with_a_late_reader_is_no_deep_recursio
     raw.set_next(raw.op(OpCode::slice, {late}, {1}, {5, 1}));
     EXPECT_LT(seconds_of(raw.program), kBlink);
     // The early part is not kept for its late reader, and is made again by two ops.
-    const Program lean = with_recomputation(raw.program);
+    const Program lean = rematerialise(raw.program);
     EXPECT_LE(lean.ops.size(), raw.program.ops.size() + 4);
 }
 
@@ -74,7 +74,7 @@ TEST(HostilePrograms, many_late_readers_of_a_long_chain_do_not_blow_a_program_up
         for (int j = 0; j < 33; ++j) raw.fill({1});
         raw.op(OpCode::slice, {x}, {1}, {0, 1});
     }
-    EXPECT_LE(with_recomputation(raw.program).ops.size(), 2 * raw.program.ops.size());
+    EXPECT_LE(rematerialise(raw.program).ops.size(), 2 * raw.program.ops.size());
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 

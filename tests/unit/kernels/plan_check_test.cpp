@@ -34,7 +34,7 @@ std::string verdict(const Program& program, const MemoryPlan& plan) {
 }
 
 void expect_sound(const Program& program) {
-    for (const Program& seen : {program, with_constants_first(with_recomputation(program))}) {
+    for (const Program& seen : {program, with_constants_first(rematerialise(program))}) {
         for (const PlanOptions& options : all_options()) {
             const MemoryPlan plan = propose_plan(seen, options);
             ASSERT_EQ(verdict(seen, plan), "sound");

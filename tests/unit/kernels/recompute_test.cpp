@@ -58,7 +58,7 @@ TEST_P(Recomputation, gives_the_states_of_the_reference) {
     const TrainingPrograms programs = training(GetParam());
     const State expected = trained(programs.train, programs.init, Backend::reference);
     for (const RecomputeLimits limits : {RecomputeLimits{1, 8}, RecomputeLimits{1, 1}}) {
-        const Program lean = with_recomputation(programs.train, limits);
+        const Program lean = rematerialise(programs.train, limits);
         ASSERT_TRUE(check(lean));
         EXPECT_GT(lean.ops.size(), programs.train.ops.size());
         EXPECT_EQ(trained(lean, programs.init, Backend::cpu), expected);
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(All, Recomputation, ::testing::Values("gpt", "llama", "
 
 TEST(RecomputationPlan, a_transformer_takes_a_fifth_less_memory) {
     const Program program = training("gpt", 128, 6).train;
-    const Program lean = with_recomputation(program, {4096, 32});
+    const Program lean = rematerialise(program, {4096, 32});
     const PlanOptions apart{false, true, Fusion::elements};
     EXPECT_LT(5 * plan_memory(lean, apart).bytes, 4 * plan_memory(program, apart).bytes);
 }
@@ -91,15 +91,15 @@ TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
         const Program& p = raw.program;
         ASSERT_TRUE(check(p)) << check(p).error().message;
         RecomputeLimits limits{1024, 32, 64};
-        EXPECT_LE(2 * step_cost(with_recomputation(p, limits)), 3 * step_cost(p));
+        EXPECT_LE(2 * step_cost(rematerialise(p, limits)), 3 * step_cost(p));
         limits.cost_percent = 100'000;
-        EXPECT_GT(step_cost(with_recomputation(p, limits)), 5 * step_cost(p)) << "or this tests nothing";
+        EXPECT_GT(step_cost(rematerialise(p, limits)), 5 * step_cost(p)) << "or this tests nothing";
     }
 }
 
 TEST(RecomputationPlan, a_program_with_nothing_to_gain_stays_as_it_is) {
     const Program program = training("gpt").train;
-    EXPECT_EQ(with_recomputation(program), program);  // nothing reaches the default size
+    EXPECT_EQ(rematerialise(program), program);  // nothing reaches the default size
 }
 
 }  // namespace

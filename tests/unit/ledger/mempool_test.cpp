@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "ledger/exec/gas_most.hpp"
+#include "ledger/exec/max_gas.hpp"
 #include "tests/unit/ledger/pool.hpp"
 
 namespace retrace::ledger {
@@ -179,7 +179,7 @@ TEST_F(Pool, limits_take_no_room_from_others) {
     ASSERT_EQ(txs.size(), kPromises + 1);
     EXPECT_EQ(txs.back(), victim);
     std::uint64_t used = 0;
-    for (const TxPtr& tx : txs) used += gas_most(tx->tx, world.executor);
+    for (const TxPtr& tx : txs) used += max_gas(tx->tx, world.executor);
     EXPECT_EQ(ready(1 << 20, used - 1).size(), kPromises) << "what is used is counted";
     EXPECT_EQ(ready(1 << 20, used).size(), kPromises + 1);
     const auto block = world.block(txs);

@@ -109,7 +109,7 @@ TEST_F(ServerTest, TamperedUploadsAreRefusedByName) {
     EXPECT_FALSE(store->info(root));
 }
 
-TEST_F(ServerTest, AShelfServesTheCheckpointsOfASolver) {
+TEST_F(ServerTest, AProviderServesTheCheckpointsOfASolver) {
     const auto checkpoints = solver::CheckpointStore::open(folder.path() / "checkpoints");
     ASSERT_TRUE(checkpoints);
     kernels::ThreadPool pool(1);
@@ -119,8 +119,8 @@ TEST_F(ServerTest, AShelfServesTheCheckpointsOfASolver) {
     const std::string info = path(commitment.root, "info"),
                       tiles = path(commitment.tensor_roots[0], "tiles?first=0&count=9");
     EXPECT_EQ(get(tiles).status, 404u);
-    CheckpointShelf shelf(**checkpoints);
-    server.add_shelf(shelf);
+    CheckpointProvider provider(**checkpoints);
+    server.add_provider(provider);
     EXPECT_TRUE(wire::decode_info(get(info).body)->complete);
     EXPECT_EQ(wire::decode_state_manifest(get(path(commitment.root, "state")).body)->root(), commitment.root);
     const auto range = wire::decode_tile_range(get(tiles).body);

@@ -9,17 +9,17 @@
 
 #include "node/server/http/event.hpp"
 #include "node/server/http/feed.hpp"
-#include "node/server/http/held.hpp"
+#include "node/server/http/memory_quota.hpp"
 #include "node/server/http/work_pool.hpp"
 
 namespace retrace::node::test {
 namespace {
 
 using namespace std::chrono_literals;
-using rpc::Held;
+using rpc::MemoryQuota;
 using rpc::WorkPool;
-using Fate = WorkPool::Fate;
-using Ids = std::vector<Held::Connection>;
+using JobOutcome = WorkPool::JobOutcome;
+using Ids = std::vector<MemoryQuota::Connection>;
 
 bool comes(const std::function<bool()>& what) {
     for (const auto end = std::chrono::steady_clock::now() + 10s; std::chrono::steady_clock::now() < end;) {
@@ -29,8 +29,8 @@ bool comes(const std::function<bool()>& what) {
     return false;
 }
 
-TEST(RpcHeld, TheClientWithMostLosesItsLargestConnection) {
-    Held held({.client = 100, .total = 250, .local = 50});
+TEST(RpcMemoryQuota, TheClientWithMostLosesItsLargestConnection) {
+    MemoryQuota held({.client = 100, .total = 250, .local = 50});
     EXPECT_EQ(held.add(1, "a", 60), Ids{});
     EXPECT_EQ(held.add(2, "a", 40), Ids{});
     EXPECT_EQ(held.add(3, "b", 90), Ids{});
@@ -44,8 +44,8 @@ TEST(RpcHeld, TheClientWithMostLosesItsLargestConnection) {
     EXPECT_EQ(held.add(7, "f", 6), Ids{6});
 }
 
-TEST(RpcHeld, AClientHasSoMuch) {
-    Held held({.client = 100, .total = 1000, .local = 50});
+TEST(RpcMemoryQuota, AClientHasSoMuch) {
+    MemoryQuota held({.client = 100, .total = 1000, .local = 50});
     EXPECT_EQ(held.add(1, "a", 60), Ids{});
     EXPECT_EQ(held.add(2, "a", 41), Ids{1});
     EXPECT_EQ(held.add(2, "a", 60), Ids{2}) << "its own answer is too long";
@@ -54,8 +54,8 @@ TEST(RpcHeld, AClientHasSoMuch) {
     EXPECT_EQ(held.add(4, "a", 30), Ids{});
 }
 
-TEST(RpcHeld, StrangersTakeNothingFromThisMachine) {
-    Held held({.client = 100, .total = 100, .local = 50});
+TEST(RpcMemoryQuota, StrangersTakeNothingFromThisMachine) {
+    MemoryQuota held({.client = 100, .total = 100, .local = 50});
     EXPECT_EQ(held.add(1, "a", 100), Ids{});
     EXPECT_EQ(held.add(2, "", 50), Ids{});
     EXPECT_EQ(held.add(3, "b", 1), Ids{1}) << "this machine holds something, and not it goes";
@@ -67,7 +67,7 @@ TEST(RpcWorkPool, ClientsTakeTurns) {
     std::mutex mutex;
     std::string order;
     const auto job = [&](char name) {
-        return [&, name](Fate) {
+        return [&, name](JobOutcome) {
             const std::lock_guard lock(mutex);
             order += name;
         };
@@ -90,20 +90,20 @@ TEST(RpcWorkPool, NoNamedClientHasAllThreads) {
     std::atomic<bool> end{false};
     std::atomic<int> greedy{0}, modest{0};
     for (int i = 0; i < 4; ++i) {
-        pool.add("a", [&](Fate) {
+        pool.add("a", [&](JobOutcome) {
             ++greedy;
             while (!end) std::this_thread::sleep_for(1ms);
         });
     }
     pool.start();
     EXPECT_TRUE(comes([&] { return greedy == 1; }));
-    pool.add("b", [&](Fate) { ++modest; });
+    pool.add("b", [&](JobOutcome) { ++modest; });
     EXPECT_TRUE(comes([&] { return modest == 1; }));
     EXPECT_EQ(greedy, 1);
     end = true;
     EXPECT_TRUE(comes([&] { return greedy == 4; }));
     pool.stop();
-    EXPECT_FALSE(pool.add("a", [](Fate) {}));
+    EXPECT_FALSE(pool.add("a", [](JobOutcome) {}));
 }
 
 TEST(RpcWorkPool, WhoHasMostGivesAPlaceToWhoHasFewer) {
@@ -111,8 +111,8 @@ TEST(RpcWorkPool, WhoHasMostGivesAPlaceToWhoHasFewer) {
     std::string ran, gave;
     std::atomic<int> count{0};
     const auto job = [&](const char* name) {
-        return [&, name](Fate fate) {
-            (fate == Fate::runs ? ran : gave) += name;
+        return [&, name](JobOutcome job_outcome) {
+            (job_outcome == JobOutcome::runs ? ran : gave) += name;
             ++count;
         };
     };
@@ -138,7 +138,7 @@ TEST(RpcWorkPool, WhatIsWithdrawnFreesItsPlaceAndWhatItHolds) {
     std::string order;
     const auto body = std::make_shared<int>(0);
     const auto job = [&](char name) {
-        return [&, name, held = body](Fate) {
+        return [&, name, held = body](JobOutcome) {
             const std::lock_guard lock(mutex);
             order += name;
         };
@@ -149,7 +149,7 @@ TEST(RpcWorkPool, WhatIsWithdrawnFreesItsPlaceAndWhatItHolds) {
             return order == what;
         });
     };
-    const WorkPool::Ticket first = pool.add("a", job('1')), second = pool.add("b", job('2'));
+    const WorkPool::JobId first = pool.add("a", job('1')), second = pool.add("b", job('2'));
     EXPECT_FALSE(pool.add("c", job('3')));
     EXPECT_FALSE(pool.withdraw("b", first)) << "it is another's";
     EXPECT_FALSE(pool.withdraw("c", first));
@@ -173,8 +173,8 @@ TEST(RpcWorkPool, ThisMachineHasPlacesAndAThreadOfItsOwn) {
     std::atomic<bool> end{false};
     std::atomic<int> strangers{0}, local{0}, refused{0};
     const auto wait = [&](std::atomic<int>& count) {
-        return [&](Fate fate) {
-            if (fate == Fate::given_up) return void(++refused);
+        return [&](JobOutcome job_outcome) {
+            if (job_outcome == JobOutcome::given_up) return void(++refused);
             ++count;
             while (!end) std::this_thread::sleep_for(1ms);
         };

@@ -20,7 +20,7 @@ protected:
     test::TemporaryDirectory directory;
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
     bool device_is_busy = false;
-    Workshop workshop{task.source, task.pool,
+    TaskCache task_cache{task.source, task.pool,
                       [this](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                              kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
                           if (device_is_busy) return nullptr;
@@ -42,7 +42,7 @@ protected:
         view.runs = {run};
         restart();
     }
-    void restart() { agent = std::make_unique<SolverAgent>(config, workshop, *store); }
+    void restart() { agent = std::make_unique<SolverAgent>(config, task_cache, *store); }
     /// One block; its order is done at once.
     std::vector<SolverMove> next() {
         ++view.height;
@@ -148,7 +148,7 @@ TEST_F(AcceptedRun, IsNotDeclinedWhileADiskMayBeEmptied) {
 /// The whole lock hangs on the answer.
 TEST_F(AcceptedRun, AReportIsAnsweredWhenTheCauseIsGone) {
     EXPECT_TRUE(committed(5));
-    workshop.keep_only({});
+    task_cache.keep_only({});
     const auto tensors = std::exchange(task.source.tensors, {});
     view.runs[0].reports.push_back({7, ReportKind::data, 0, 0, 0, view.height + 60});
     for (int i = 0; i < 30; ++i) (void)next();

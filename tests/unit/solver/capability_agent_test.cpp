@@ -34,7 +34,7 @@ protected:
         SolverConfig config;
         config.resend_blocks = 5;
         config.bench = &bench;
-        agent = std::make_unique<SolverAgent>(config, workshop, *store);
+        agent = std::make_unique<SolverAgent>(config, task_cache, *store);
     }
     static SolverView running(std::uint64_t height, std::uint64_t id = 3) {
         SolverView view;
@@ -57,7 +57,7 @@ protected:
     test::TinyTask task;
     test::TemporaryDirectory directory;
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
-    Workshop workshop{task.source, task.pool};
+    TaskCache task_cache{task.source, task.pool};
     FakeBench bench;
     std::unique_ptr<SolverAgent> agent;
 };
@@ -133,7 +133,7 @@ TEST_F(CapabilityAgent, ABenchmarkDoesNotHoldUpTheOtherWork) {
 }
 
 TEST_F(CapabilityAgent, WithoutABenchNothingIsAnswered) {
-    agent = std::make_unique<SolverAgent>(SolverConfig{}, workshop, *store);
+    agent = std::make_unique<SolverAgent>(SolverConfig{}, task_cache, *store);
     const auto out = agent->on_view(running(10));
     EXPECT_FALSE(out.benchmark.has_value());
     EXPECT_TRUE(out.moves.empty());

@@ -7,8 +7,8 @@ namespace {
 
 TEST(Memory, a_task_that_fits_is_taken_and_counted) {
     test::TinyTask task;
-    Workshop workshop(task.source, task.pool, honest_runners(), std::uint64_t{1} << 30);
-    const auto material = workshop.material(task.terms);
+    TaskCache task_cache(task.source, task.pool, honest_runners(), std::uint64_t{1} << 30);
+    const auto material = task_cache.material(task.terms);
     ASSERT_TRUE(material) << material.error().message;
     EXPECT_GT((*material)->bytes, memory_of(task.train.program())) << "a step takes memory beside the state";
     EXPECT_LT((*material)->bytes, std::uint64_t{1} << 30);
@@ -17,9 +17,9 @@ TEST(Memory, a_task_that_fits_is_taken_and_counted) {
 TEST(Memory, a_task_that_does_not_fit_names_what_it_needs) {
     test::TinyTask task;
     const std::uint64_t needed = memory_of(task.train.program());
-    Workshop workshop(task.source, task.pool, honest_runners(), needed - 1);
+    TaskCache task_cache(task.source, task.pool, honest_runners(), needed - 1);
     task.source.tensors.clear();  // Its data are not even asked for.
-    const auto refused = workshop.material(task.terms);
+    const auto refused = task_cache.material(task.terms);
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().kind) << "nobody else's fault: nothing to report";
     EXPECT_NE(refused.error().message.find(std::to_string(needed) + " bytes"), std::string::npos);
@@ -28,15 +28,15 @@ TEST(Memory, a_task_that_does_not_fit_names_what_it_needs) {
 
 TEST(Memory, tasks_share_what_is_allowed) {
     test::TinyTask task;
-    Workshop measure(task.source, task.pool);
+    TaskCache measure(task.source, task.pool);
     const std::uint64_t whole = (*measure.material(task.terms))->bytes;
-    Workshop workshop(task.source, task.pool, honest_runners(), whole + whole / 2);
-    ASSERT_TRUE(workshop.material(task.terms));
+    TaskCache task_cache(task.source, task.pool, honest_runners(), whole + whole / 2);
+    ASSERT_TRUE(task_cache.material(task.terms));
     TaskTerms second = task.terms;
     second.id = 6;
-    EXPECT_FALSE(workshop.material(second));
-    workshop.keep_only({});
-    EXPECT_TRUE(workshop.material(second));
+    EXPECT_FALSE(task_cache.material(second));
+    task_cache.keep_only({});
+    EXPECT_TRUE(task_cache.material(second));
 }
 
 TEST(Memory, a_few_kilobytes_that_ask_for_gigabytes) {

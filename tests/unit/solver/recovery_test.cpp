@@ -26,9 +26,9 @@ constexpr std::uint64_t kVerified = 2;      // The newest state that an auditor 
 constexpr std::uint64_t kKilledAfter = 18;  // Two checkpoints later, in the middle of a segment.
 
 /// What a keeper serves of its disk.
-class Shelf final : public solver::ArtifactSource {
+class ArtifactProvider final : public solver::ArtifactSource {
 public:
-    Shelf(const CheckpointStore& store, kernels::ThreadPool& pool) : store_(store), pool_(pool) {}
+    ArtifactProvider(const CheckpointStore& store, kernels::ThreadPool& pool) : store_(store), pool_(pool) {}
     Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("not here"); }
     Result<solver::StateRoots> state(const Hash32& root) override {
         const auto found = store_.state(root);
@@ -89,11 +89,11 @@ TEST(Recovery, what_another_machine_does) {
     }
     const bool reference = environment("RETRACE_RECOVERY_ROLE") == "reference";
     const auto keeper = open_store(folder / "keeper");
-    Shelf shelf(*keeper, pool);
+    ArtifactProvider provider(*keeper, pool);
     const auto kept = keeper->commitment({task.terms.id, 0, kVerified});
     ASSERT_TRUE(kept.has_value());
     auto state =
-        solver::fetch_state(shelf, task.train, kept->root, task.terms.schedule.step_of(kVerified), pool);
+        solver::fetch_state(provider, task.train, kept->root, task.terms.schedule.step_of(kVerified), pool);
     ASSERT_TRUE(state.has_value()) << state.error().message;
     const auto store = open_store(folder / "successor");
     const Hash32 last = train(task, std::move(*state), *store, 1, pool,

@@ -10,7 +10,7 @@
 
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/contract.hpp"
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 
 namespace retrace::test {
 

@@ -15,13 +15,13 @@ class Unreplayable : public ::testing::Test {
 protected:
     /// What the agent sends once it has prepared an assignment of which auditors can replay so much.
     std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
-        return moves_for(replay_cost_max, workshop);
+        return moves_for(replay_cost_max, task_cache);
     }
     /// Or can make all moves of a dispute in the time of its clock.
-    std::vector<SolverMove> moves_with_clock(std::uint64_t dispute_cost_max, Workshop& shop) {
+    std::vector<SolverMove> moves_with_clock(std::uint64_t dispute_cost_max, TaskCache& shop) {
         return moves_for(0, shop, dispute_cost_max);
     }
-    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max, Workshop& shop,
+    std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max, TaskCache& shop,
                                       std::uint64_t dispute_cost_max = 0) {
         SolverAgent agent(SolverConfig{}, shop, *store);
         RunView run;
@@ -80,8 +80,8 @@ protected:
     test::TinyTask task;
     test::TemporaryDirectory directory;
     std::unique_ptr<CheckpointStore> store = CheckpointStore::open(directory.path).value();
-    Workshop workshop{task.source, task.pool};
-    Workshop with_device{task.source, task.pool,
+    TaskCache task_cache{task.source, task.pool};
+    TaskCache with_device{task.source, task.pool,
                          [](const TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                             kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
                              return std::make_unique<ProgramRunner>(program, std::move(inputs), pool,
@@ -122,7 +122,7 @@ TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
 
 /// A device makes the steps that lead to the disputed one, and nothing of what follows.
 TEST_F(Unreplayable, ARunWhoseDisputesOutlastTheirClockIsDeclinedWithTheNumbers) {
-    for (Workshop* const shop : {&workshop, &with_device}) {
+    for (TaskCache* const shop : {&task_cache, &with_device}) {
         const bool on_device = shop == &with_device;
         const std::uint64_t needed = move_steps(on_device) + move_hashing();
         for (const std::uint64_t able : {needed, std::uint64_t{0}}) {

@@ -128,15 +128,17 @@ TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
         // The source keeps a reference to the old store's address; it is replaced in place.
         scene.solver.agent.reset();
         scene.solver.disputes.reset();
-        scene.solver.desk.reset();
+        scene.solver.dispute_replays.reset();
         solver::SolverConfig config;
         config.secret.bytes[0] = 100;
         scene.solver.agent =
-            std::make_unique<solver::SolverAgent>(config, *scene.solver.workshop, *scene.solver.store);
-        scene.solver.desk = std::make_unique<Desk>(*scene.solver.workshop, [](const DisputeView&) {
+            std::make_unique<solver::SolverAgent>(config, *scene.solver.task_cache, *scene.solver.store);
+        const auto none = [](const DisputeView&) {
             return Result<kernels::State>(error("no dispute is expected"));
-        });
-        scene.solver.disputes = std::make_unique<DisputeAgent>(10, *scene.solver.desk, &scene.solver.agent->slot());
+        };
+        scene.solver.dispute_replays = std::make_unique<DisputeReplays>(*scene.solver.task_cache, none);
+        scene.solver.disputes =
+            std::make_unique<DisputeAgent>(10, *scene.solver.dispute_replays, &scene.solver.agent->slot());
     }
     EXPECT_EQ(scene.chain->commitments, plain.chain->commitments);
     ASSERT_EQ(scene.chain->audits.size(), 3u);

@@ -16,7 +16,7 @@ struct AnswerBurst : ::testing::Test {
     TinyTask task;
     SolverParty party{task, solver::honest_runners()};
     solver::SolverView view;
-    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<solver::TaskCache> task_cache;
     std::unique_ptr<solver::SolverAgent> agent;
     std::uint64_t steps = 0;
     std::map<std::uint64_t, Bytes> answers;
@@ -32,13 +32,13 @@ struct AnswerBurst : ::testing::Test {
     }
     void open(std::uint64_t memory) {
         agent.reset();
-        workshop = std::make_unique<solver::Workshop>(task.source, task.pool, solver::honest_runners(), memory);
+        task_cache = std::make_unique<solver::TaskCache>(task.source, task.pool, solver::honest_runners(), memory);
         solver::SolverConfig config;
         config.on_progress = [this](std::uint64_t, const solver::Progress&) { ++steps; };
-        agent = std::make_unique<solver::SolverAgent>(config, *workshop, *party.store);
+        agent = std::make_unique<solver::SolverAgent>(config, *task_cache, *party.store);
     }
     std::uint64_t task_bytes() {
-        solver::Workshop measure(task.source, task.pool);
+        solver::TaskCache measure(task.source, task.pool);
         return (*measure.material(task.terms))->bytes;
     }
     solver::StateRoots roots() const { return *party.store->state(party.store->commitment({5, 0, kState})->root); }
@@ -103,27 +103,27 @@ TEST_F(AnswerBurst, keeps_nothing_where_tasks_take_all_memory) {
     report(1, kReports);
     run();
     expect_answers();
-    EXPECT_EQ(workshop->answers().bytes(), 0u);
+    EXPECT_EQ(task_cache->answers().bytes(), 0u);
 }
 
 TEST_F(AnswerBurst, keeps_what_fits_counts_it_and_drops_it_for_a_task_or_when_nobody_asks) {
     open(2 * task_bytes());
     report(1, kReports);
     run();
-    const std::uint64_t kept = workshop->answers().bytes();
+    const std::uint64_t kept = task_cache->answers().bytes();
     EXPECT_GT(kept, 0u);
-    EXPECT_EQ(workshop->spare() + kept, task_bytes());
+    EXPECT_EQ(task_cache->spare() + kept, task_bytes());
     solver::TaskTerms other = task.terms;
     other.id = 6;
-    ASSERT_TRUE(workshop->material(other).has_value());
-    EXPECT_EQ(workshop->answers().bytes(), 0u);
-    workshop->forget(6);
+    ASSERT_TRUE(task_cache->material(other).has_value());
+    EXPECT_EQ(task_cache->answers().bytes(), 0u);
+    task_cache->forget(6);
     report(kReports + 1, kReports + 1);
     run();
-    EXPECT_GT(workshop->answers().bytes(), 0u);
+    EXPECT_GT(task_cache->answers().bytes(), 0u);
     view.runs[0].reports.clear();
     run();
-    EXPECT_EQ(workshop->answers().bytes(), 0u);
+    EXPECT_EQ(task_cache->answers().bytes(), 0u);
 }
 
 TEST_F(AnswerBurst, of_a_data_set_hashes_it_once) {
@@ -134,7 +134,7 @@ TEST_F(AnswerBurst, of_a_data_set_hashes_it_once) {
     const auto answer = solver::decode_tile_answer(answers[1]);
     ASSERT_TRUE(answer.has_value());
     EXPECT_TRUE(solver::verify_tensor_tile(*answer, task.terms.data_roots[0], 1));
-    const std::uint64_t kept = workshop->answers().bytes();
+    const std::uint64_t kept = task_cache->answers().bytes();
     EXPECT_GT(kept, 0u);
     EXPECT_LT(kept, task.data[0].data.size()) << "its tree alone";
 }

@@ -17,17 +17,17 @@ TEST(BeaconChains, one_that_comes_to_its_end_is_followed_by_the_next) {
     TinyTask task;
     TemporaryDirectory directory;
     const auto store = solver::CheckpointStore::open(directory.path).value();
-    solver::Workshop workshop(task.source, task.pool);
+    solver::TaskCache task_cache(task.source, task.pool);
     VerifierConfig config;
     config.secret = Hash32{{9}};
     config.beacon_length = 8;
     config.beacon_chains = 3;
-    VerifierAgent agent(config, workshop, *store);
+    VerifierAgent agent(config, task_cache, *store);
     std::set<Hash32> revealed;
     std::optional<Hash32> head = agent.head_to_register(std::nullopt);
     ASSERT_EQ(head, agent.beacon_head(0));
     for (int epoch = 0; epoch < 7 + 7 + 8; ++epoch) {
-        VerifierAgent restarted(config, workshop, *store);
+        VerifierAgent restarted(config, task_cache, *store);
         const auto preimage = (epoch % 2 == 0 ? agent : restarted).before(*head);
         ASSERT_TRUE(preimage.has_value()) << epoch;
         EXPECT_EQ(solver::beacon_link(*preimage), *head);

@@ -55,7 +55,7 @@ struct GivingWay : ::testing::Test {
             ++steps;
             if (after_step) after_step();
         };
-        agent = std::make_unique<solver::SolverAgent>(std::move(config), *party.workshop, *party.store);
+        agent = std::make_unique<solver::SolverAgent>(std::move(config), *party.task_cache, *party.store);
         solver::RunView run;
         run.terms = task.terms;
         run.may_accept = true;
@@ -184,17 +184,17 @@ TEST_F(GivingWay, a_step_that_does_not_take_long_is_made_to_its_end) {
 
 /// A solver's side of a dispute about its first segment, in which it is its turn.
 struct Disputed : GivingWay {
-    std::unique_ptr<Desk> desk;
+    std::unique_ptr<DisputeReplays> dispute_replays;
     std::unique_ptr<DisputeAgent> disputes;
     std::vector<DisputeView> open;
 
     Disputed() {
         agent->on_done(next().work->run());  // the first checkpoint
-        desk = std::make_unique<Desk>(*party.workshop, [this](const DisputeView& dispute) {
+        dispute_replays = std::make_unique<DisputeReplays>(*party.task_cache, [this](const DisputeView& dispute) {
             return agent->state_of(dispute.terms, dispute.own_run, dispute.first_state, dispute.first_root,
                                    dispute.segment);
         });
-        disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
+        disputes = std::make_unique<DisputeAgent>(10, *dispute_replays, &agent->slot());
     }
     void dispute(std::uint64_t due) {
         const auto root = [&](std::uint64_t index) { return party.store->commitment({5, 0, index})->root; };
@@ -294,9 +294,9 @@ private:
 
 TEST_F(Disputed, a_run_that_waits_for_slow_peers_is_put_off_and_not_declined_for_that) {
     SlowSource source{task.source};
-    solver::Workshop workshop(source, task.pool);
-    agent = std::make_unique<solver::SolverAgent>(solver::SolverConfig{}, workshop, *party.store);
-    disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
+    solver::TaskCache task_cache(source, task.pool);
+    agent = std::make_unique<solver::SolverAgent>(solver::SolverConfig{}, task_cache, *party.store);
+    disputes = std::make_unique<DisputeAgent>(10, *dispute_replays, &agent->slot());
     view.runs[0].may_accept = true;
     view.runs[0].accept_by = view.height + 20;
     ASSERT_EQ(block(), "prepare task 5");

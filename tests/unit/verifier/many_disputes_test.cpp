@@ -56,8 +56,8 @@ struct ManyDisputes : ::testing::Test {
     MemorySource source;
     kernels::State first;
     std::uint64_t steps = 0, loads = 0, fails = 0;
-    std::unique_ptr<solver::Workshop> workshop;
-    std::unique_ptr<Desk> desk;
+    std::unique_ptr<solver::TaskCache> task_cache;
+    std::unique_ptr<DisputeReplays> dispute_replays;
     struct Play {
         DisputeView view;
         std::unique_ptr<Party> challenger;
@@ -71,15 +71,15 @@ struct ManyDisputes : ::testing::Test {
         open();
     }
     void open(std::uint64_t task_memory = UINT64_MAX) {
-        desk.reset();
-        workshop = std::make_unique<solver::Workshop>(
+        dispute_replays.reset();
+        task_cache = std::make_unique<solver::TaskCache>(
             source, arena.pool,
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                    kernels::ThreadPool& pool) {
                 return std::make_unique<CountingRunner>(program, std::move(inputs), pool, steps, fails);
             },
             task_memory);
-        desk = std::make_unique<Desk>(*workshop, [this](const DisputeView&) {
+        dispute_replays = std::make_unique<DisputeReplays>(*task_cache, [this](const DisputeView&) {
             ++loads;
             return Result<kernels::State>(first);
         });
@@ -125,7 +125,7 @@ struct ManyDisputes : ::testing::Test {
         ASSERT_EQ(game.mover, Side::solver);
         const std::uint64_t before = steps;
         sweep();
-        const auto made = desk->answer(play.view);
+        const auto made = dispute_replays->answer(play.view);
         ASSERT_TRUE(made.has_value()) << made.error().message;
         play.steps += steps - before;
         play.dearest = std::max(play.dearest, steps - before);
@@ -138,9 +138,9 @@ struct ManyDisputes : ::testing::Test {
             ASSERT_TRUE(apply(game, Side::challenger, *answer).has_value());
         }
     }
-    void sweep() { desk->sweep(views(), 100); }
+    void sweep() { dispute_replays->sweep(views(), 100); }
     std::uint64_t task_bytes() {
-        solver::Workshop measure(source, arena.pool);
+        solver::TaskCache measure(source, arena.pool);
         return (*measure.material(terms(5)))->bytes;
     }
     std::function<void()> after_move;
@@ -167,7 +167,7 @@ TEST_F(ManyDisputes, about_different_steps_of_one_segment_cost_each_what_one_cos
     EXPECT_LE(steps, kSteps + 4 * (kSteps + 4 * kArity)) << "the first search is made once for all";
     EXPECT_EQ(loads, 1u) << "so is the start";
     sweep();
-    EXPECT_EQ(desk->kept_bytes(), 0u) << "nothing is kept of what is over";
+    EXPECT_EQ(dispute_replays->kept_bytes(), 0u) << "nothing is kept of what is over";
 }
 
 TEST_F(ManyDisputes, without_memory_to_spare_cost_time_and_nothing_else) {
@@ -177,7 +177,7 @@ TEST_F(ManyDisputes, without_memory_to_spare_cost_time_and_nothing_else) {
     dispute(1, 1400, 900);
     dispute(2, 3, 900);
     dispute(3, 1399, 900);
-    after_move = [&] { EXPECT_LE(desk->kept_bytes(), one); };
+    after_move = [&] { EXPECT_LE(dispute_replays->kept_bytes(), one); };
     play_in_turn();
     for (const auto& [id, play] : plays) EXPECT_LE(play.dearest, kSteps + kArity) << id;
     EXPECT_GT(plays.at(3).steps, kPromised) << "it was begun again and again";
@@ -186,14 +186,14 @@ TEST_F(ManyDisputes, without_memory_to_spare_cost_time_and_nothing_else) {
 TEST_F(ManyDisputes, keep_what_the_clock_that_ends_first_needs) {
     dispute(1, 1400, 900);
     std::uint64_t peak = 0;
-    after_move = [&] { peak = std::max(peak, desk->kept_bytes()); };
+    after_move = [&] { peak = std::max(peak, dispute_replays->kept_bytes()); };
     play_in_turn();
     plays.clear();
     open(task_bytes() + peak);
     dispute(1, 1000, 901);
     dispute(2, 1400, 899);
     dispute(3, 900, 900);
-    after_move = [&] { EXPECT_LE(desk->kept_bytes(), 2 * peak); };
+    after_move = [&] { EXPECT_LE(dispute_replays->kept_bytes(), 2 * peak); };
     play_in_turn();
     EXPECT_LE(plays.at(2).steps, kPromised);
     EXPECT_GT(plays.at(1).steps, kPromised);
@@ -204,15 +204,15 @@ TEST_F(ManyDisputes, are_forgotten_for_one_that_memory_does_not_suffice_for) {
     dispute(1, 1400, 900);
     dispute(2, 700, 900);
     for (int i = 0; i < 4; ++i) move(1 + i % 2);
-    const std::uint64_t both = desk->kept_bytes();
+    const std::uint64_t both = dispute_replays->kept_bytes();
     fails = 1;
     move(2);
     EXPECT_EQ(fails, 0u);
-    EXPECT_LT(desk->kept_bytes(), both);
+    EXPECT_LT(dispute_replays->kept_bytes(), both);
     fails = 2;
     sweep();
-    EXPECT_THROW((void)desk->answer(plays.at(1).view), std::bad_alloc) << "twice is enough";
-    EXPECT_EQ(desk->kept_bytes(), 0u);
+    EXPECT_THROW((void)dispute_replays->answer(plays.at(1).view), std::bad_alloc) << "twice is enough";
+    EXPECT_EQ(dispute_replays->kept_bytes(), 0u);
     play_in_turn();
 }
 
@@ -220,7 +220,7 @@ TEST_F(ManyDisputes, of_tasks_that_do_not_fit_beside_one_another_are_played_in_t
     open(task_bytes() + task_bytes() / 2);
     dispute(1, 1400, 900, 5);
     dispute(2, 700, 900, 6);
-    after_move = [&] { EXPECT_EQ(workshop->tasks().size(), 1u); };
+    after_move = [&] { EXPECT_EQ(task_cache->tasks().size(), 1u); };
     play_in_turn();
 }
 
@@ -228,7 +228,7 @@ TEST_F(ManyDisputes, about_a_task_that_does_not_fit_alone_are_put_off_by_name) {
     open(task_bytes() - 1);
     dispute(1, 1400, 900);
     sweep();
-    const auto made = desk->answer(plays.at(1).view);
+    const auto made = dispute_replays->answer(plays.at(1).view);
     ASSERT_FALSE(made.has_value());
     EXPECT_NE(made.error().message.find("bytes of memory"), std::string::npos) << made.error().message;
 }
@@ -237,40 +237,40 @@ TEST_F(ManyDisputes, give_a_task_that_is_taken_the_memory_that_it_needs) {
     open(2 * task_bytes());
     for (std::uint64_t id = 1; id <= 5; ++id) dispute(id, 300 * id - 1, 900 + id);
     for (std::uint64_t i = 0; i < 10; ++i) move(1 + i % 5);
-    EXPECT_GT(desk->kept_bytes(), 4 * kernels::state_bytes(arena.program.program()));
-    ASSERT_TRUE(workshop->material(terms(6)).has_value());
-    EXPECT_EQ(workshop->spare(), 0u);
-    EXPECT_LE(desk->kept_bytes(), 2 * kernels::state_bytes(arena.program.program()));
+    EXPECT_GT(dispute_replays->kept_bytes(), 4 * kernels::state_bytes(arena.program.program()));
+    ASSERT_TRUE(task_cache->material(terms(6)).has_value());
+    EXPECT_EQ(task_cache->spare(), 0u);
+    EXPECT_LE(dispute_replays->kept_bytes(), 2 * kernels::state_bytes(arena.program.program()));
     play_in_turn();
 }
 
 TEST_F(ManyDisputes, take_the_memory_that_answers_are_kept_in) {
     dispute(1, 1400, 900);
     std::uint64_t peak = 0;
-    after_move = [&] { peak = std::max(peak, desk->kept_bytes()); };
+    after_move = [&] { peak = std::max(peak, dispute_replays->kept_bytes()); };
     play_in_turn();
     plays.clear();
     open(task_bytes() + peak);
-    ASSERT_TRUE(workshop->material(terms(5)).has_value());
+    ASSERT_TRUE(task_cache->material(terms(5)).has_value());
     // A tile of the data is 64 bytes of their tree.
     const auto remember = [&](std::uint8_t number, std::uint64_t bytes) {
         const kernels::Tensor data = kernels::zeros(kernels::DType::f32, {32 * (bytes / 64), 32});
-        (void)workshop->answers().data_tile(data, Hash32{{number}}, 0, arena.pool);
+        (void)task_cache->answers().data_tile(data, Hash32{{number}}, 0, arena.pool);
     };
     remember(1, 2 * peak);
-    const std::uint64_t before = workshop->answers().bytes();
+    const std::uint64_t before = task_cache->answers().bytes();
     EXPECT_GT(before, peak);
-    workshop->bound_answers();
-    EXPECT_EQ(workshop->answers().bytes(), 0u) << "more than there is to spare";
+    task_cache->bound_answers();
+    EXPECT_EQ(task_cache->answers().bytes(), 0u) << "more than there is to spare";
     remember(2, peak / 2);
-    workshop->bound_answers();
-    EXPECT_GT(workshop->answers().bytes(), 0u);
-    EXPECT_EQ(workshop->spare() + workshop->answers().bytes(), peak) << "it is counted";
+    task_cache->bound_answers();
+    EXPECT_GT(task_cache->answers().bytes(), 0u);
+    EXPECT_EQ(task_cache->spare() + task_cache->answers().bytes(), peak) << "it is counted";
     dispute(1, 1000, 901);
     dispute(2, 1400, 899);
     after_move = {};
     play_in_turn();
-    EXPECT_EQ(workshop->answers().bytes(), 0u);
+    EXPECT_EQ(task_cache->answers().bytes(), 0u);
     for (const auto& [id, play] : plays) EXPECT_LE(play.steps, kPromised) << id;
 }
 
@@ -282,7 +282,7 @@ TEST_F(ManyDisputes, that_no_rules_lead_to_are_problems_of_theirs_alone) {
     DisputeView told = plays.at(1).view;
     told.game.search.low = 2 * kSteps;
     told.game.search.high = 3 * kSteps;
-    const auto made = desk->answer(told);
+    const auto made = dispute_replays->answer(told);
     ASSERT_FALSE(made.has_value());
     EXPECT_NE(made.error().message.find("no rules lead to such a game"), std::string::npos) << made.error().message;
     play_in_turn();

@@ -44,8 +44,8 @@ struct FaultyScene {
 
     explicit FaultyScene(FaultyMemory::Fails fails, solver::RunnerFactory runners = solver::honest_runners())
         : solver(task, std::move(runners)) {
-        verifier.agent.reset();  // Before the workshop that it uses.
-        verifier.workshop = std::make_unique<solver::Workshop>(
+        verifier.agent.reset();  // Before the task cache that it uses.
+        verifier.task_cache = std::make_unique<solver::TaskCache>(
             source, task.pool,
             [this, fails](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                           kernels::ThreadPool& pool) -> std::unique_ptr<solver::StepRunner> {
@@ -55,7 +55,7 @@ struct FaultyScene {
         config.secret = verifier.secret;
         config.address = verifier.address;
         config.beacon_length = 100;
-        verifier.agent = std::make_unique<VerifierAgent>(config, *verifier.workshop, *verifier.store);
+        verifier.agent = std::make_unique<VerifierAgent>(config, *verifier.task_cache, *verifier.store);
         chain = std::make_unique<MiniChain>(task, solver, std::vector<VerifierParty*>{&verifier});
     }
     /// That it makes no move in its only dispute, about the first segment, and says once why.

@@ -35,18 +35,18 @@ SolverParty::SolverParty(TinyTask& task, solver::RunnerFactory runners) {
 
 void SolverParty::restart(TinyTask& task, solver::RunnerFactory runners) {
     disputes.reset();
-    desk.reset();
+    dispute_replays.reset();
     agent.reset();
-    workshop.reset();
+    task_cache.reset();
     store = open_store(directory);
-    workshop = std::make_unique<solver::Workshop>(task.source, task.pool, std::move(runners));
+    task_cache = std::make_unique<solver::TaskCache>(task.source, task.pool, std::move(runners));
     solver::SolverConfig config;
     config.secret = secret_of(100);
-    agent = std::make_unique<solver::SolverAgent>(config, *workshop, *store);
-    desk = std::make_unique<Desk>(*workshop, [this](const DisputeView& view) {
+    agent = std::make_unique<solver::SolverAgent>(config, *task_cache, *store);
+    dispute_replays = std::make_unique<DisputeReplays>(*task_cache, [this](const DisputeView& view) {
         return agent->state_of(view.terms, view.own_run, view.first_state, view.first_root, view.segment);
     });
-    disputes = std::make_unique<DisputeAgent>(10, *desk, &agent->slot());
+    disputes = std::make_unique<DisputeAgent>(10, *dispute_replays, &agent->slot());
 }
 
 VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std::uint8_t number,
@@ -54,13 +54,13 @@ VerifierParty::VerifierParty(TinyTask& task, solver::ArtifactSource& source, std
     : store(open_store(directory)), secret(secret_of(number)) {
     address.fill(number);
     const bool accuser = fraud == VerifierFraud::false_accuser;
-    workshop = std::make_unique<solver::Workshop>(source, task.pool,
+    task_cache = std::make_unique<solver::TaskCache>(source, task.pool,
                                                   accuser ? accusing_runners() : solver::honest_runners());
     VerifierConfig config;
     config.secret = secret;
     config.address = address;
     config.beacon_length = 100;
-    agent = std::make_unique<VerifierAgent>(config, *workshop, *store);
+    agent = std::make_unique<VerifierAgent>(config, *task_cache, *store);
     if (fraud) agent = make_fraud(*fraud, config, std::move(agent));
 }
 

@@ -45,9 +45,9 @@ private:
 struct SolverParty {
     TemporaryDirectory directory;
     std::unique_ptr<solver::CheckpointStore> store;
-    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<solver::TaskCache> task_cache;
     std::unique_ptr<solver::SolverAgent> agent;
-    std::unique_ptr<verifier::Desk> desk;
+    std::unique_ptr<verifier::DisputeReplays> dispute_replays;
     std::unique_ptr<verifier::DisputeAgent> disputes;
 
     SolverParty(TinyTask& task, solver::RunnerFactory runners);
@@ -58,7 +58,7 @@ struct SolverParty {
 struct VerifierParty {
     TemporaryDirectory directory;
     std::unique_ptr<solver::CheckpointStore> store;
-    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<solver::TaskCache> task_cache;
     std::unique_ptr<verifier::Verifier> agent;
     solver::PartyId address{};
     Hash32 secret;

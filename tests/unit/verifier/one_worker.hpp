@@ -52,7 +52,7 @@ struct OneWorker : ::testing::Test {
     std::unique_ptr<SolverParty> solver;
     std::unique_ptr<StoreSource> source;
     std::unique_ptr<VerifierParty> party;
-    std::unique_ptr<solver::Workshop> workshop;
+    std::unique_ptr<solver::TaskCache> task_cache;
     std::unique_ptr<VerifierAgent> agent;
     VerifierView view;
     std::size_t steps = 0;
@@ -65,7 +65,7 @@ struct OneWorker : ::testing::Test {
         MiniChain(task, *solver, {}).run(40);
         source = std::make_unique<StoreSource>(task.source, *solver->store, task.pool);
         party = std::make_unique<VerifierParty>(task, *source, 1, std::nullopt);
-        workshop = std::make_unique<solver::Workshop>(
+        task_cache = std::make_unique<solver::TaskCache>(
             *source, task.pool,
             [this](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
                    kernels::ThreadPool& pool) {
@@ -82,7 +82,7 @@ struct OneWorker : ::testing::Test {
         config.beacon_length = 4;
         config.watch_bp = 10'000;
         config.step_patience = patience;
-        agent = std::make_unique<VerifierAgent>(config, *workshop, *party->store);
+        agent = std::make_unique<VerifierAgent>(config, *task_cache, *party->store);
         view.height = 100;
     }
     Hash32 root(std::uint64_t index) const { return solver->store->commitment({5, 0, index})->root; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "contracts/agenda.hpp"
+#include "contracts/scheduler.hpp"
 
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
@@ -18,7 +18,7 @@ void accept_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::assigned) return;
     count_work(fx, run);
     if (fx.height > run.deadline) return leave_run(fx, task, index, true);
-    schedule(fx, run.deadline + 1, {DueKind::accept_deadline, task, index, 0});
+    schedule(fx, run.deadline + 1, {ScheduledKind::accept_deadline, task, index, 0});
 }
 
 void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
@@ -26,7 +26,7 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (run.state != market::RunState::running || run.deadline == 0) return;  // 13.8.6: none is due
     count_work(fx, run);
     if (fx.height <= run.deadline)  // It has committed since, or the deadline moved.
-        return remind(fx, run.deadline + 1, DueKind::checkpoint_deadline, task, index);
+        return remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
 
@@ -44,7 +44,7 @@ void deliver_deadline(Effects& fx, std::uint64_t id) {
         const auto report = must_load<market::Report>(fx.state, keys::report(open));
         if (report.kind == market::ReportKind::model) due = std::max(due, report.deadline);
     }
-    if (fx.height <= due) return schedule(fx, due + 1, {DueKind::deliver_deadline, id, 0, 0});
+    if (fx.height <= due) return schedule(fx, due + 1, {ScheduledKind::deliver_deadline, id, 0, 0});
     settle_task(fx, id);
 }
 
@@ -54,51 +54,52 @@ void task_payments(Effects& fx, std::uint64_t id) {
 }
 
 /// Kinds of which one reminder is enough (SPEC 9.3).
-bool is_single(DueKind kind) {
-    return kind == DueKind::checkpoint_deadline || kind == DueKind::payment || kind == DueKind::dispute_clock ||
-           kind == DueKind::audit_deadline || kind == DueKind::late_replica || kind == DueKind::unaudited;
+bool is_single(ScheduledKind kind) {
+    return kind == ScheduledKind::checkpoint_deadline || kind == ScheduledKind::payment ||
+           kind == ScheduledKind::dispute_clock || kind == ScheduledKind::audit_deadline ||
+           kind == ScheduledKind::late_replica || kind == ScheduledKind::unaudited;
 }
 
-void handle(Effects& fx, const DueItem& item) {
+void handle(Effects& fx, const ScheduledItem& item) {
     if (is_single(item.kind) && !use_reminder(fx, item)) return;
     switch (item.kind) {
-        case DueKind::auction_close: return close_auction(fx, item.id, item.run);
-        case DueKind::accept_deadline: return accept_deadline(fx, item.id, item.run);
-        case DueKind::checkpoint_deadline: return checkpoint_deadline(fx, item.id, item.run);
-        case DueKind::draw: return draw_segment(fx, item.id, item.run, item.index);
-        case DueKind::audit_deadline: return audit_deadline(fx, item.id);
-        case DueKind::redraw: return draw_auditors_of(fx, item.id);
-        case DueKind::open_deadline: return open_deadline(fx, item.id, item.run, item.index);
-        case DueKind::payment: return task_payments(fx, item.id);
-        case DueKind::dispute_clock: return dispute_clock(fx, item.id);
-        case DueKind::deliver_deadline: return deliver_deadline(fx, item.id);
-        case DueKind::report_deadline: return report_deadline(fx, item.id);
-        case DueKind::wake: return wake_after(fx, item.id, item.index);
-        case DueKind::challenge: return challenge_due(fx, item.id);
-        case DueKind::release: return release_task(fx, item.id);
-        case DueKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
-        case DueKind::unaudited: return look_for_auditors(fx, item.id, item.run);
+        case ScheduledKind::auction_close: return close_auction(fx, item.id, item.run);
+        case ScheduledKind::accept_deadline: return accept_deadline(fx, item.id, item.run);
+        case ScheduledKind::checkpoint_deadline: return checkpoint_deadline(fx, item.id, item.run);
+        case ScheduledKind::draw: return draw_segment(fx, item.id, item.run, item.index);
+        case ScheduledKind::audit_deadline: return audit_deadline(fx, item.id);
+        case ScheduledKind::redraw: return draw_auditors_of(fx, item.id);
+        case ScheduledKind::open_deadline: return open_deadline(fx, item.id, item.run, item.index);
+        case ScheduledKind::payment: return task_payments(fx, item.id);
+        case ScheduledKind::dispute_clock: return dispute_clock(fx, item.id);
+        case ScheduledKind::deliver_deadline: return deliver_deadline(fx, item.id);
+        case ScheduledKind::report_deadline: return report_deadline(fx, item.id);
+        case ScheduledKind::wake: return wake_after(fx, item.id, item.index);
+        case ScheduledKind::challenge: return challenge_due(fx, item.id);
+        case ScheduledKind::release: return release_task(fx, item.id);
+        case ScheduledKind::late_replica: return pass_late_replicas(fx, item.id, item.run);
+        case ScheduledKind::unaudited: return look_for_auditors(fx, item.id, item.run);
     }
 }
 
 /// The task that an item is about; none for a challenge of a solver's capability.
-std::optional<std::uint64_t> task_of(const StateView& view, const DueItem& item) {
+std::optional<std::uint64_t> task_of(const StateView& view, const ScheduledItem& item) {
     switch (item.kind) {
-        case DueKind::audit_deadline:
-        case DueKind::redraw: return must_load<market::Audit>(view, keys::audit(item.id)).task;
-        case DueKind::dispute_clock: return must_load<market::Dispute>(view, keys::dispute(item.id)).task;
-        case DueKind::report_deadline: return must_load<market::Report>(view, keys::report(item.id)).task;
-        case DueKind::challenge: return std::nullopt;
+        case ScheduledKind::audit_deadline:
+        case ScheduledKind::redraw: return must_load<market::Audit>(view, keys::audit(item.id)).task;
+        case ScheduledKind::dispute_clock: return must_load<market::Dispute>(view, keys::dispute(item.id)).task;
+        case ScheduledKind::report_deadline: return must_load<market::Report>(view, keys::report(item.id)).task;
+        case ScheduledKind::challenge: return std::nullopt;
         default: return item.id;
     }
 }
 
 /// 8.4: what breaks is undone, and its task frozen. Nothing that is due for a frozen task happens but its release.
-void handle_isolated(Effects& fx, const DueItem& item, const BrokenInvariantHandler& on_broken) {
+void handle_isolated(Effects& fx, const ScheduledItem& item, const BrokenInvariantHandler& on_broken) {
     std::optional<std::uint64_t> task;
     const bool done = isolate(fx, on_broken, [&](Effects& inner) {
         task = task_of(inner.state, item);
-        if (task && item.kind != DueKind::release && is_frozen(inner.state, *task)) return;
+        if (task && item.kind != ScheduledKind::release && is_frozen(inner.state, *task)) return;
         handle(inner, item);
     });
     if (!done && task) isolate(fx, on_broken, [&](Effects& inner) { freeze_task(inner, *task); });
@@ -115,7 +116,7 @@ struct Cursor {
 /// in the future.
 std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenInvariantHandler& on_broken) {
     const keys::Key key = keys::due_page(at.height, at.index / kDuePage);
-    const auto page = must_load<ListOf<DueItem>>(fx.state, key).items;
+    const auto page = must_load<ListOf<ScheduledItem>>(fx.state, key).items;
     const std::size_t from = at.index % kDuePage;
     const std::size_t end = std::min(page.size(), from + most);
     for (std::size_t i = from; i < end; ++i) handle_isolated(fx, page[i], on_broken);
@@ -126,7 +127,7 @@ std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenI
 
 }  // namespace
 
-void run_agenda(Effects& fx, const BrokenInvariantHandler& on_broken) {
+void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
     isolate(fx, on_broken, mix_if_due);
     const auto late = load<Cursor>(fx.state, keys::due_cursor());
     Cursor at = late.value_or(Cursor{fx.height, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "ledger/chain/pages_ahead.hpp"
+#include "ledger/chain/page_prefetch.hpp"
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ void append_below(std::vector<Keys>& out, const OpenPage& page, Keys group, std:
 
 }  // namespace
 
-PagesAhead::PagesAhead(const PageSource& source, std::uint16_t depth, Keys keys) : top_(depth) {
+PagePrefetch::PagePrefetch(const PageSource& source, std::uint16_t depth, Keys keys) : top_(depth) {
     std::vector<Keys> groups, below;
     if (!keys.empty()) groups.push_back(keys);
     for (; !groups.empty(); depth = static_cast<std::uint16_t>(depth + kPageLevels)) {
@@ -36,7 +36,7 @@ PagesAhead::PagesAhead(const PageSource& source, std::uint16_t depth, Keys keys)
     }
 }
 
-std::unique_ptr<OpenPage> PagesAhead::take(const NodePath& path) {
+std::unique_ptr<OpenPage> PagePrefetch::take(const NodePath& path) {
     if (path.depth < top_) return nullptr;
     const std::size_t at = static_cast<std::size_t>(path.depth - top_) / kPageLevels;
     if (at >= levels_.size()) return nullptr;
@@ -51,7 +51,7 @@ TreeAhead read_ahead(const PageSource& source, Keys keys, const std::atomic<bool
     TreeAhead out;
     while (!keys.empty() && !stop) {
         const Keys group = first_group(keys, 0);
-        out[place_of(group.front(), 0)] = PagesAhead(source, kPageLevels, group);
+        out[place_of(group.front(), 0)] = PagePrefetch(source, kPageLevels, group);
         keys = keys.subspan(group.size());
     }
     return out;

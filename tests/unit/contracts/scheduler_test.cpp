@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much the agenda does in a block, what writing on it costs, and that one reminder of a kind is enough. SPEC 9.
+// How much the scheduler does in a block, what writing on it costs, and that one reminder of a kind is enough. SPEC 9.
 #include "contracts/calls/gas.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/effects.hpp"
@@ -27,10 +27,10 @@ private:
     const ledger::StateView& under_;
 };
 
-class Agenda : public MarketTest {
+class Scheduler : public MarketTest {
 protected:
-    /// What the agenda may find nothing to do about: a challenge that a newer one has replaced.
-    static DueItem idle(std::uint64_t i) { return {DueKind::challenge, 1'000'000 + i, 0, 0}; }
+    /// What the scheduler may find nothing to do about: a challenge that a newer one has replaced.
+    static ScheduledItem idle(std::uint64_t i) { return {ScheduledKind::challenge, 1'000'000 + i, 0, 0}; }
     template <class Write>
     void change(Write write) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
@@ -54,7 +54,7 @@ protected:
     }
 };
 
-TEST_F(Agenda, WritingCostsTheSameHoweverMuchWaits) {
+TEST_F(Scheduler, WritingCostsTheSameHoweverMuchWaits) {
     const auto cost = [&] {
         const CountingView counted(state);
         ledger::State next{static_cast<const ledger::StateView&>(counted)};
@@ -68,7 +68,7 @@ TEST_F(Agenda, WritingCostsTheSameHoweverMuchWaits) {
     EXPECT_EQ(cost(), alone) << "behind forty blocks' worth of items";
 }
 
-TEST_F(Agenda, ABlockHandlesSoManyItemsInOrderAndTheNextGoesOn) {
+TEST_F(Scheduler, ABlockHandlesSoManyItemsInOrderAndTheNextGoesOn) {
     start_run();
     const std::uint64_t due = height + 2;
     fill(due, kDueMax + 3 * kDuePage);
@@ -86,7 +86,7 @@ TEST_F(Agenda, ABlockHandlesSoManyItemsInOrderAndTheNextGoesOn) {
     EXPECT_FALSE(has_page(due + 1, 0));
 }
 
-TEST_F(Agenda, WhatIsLateHappensAllTheSame) {
+TEST_F(Scheduler, WhatIsLateHappensAllTheSame) {
     start_run();
     const std::uint64_t deadline = run().deadline;
     fill(deadline, 2 * kDueMax);  // handled at the deadline and in the block after it
@@ -98,15 +98,15 @@ TEST_F(Agenda, WhatIsLateHappensAllTheSame) {
     EXPECT_FALSE(is_late());
 }
 
-TEST_F(Agenda, OfOneKindTheEarliestReminderCountsAndNoOther) {
+TEST_F(Scheduler, OfOneKindTheEarliestReminderCountsAndNoOther) {
     start_run();
     const std::uint64_t at = height + 8;
-    const DueItem late{DueKind::payment, 1, 0, at}, early{DueKind::payment, 1, 0, at - 3};
+    const ScheduledItem late{ScheduledKind::payment, 1, 0, at}, early{ScheduledKind::payment, 1, 0, at - 3};
     change([&](Effects& fx) {
-        for (int i = 0; i < 100; ++i) remind(fx, at + static_cast<std::uint64_t>(i / 10), DueKind::payment, 1, 0);
+        for (int i = 0; i < 100; ++i) remind(fx, at + static_cast<std::uint64_t>(i / 10), ScheduledKind::payment, 1, 0);
     });
     EXPECT_EQ(waiting(at), 1u);
-    change([&](Effects& fx) { remind(fx, at - 3, DueKind::payment, 1, 0); });
+    change([&](Effects& fx) { remind(fx, at - 3, ScheduledKind::payment, 1, 0); });
     EXPECT_EQ(waiting(at - 3), 1u);
     change([&](Effects& fx) {
         EXPECT_FALSE(use_reminder(fx, late)) << "an earlier one has replaced it";
@@ -115,7 +115,7 @@ TEST_F(Agenda, OfOneKindTheEarliestReminderCountsAndNoOther) {
     });
 }
 
-TEST_F(Agenda, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
+TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
     auto slow = small_params();
     slow.open_blocks = slow.checkpoint_blocks = 100;
     begin(slow);
@@ -141,7 +141,7 @@ TEST_F(Agenda, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
 }
 
 /// Eight reports of each auditor of each audit can be written at will, and each once moved two deadlines.
-TEST_F(Agenda, AReportPaysForWhatItAndItsAnswerWrite) {
+TEST_F(Scheduler, AReportPaysForWhatItAndItsAnswerWrite) {
     auto slow = small_params();
     slow.checkpoint_blocks = 300;
     begin(slow);
@@ -170,7 +170,7 @@ TEST_F(Agenda, AReportPaysForWhatItAndItsAnswerWrite) {
     EXPECT_LE((items() - before) * kGasReminder, gas);
 }
 
-TEST_F(Agenda, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
+TEST_F(Scheduler, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
     for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
     for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
     advance(9);
@@ -183,8 +183,8 @@ TEST_F(Agenda, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
         for (const std::uint32_t r : {0u, 1u}) ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
     const auto payments = [&] {
         std::size_t found = 0;
-        for (const DueItem& item : list<DueItem>(state, keys::due_page(height + 1, 0)))
-            found += item.kind == DueKind::payment;
+        for (const ScheduledItem& item : list<ScheduledItem>(state, keys::due_page(height + 1, 0)))
+            found += item.kind == ScheduledKind::payment;
         return found;
     };
     ASSERT_TRUE(advance_until([&] {
@@ -195,7 +195,7 @@ TEST_F(Agenda, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
     EXPECT_EQ(payments(), 1u);
 }
 
-TEST_F(Agenda, WhatFillsItPaysForIt) {
+TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
     ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
     EXPECT_GE(last.gas_used, kCheckpointReminders * kGasReminder);

@@ -12,9 +12,9 @@ namespace retrace::node::rpc {
 
 /// Leaves a handler through whatever rule was reading; Router::call makes it the request's answer. An
 /// exception, because the rules read a state that cannot fail and know nothing of requests.
-class EndOfRequest final : public std::exception {
+class RequestAborted final : public std::exception {
 public:
-    explicit EndOfRequest(RpcError e) : error(std::move(e)) {}
+    explicit RequestAborted(RpcError e) : error(std::move(e)) {}
     const char* what() const noexcept override { return error.message.c_str(); }
     RpcError error;
 };
@@ -22,12 +22,12 @@ public:
 /// What is answered about a state that is not kept, or not any more.
 RpcError state_not_kept(const ledger::Chain& chain, std::uint64_t height);
 
-/// For one request, on one thread. Every read may throw EndOfRequest: over budget, or the state left the
+/// For one request, on one thread. Every read may throw RequestAborted: over budget, or the state left the
 /// window that is kept before the read was over, so that it may be of a later block.
-class PaidView final : public ledger::StateView {
+class MeteredView final : public ledger::StateView {
 public:
     /// `state` is that of block `height`. `caller` and `chain` outlive the view.
-    PaidView(Caller& caller, const ledger::Chain& chain, std::uint64_t height,
+    MeteredView(Caller& caller, const ledger::Chain& chain, std::uint64_t height,
              std::shared_ptr<const ledger::StateView> state)
         : caller_(caller), chain_(chain), height_(height), state_(std::move(state)) {}
 

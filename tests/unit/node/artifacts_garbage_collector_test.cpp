@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Artifacts that no task names any more, and programs that arrive in pieces.
-#include "node/artifacts/janitor.hpp"
+#include "node/artifacts/garbage_collector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using kernels::DType;
 
-TEST(Janitor, DeletesWhatNobodyNamedForTheAfterlifeAndNothingElse) {
+TEST(GarbageCollector, DeletesWhatNobodyNamedForTheAfterlifeAndNothingElse) {
     test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path());
     const auto program = store->put_program(kernels::encode(test::doubling_program()));
@@ -22,34 +22,34 @@ TEST(Janitor, DeletesWhatNobodyNamedForTheAfterlifeAndNothingElse) {
     const auto root = store->put_state(*program, state);
     ASSERT_TRUE(program && data && root);
     EXPECT_EQ(store->roots().size(), 3u) << "a tensor of a state does not stand for itself";
-    Janitor janitor(*store, 10);
-    EXPECT_EQ(janitor.sweep(100, {*program, *data, *root}), 0u);
-    EXPECT_EQ(janitor.sweep(105, {*program, *data}), 0u);
-    EXPECT_EQ(janitor.sweep(110, {*program, *data}), 0u);
-    EXPECT_EQ(janitor.sweep(111, {*program, *data}), 1u) << "the state was named last at 100";
+    GarbageCollector garbage_collector(*store, 10);
+    EXPECT_EQ(garbage_collector.sweep(100, {*program, *data, *root}), 0u);
+    EXPECT_EQ(garbage_collector.sweep(105, {*program, *data}), 0u);
+    EXPECT_EQ(garbage_collector.sweep(110, {*program, *data}), 0u);
+    EXPECT_EQ(garbage_collector.sweep(111, {*program, *data}), 1u) << "the state was named last at 100";
     EXPECT_FALSE(store->state(*root));
     EXPECT_TRUE(store->program(*program));
-    EXPECT_EQ(janitor.sweep(200, {}), 2u);
+    EXPECT_EQ(garbage_collector.sweep(200, {}), 2u);
     EXPECT_TRUE(store->roots().empty());
 }
 
-TEST(Janitor, AfterARestartNothingGoesEarly) {
+TEST(GarbageCollector, AfterARestartNothingGoesEarly) {
     test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path());
     ASSERT_TRUE(store->put_tensor(test::random_tensor(DType::u8, {8, 8}, 3)));
-    EXPECT_EQ(Janitor(*store, 10).sweep(1'000, {}), 0u);
+    EXPECT_EQ(GarbageCollector(*store, 10).sweep(1'000, {}), 0u);
 }
 
-TEST(Janitor, DataThatAStateSharesStayWhileTheyAreNamed) {
+TEST(GarbageCollector, DataThatAStateSharesStayWhileTheyAreNamed) {
     test::TemporaryFolder folder;
     const auto store = test::open_store(folder.path());
     const auto program = store->put_program(kernels::encode(test::doubling_program()));
     const kernels::Tensor shared = test::random_tensor(DType::f32, {4, 3}, 1);
     const auto tensor = store->put_tensor(shared);
     const auto root = store->put_state(*program, {0, {shared}});
-    Janitor janitor(*store, 1);
-    EXPECT_EQ(janitor.sweep(1, {*program, *tensor}), 0u);
-    EXPECT_EQ(janitor.sweep(5, {*program, *tensor}), 1u);
+    GarbageCollector garbage_collector(*store, 1);
+    EXPECT_EQ(garbage_collector.sweep(1, {*program, *tensor}), 0u);
+    EXPECT_EQ(garbage_collector.sweep(5, {*program, *tensor}), 1u);
     EXPECT_FALSE(store->state(*root));
     EXPECT_TRUE(store->tensor(*tensor));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 
 #include "kernels/commit/contract.hpp"
 #include "kernels/program/limits.hpp"
@@ -82,7 +82,7 @@ std::uint64_t memory_of(const kernels::Program& program) {
     return bytes;
 }
 
-Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
+TaskCache::TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners, std::uint64_t memory,
                    RunnerFactory initialisers)
     : source_(source),
       pool_(pool),
@@ -90,29 +90,29 @@ Workshop::Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFact
       initialisers_(std::move(initialisers)),
       memory_(memory) {}
 
-std::uint64_t Workshop::held() const {
+std::uint64_t TaskCache::held() const {
     std::uint64_t held = 0;
     for (const auto& [id, other] : materials_) held += other->bytes;
     return held;
 }
 
-std::uint64_t Workshop::spare() const {
+std::uint64_t TaskCache::spare() const {
     const std::uint64_t taken = held() + answers_.bytes();
     return taken < memory_ ? memory_ - taken : 0;
 }
 
-void Workshop::bound_answers() {
+void TaskCache::bound_answers() {
     const std::uint64_t taken = held() + (kept_ ? kept_() : 0);
     answers_.keep_within(taken < memory_ ? memory_ - taken : 0);
 }
 
-std::vector<std::uint64_t> Workshop::tasks() const {
+std::vector<std::uint64_t> TaskCache::tasks() const {
     std::vector<std::uint64_t> out;
     for (const auto& [id, material] : materials_) out.push_back(id);
     return out;
 }
 
-Status<> Workshop::check_memory(const TaskMaterial& material, const MakeRoom& make_room) {
+Status<> TaskCache::check_memory(const TaskMaterial& material, const MakeRoom& make_room) {
     if (material.bytes > spare()) answers_.clear();
     while (material.bytes > spare()) {
         if (make_room && make_room()) continue;
@@ -124,7 +124,7 @@ Status<> Workshop::check_memory(const TaskMaterial& material, const MakeRoom& ma
     return Unit{};
 }
 
-Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, const MakeRoom& make_room) {
+Result<TaskMaterial*, Unavailable> TaskCache::material(const TaskTerms& terms, const MakeRoom& make_room) {
     const auto found = materials_.find(terms.id);
     if (found != materials_.end()) return found->second.get();
     if (terms.contract != kernels::contract_hash())
@@ -156,7 +156,7 @@ Result<TaskMaterial*, Unavailable> Workshop::material(const TaskTerms& terms, co
     return (materials_[terms.id] = std::move(made)).get();
 }
 
-Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& terms) {
+Result<kernels::ProgramHeader, Unavailable> TaskCache::header(const TaskTerms& terms) {
     if (const auto found = materials_.find(terms.id); found != materials_.end())
         return found->second->program->header();
     if (const auto known = headers_.find(terms.program_root); known != headers_.end()) return known->second;
@@ -167,7 +167,7 @@ Result<kernels::ProgramHeader, Unavailable> Workshop::header(const TaskTerms& te
     return headers_.emplace(terms.program_root, (*program)->header()).first->second;
 }
 
-Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& material, const kernels::GoOn& go_on) {
+Result<kernels::State, Unavailable> TaskCache::initial_state(TaskMaterial& material, const kernels::GoOn& go_on) {
     if (material.init == nullptr) return fetch(material, material.terms.initial_state_root, 0);
     kernels::State state = blank_state(material.init->program());
     if (!material.init_runner->attempt(state, go_on)) throw PutOff();
@@ -175,7 +175,7 @@ Result<kernels::State, Unavailable> Workshop::initial_state(TaskMaterial& materi
     return state;
 }
 
-Result<kernels::State, Unavailable> Workshop::fetch(TaskMaterial& material, const Hash32& root,
+Result<kernels::State, Unavailable> TaskCache::fetch(TaskMaterial& material, const Hash32& root,
                                                     std::uint64_t index) {
     return fetch_state(source_, *material.program, root, material.terms.schedule.step_of(index), pool_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/server/jsonrpc/paid_view.hpp"
+#include "node/server/jsonrpc/metered_view.hpp"
 
 namespace retrace::node::rpc {
 
@@ -10,25 +10,25 @@ RpcError state_not_kept(const ledger::Chain& chain, std::uint64_t height) {
             std::nullopt};
 }
 
-void PaidView::pay() const {
+void MeteredView::pay() const {
     // A request is paid for when it comes, so the first reads are free.
     constexpr auto kEach = static_cast<std::size_t>(kWorkPerToken);
     const auto spent = caller_.spend(++reads_ % kEach == 0 ? kEach : 0);
-    if (!spent) throw EndOfRequest(spent.error());
+    if (!spent) throw RequestAborted(spent.error());
 }
 
-void PaidView::check_kept() const {
-    if (height_ < chain_.oldest_state()) throw EndOfRequest(state_not_kept(chain_, height_));
+void MeteredView::check_kept() const {
+    if (height_ < chain_.oldest_state()) throw RequestAborted(state_not_kept(chain_, height_));
 }
 
-ledger::Account PaidView::account(const ledger::Address& address) const {
+ledger::Account MeteredView::account(const ledger::Address& address) const {
     pay();
     const ledger::Account out = state_->account(address);
     check_kept();
     return out;
 }
 
-Bytes PaidView::slot(const ledger::Address& contract, View key) const {
+Bytes MeteredView::slot(const ledger::Address& contract, View key) const {
     pay();
     Bytes out = state_->slot(contract, key);
     check_kept();

@@ -17,13 +17,13 @@ namespace retrace::node {
 /// Serves what another store holds, beside an artifact store: the checkpoints of a solver or of an auditor.
 /// Tensors that were asked for stay in memory with their trees for a while, because a peer asks for one range
 /// after the other. Safe to use from several threads.
-class CheckpointShelf {
+class CheckpointProvider {
 public:
-    /// `checkpoints` outlives the shelf. The least recently asked tensors go when `bytes_max` is exceeded,
+    /// `checkpoints` outlives the provider. The least recently asked tensors go when `bytes_max` is exceeded,
     /// with all that is kept of them.
-    explicit CheckpointShelf(const solver::CheckpointStore& checkpoints,
+    explicit CheckpointProvider(const solver::CheckpointStore& checkpoints,
                              std::uint64_t bytes_max = std::uint64_t{512} << 20);
-    ~CheckpointShelf();
+    ~CheckpointProvider();
 
     std::optional<wire::StateManifest> state(const Hash32& root) const;
     /// States that it has and does not serve from now on, instead of those of the last call.

@@ -5,13 +5,13 @@
 namespace retrace::contracts {
 namespace {
 
-class LateAgenda : public MarketTest {
+class LateScheduler : public MarketTest {
 protected:
     /// Blocks pass and nothing is handled in them: so many items wait before those of these heights.
     void pass_unhandled(std::uint64_t blocks) { height += blocks; }
 };
 
-TEST_F(LateAgenda, AChallengerWhoseClockIsOverReportsNothing) {
+TEST_F(LateScheduler, AChallengerWhoseClockIsOverReportsNothing) {
     start_run();
     for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
     ASSERT_TRUE(advance_until([&] {
@@ -35,7 +35,7 @@ TEST_F(LateAgenda, AChallengerWhoseClockIsOverReportsNothing) {
     EXPECT_EQ(send("bob", report, params.report_fee), Verdict::too_late) << "nor long after";
 }
 
-TEST_F(LateAgenda, ASuccessorWhoseDeadlineIsOverReportsNothing) {
+TEST_F(LateScheduler, ASuccessorWhoseDeadlineIsOverReportsNothing) {
     start_run();
     wrong_from = 4;
     play("alice");

@@ -126,7 +126,7 @@ VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptRepo
     const auto work = [this, report, others] {
         KeptAnswer made = answer_kept(report);
         for (const KeptReportView& other : others) made.others.push_back(answer_kept(other));
-        workshop_.bound_answers();
+        task_cache_.bound_answers();
         return VerifierResult(std::move(made));
     };
     const std::string more = others.empty() ? "" : " and " + std::to_string(others.size()) + " more";
@@ -191,7 +191,7 @@ void VerifierAgent::put_aside(const std::string& name, const std::string& proble
     pause_[name] = height_ + config_.resend_blocks;
 }
 
-void VerifierAgent::on_side_work(const VerifierResult& result) {
+void VerifierAgent::on_background_work(const VerifierResult& result) {
     const auto failed = [&](const std::string& name, const std::string& problem) { put_aside(name, problem); };
     if (const auto* checked = std::get_if<InitialChecked>(&result)) {
         if (checked->put_off) return;
@@ -226,7 +226,7 @@ void VerifierAgent::on_kept_answer(const KeptAnswer& made) {
 
 InitialChecked VerifierAgent::check_initial(const InitialView& view) {
     InitialChecked done{view.terms.id, view.run, std::nullopt, ""};
-    const auto material = workshop_.material(view.terms);
+    const auto material = task_cache_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
         done.put_off = gives_way();
@@ -234,20 +234,20 @@ InitialChecked VerifierAgent::check_initial(const InitialView& view) {
     }
     solver::Preemption& preemption = slot_.preemption();
     preemption.begin_step();
-    const auto state = workshop_.initial_state(**material, [&] { return preemption.may_finish_step(); });
+    const auto state = task_cache_.initial_state(**material, [&] { return preemption.may_finish_step(); });
     if (!state) {
         done.problem = state.error().message;
         done.put_off = gives_way();
         return done;
     }
-    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, workshop_.pool()).root;
+    const Hash32 own = kernels::commit_state((*material)->program->root(), *state, task_cache_.pool()).root;
     if (own != view.root) done.other = own;
     return done;
 }
 
 Watched VerifierAgent::watch(const WatchView& view) {
     Watched done{view.terms.id, view.run, view.segment, std::nullopt, ""};
-    const auto material = workshop_.material(view.terms);
+    const auto material = task_cache_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
         done.put_off = gives_way();
@@ -265,27 +265,27 @@ Watched VerifierAgent::watch(const WatchView& view) {
         done.put_off = true;
         return done;
     }
-    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, workshop_.pool()).root;
+    const Hash32 own = kernels::commit_state(task.program->root(), begun->state, task_cache_.pool()).root;
     if (own != view.end_root) done.other = own;
     return done;
 }
 
 Held VerifierAgent::hold(const OfferView& view) {
     Held done{view.terms.id, view.run, view.index, ""};
-    const auto material = workshop_.material(view.terms);
+    const auto material = task_cache_.material(view.terms);
     if (!material) {
         done.problem = material.error().message;
         done.put_off = gives_way();
         return done;
     }
-    const auto state = workshop_.fetch(**material, view.root, view.index);
+    const auto state = task_cache_.fetch(**material, view.root, view.index);
     if (!state) {
         done.problem = state.error().message;
         done.put_off = gives_way();
         return done;
     }
     const CheckpointKey key = kept_key(view.terms.id, view.run, view.index);
-    const auto commitment = kernels::commit_state((*material)->program->root(), *state, workshop_.pool());
+    const auto commitment = kernels::commit_state((*material)->program->root(), *state, task_cache_.pool());
     auto saved = store_.save(key, commitment, *state);
     if (saved) saved = store_.retain(key, true);
     if (!saved) done.problem = saved.error().message;
@@ -295,7 +295,7 @@ Held VerifierAgent::hold(const OfferView& view) {
 KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     KeptAnswer made{view.id, {}, ""};
     // Not the data: a state proves itself, and who asks for it may be who no longer serves them.
-    const auto program = workshop_.header(view.terms);
+    const auto program = task_cache_.header(view.terms);
     if (!program) {
         made.problem = program.error().message;
         made.put_off = gives_way();
@@ -305,7 +305,7 @@ KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     const CheckpointKey own{view.terms.id, view.run, view.index};
     for (const CheckpointKey& key : {own, kept_key(own.task, own.run, own.index)}) {
         const auto tile =
-            workshop_.answers().state_tile(store_, key, *program, view.tensor, view.tile, workshop_.pool());
+            task_cache_.answers().state_tile(store_, key, *program, view.tensor, view.tile, task_cache_.pool());
         if (!tile) continue;
         made.answer = encode(*tile);
         made.problem.clear();

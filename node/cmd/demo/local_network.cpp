@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/cmd/demo/cast.hpp"
+#include "node/cmd/demo/local_network.hpp"
 
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -58,13 +58,13 @@ std::string_view name_of(Role role) noexcept {
     return "";
 }
 
-Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::path& executable,
+Result<std::unique_ptr<LocalNetwork>> LocalNetwork::assemble(const fs::path& folder, const fs::path& executable,
                                              std::uint64_t block_ms,
                                              const std::map<std::string, std::uint64_t>& params, bool tls) {
     std::error_code code;
     fs::create_directories(folder, code);
     if (code) return error(folder.string() + ": " + code.message());
-    std::unique_ptr<Cast> cast(new Cast(fs::absolute(folder), executable, block_ms, tls));
+    std::unique_ptr<LocalNetwork> cast(new LocalNetwork(fs::absolute(folder), executable, block_ms, tls));
     RETRACE_TRY(port, free_port());
     cast->port_ = port;
     cast->url_ = "http://127.0.0.1:" + std::to_string(port);
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Cast>> Cast::assemble(const fs::path& folder, const fs::p
     return cast;
 }
 
-Status<> Cast::write_files(const std::map<std::string, std::uint64_t>& params) {
+Status<> LocalNetwork::write_files(const std::map<std::string, std::uint64_t>& params) {
     json::object alloc;
     for (const auto& [address, coins] : dev_genesis({}).alloc) {
         alloc[ledger::to_0x(address)] = json::object{{"balance", coins.to_decimal()}};
@@ -95,17 +95,17 @@ Status<> Cast::write_files(const std::map<std::string, std::uint64_t>& params) {
     return Unit{};
 }
 
-ledger::SecretKey Cast::key(Role role) const {
+ledger::SecretKey LocalNetwork::key(Role role) const {
     auto key = wallet::account_key(kDevMnemonic, "", static_cast<std::uint32_t>(role));
     ensure(key.has_value(), "the developers' mnemonic is valid");
     return std::move(*key);
 }
 
-ledger::Address Cast::address(Role role) const {
+ledger::Address LocalNetwork::address(Role role) const {
     return key(role).address();
 }
 
-Status<> Cast::start_node() {
+Status<> LocalNetwork::start_node() {
     std::vector<std::string> all{"node",
                                  "--genesis",
                                  (folder_ / "genesis.json").string(),
@@ -129,7 +129,7 @@ Status<> Cast::start_node() {
     return error("the node did not start; its log is " + log_of("node").string());
 }
 
-Status<> Cast::start(Role role, const std::vector<std::string>& arguments) {
+Status<> LocalNetwork::start(Role role, const std::vector<std::string>& arguments) {
     const bool solver = role == Role::honest_solver || role == Role::cheating_solver;
     const std::string number = std::to_string(static_cast<std::uint32_t>(role));
     std::vector<std::string> all{solver ? "solver" : "verifier",
@@ -151,23 +151,23 @@ Status<> Cast::start(Role role, const std::vector<std::string>& arguments) {
     return Unit{};
 }
 
-void Cast::kill(Role role) {
+void LocalNetwork::kill(Role role) {
     if (const auto found = parties_.find(role); found != parties_.end()) {
         found->second.kill();
         parties_.erase(found);
     }
 }
 
-void Cast::kill_node() {
+void LocalNetwork::kill_node() {
     if (node_) node_->kill();
 }
 
-bool Cast::running(Role role) {
+bool LocalNetwork::running(Role role) {
     const auto found = parties_.find(role);
     return found != parties_.end() && found->second.running();
 }
 
-std::optional<std::string> Cast::fallen() {
+std::optional<std::string> LocalNetwork::fallen() {
     if (node_ && !node_->running()) return "node";
     for (auto& [role, process] : parties_) {
         if (!process.running()) return std::string(name_of(role));

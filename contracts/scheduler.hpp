@@ -9,6 +9,6 @@ namespace retrace::contracts {
 /// The beacon first; then what is due at this height or still waits from earlier ones, in order of these
 /// heights and then as it was written, at most kDueMax items; then the draws of auditors. What breaks an
 /// invariant is undone and its task frozen (8.4).
-void run_agenda(Effects& fx, const BrokenInvariantHandler& on_broken);
+void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken);
 
 }  // namespace retrace::contracts

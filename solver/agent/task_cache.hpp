@@ -44,11 +44,11 @@ struct TaskMaterial {
 /// committed while the next is made, what its store of checkpoints knows of each state tensor, and 2 KiB for each op.
 std::uint64_t memory_of(const kernels::Program& program);
 
-class Workshop {
+class TaskCache {
 public:
-    /// `source` and `pool` outlive the workshop. All tasks together may take `memory` bytes: a file of a few kilobytes
+    /// `source` and `pool` outlive the cache. All tasks together may take `memory` bytes: a file of a few kilobytes
     /// can ask for more than any machine has.
-    Workshop(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
+    TaskCache(ArtifactSource& source, kernels::ThreadPool& pool, RunnerFactory runners = honest_runners(),
              std::uint64_t memory = UINT64_MAX, RunnerFactory initialisers = honest_runners());
 
     /// Asked as long as the memory that is allowed does not suffice: whether it let something go.

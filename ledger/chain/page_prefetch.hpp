@@ -12,13 +12,13 @@
 
 namespace retrace::ledger {
 
-class PagesAhead {
+class PagePrefetch {
 public:
     /// Nothing is read ahead.
-    PagesAhead() = default;
+    PagePrefetch() = default;
     /// Reads the page at `depth` (a page's top) under which all `keys` lie, and those below it that they lead
     /// to. The keys ascend.
-    PagesAhead(const PageSource& source, std::uint16_t depth, std::span<const Hash32> keys);
+    PagePrefetch(const PageSource& source, std::uint16_t depth, std::span<const Hash32> keys);
 
     bool empty() const noexcept { return levels_.empty(); }
     /// Moves the page out; nullptr when it was not read ahead. Pages of one depth are asked for in ascending
@@ -35,7 +35,7 @@ private:
 };
 
 /// For each of the sixteen subtrees below the root's page, so that they can be worked on side by side.
-using TreeAhead = std::array<PagesAhead, kPlaces>;
+using TreeAhead = std::array<PagePrefetch, kPlaces>;
 /// The keys ascend, none twice. Begins no further subtree once `stop` is set.
 TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys, const std::atomic<bool>& stop);
 

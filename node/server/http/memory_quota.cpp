@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "node/server/http/held.hpp"
+#include "node/server/http/memory_quota.hpp"
 
 #include <algorithm>
 
 namespace retrace::node::rpc {
 
-std::vector<Held::Connection> Held::add(Connection connection, const std::string& client, std::size_t bytes) {
+std::vector<MemoryQuota::Connection> MemoryQuota::add(Connection connection, const std::string& client,
+                                                      std::size_t bytes) {
     std::vector<Connection> out;
     if (bytes == 0) return out;
     const std::lock_guard lock(mutex_);
@@ -20,7 +21,7 @@ std::vector<Held::Connection> Held::add(Connection connection, const std::string
     return out;
 }
 
-void Held::remove(Connection connection, const std::string& client, std::size_t bytes) noexcept {
+void MemoryQuota::remove(Connection connection, const std::string& client, std::size_t bytes) noexcept {
     if (bytes == 0) return;
     const std::lock_guard lock(mutex_);
     const auto own = clients_.find(client);
@@ -30,7 +31,7 @@ void Held::remove(Connection connection, const std::string& client, std::size_t 
     if (held != own->second.connections.end()) remove(own, held, std::min(bytes, held->second));
 }
 
-void Held::remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection,
+void MemoryQuota::remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection,
                   std::size_t bytes) {
     if (!client->first.empty()) total_ -= bytes;
     client->second.bytes -= bytes;
@@ -38,7 +39,7 @@ void Held::remove(Clients::iterator client, std::map<Connection, std::size_t>::i
     if (client->second.connections.empty()) clients_.erase(client);
 }
 
-Held::Connection Held::drop_largest(Clients::iterator client) {
+MemoryQuota::Connection MemoryQuota::drop_largest(Clients::iterator client) {
     auto& connections = client->second.connections;
     const auto most = std::max_element(connections.begin(), connections.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -47,7 +48,7 @@ Held::Connection Held::drop_largest(Clients::iterator client) {
     return out;
 }
 
-Held::Clients::iterator Held::largest() {
+MemoryQuota::Clients::iterator MemoryQuota::largest() {
     const auto held = [](const auto& client) { return client.first.empty() ? 0 : client.second.bytes; };
     return std::max_element(clients_.begin(), clients_.end(),
                             [&](const auto& a, const auto& b) { return held(a) < held(b); });

@@ -12,7 +12,7 @@
 
 namespace retrace::node::rpc {
 
-struct HeldLimits {
+struct MemoryQuotaLimits {
     std::size_t unread = std::size_t{32} << 20;   ///< By one WebSocket; an HTTP answer may be longer.
     std::size_t client = std::size_t{128} << 20;  ///< Of a client with a name.
     std::size_t total = std::size_t{512} << 20;   ///< Of all clients with a name.
@@ -22,18 +22,18 @@ struct HeldLimits {
 /// Of what the subscriptions of WebSockets look for, which stays for as long as they do. It counts above too.
 struct FilterLimits {
     std::size_t connection = std::size_t{4} << 20;  ///< Beyond, a subscription is refused.
-    std::size_t client = std::size_t{16} << 20;     ///< As of HeldLimits from here on.
+    std::size_t client = std::size_t{16} << 20;     ///< As of MemoryQuotaLimits from here on.
     std::size_t total = std::size_t{64} << 20;
     std::size_t local = std::size_t{32} << 20;
 };
 
 /// Whoever holds most is the first to go when there is too much, and never somebody who holds little.
 /// Thread-safe.
-class Held {
+class MemoryQuota {
 public:
     using Connection = std::uint64_t;
 
-    explicit Held(HeldLimits limits) : limits_(limits) {}
+    explicit MemoryQuota(MemoryQuotaLimits limits) : limits_(limits) {}
 
     /// Returns the connections that have to be closed, this one perhaps among them; what they hold counts no
     /// more, so it has to be given back at once.
@@ -54,7 +54,7 @@ private:
     /// Of those with a name, the one that holds most.
     Clients::iterator largest();
 
-    const HeldLimits limits_;
+    const MemoryQuotaLimits limits_;
     std::mutex mutex_;       // guards the members below
     Clients clients_;        // those that hold something
     std::size_t total_ = 0;  // of those with a name

@@ -32,7 +32,7 @@ struct Bench {
         config.watch_bp = watch_bp;
         restart();
     }
-    void restart() { agent = std::make_unique<VerifierAgent>(config, *party.workshop, *party.store); }
+    void restart() { agent = std::make_unique<VerifierAgent>(config, *party.task_cache, *party.store); }
     Hash32 root(std::uint64_t index) const { return solver.store->commitment({5, 0, index})->root; }
     void watch(std::uint64_t segment) {
         view.watch.push_back({task.terms, 0, segment, root(segment), root(segment + 1)});
@@ -177,8 +177,8 @@ TEST(SideWork, a_solver_deletes_its_runs_when_nobody_asks_for_them_any_more) {
     MiniChain(task, party, {}).run(30);
     ASSERT_TRUE(party.store->newest(5, 0, 3).has_value());
     solver::SolverConfig config;
-    config.afterlife_blocks = 10;
-    solver::SolverAgent agent(config, *party.workshop, *party.store);
+    config.retention_blocks = 10;
+    solver::SolverAgent agent(config, *party.task_cache, *party.store);
     solver::SolverView view;
     view.height = 100;
     (void)agent.on_view(view);
@@ -195,7 +195,7 @@ void keep_a_state(Bench& bench) {
     ASSERT_EQ(bench.run<AttestRetention>().size(), 1u);
     bench.view.offers.clear();
     bench.view.keep.push_back({5, 0, 2, false});
-    bench.party.workshop->keep_only({});
+    bench.party.task_cache->keep_only({});
     bench.restart();
     bench.view.reports.push_back({7, bench.task.terms, 0, 2, 1, 0});
 }

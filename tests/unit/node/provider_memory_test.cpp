@@ -2,14 +2,14 @@
 // What strangers ask for stays in memory within its bound, of whatever tensors it is.
 #include <gtest/gtest.h>
 
-#include "node/artifacts/shelf.hpp"
+#include "node/artifacts/provider.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 
 namespace retrace::node {
 namespace {
 
 /// A program of very many small state tensors makes as many new ones with each checkpoint.
-TEST(ShelfMemory, TensorsOfOneNumberAreCountedWithAllThatIsKeptOfThem) {
+TEST(ProviderMemory, TensorsOfOneNumberAreCountedWithAllThatIsKeptOfThem) {
     constexpr std::size_t kTensors = 64, kBytes = 10'000;
     test::TemporaryFolder folder;
     kernels::ThreadPool pool(1);
@@ -20,11 +20,11 @@ TEST(ShelfMemory, TensorsOfOneNumberAreCountedWithAllThatIsKeptOfThem) {
     const auto checkpoints = solver::CheckpointStore::open(folder.path());
     ASSERT_TRUE(checkpoints.has_value());
     ASSERT_TRUE((*checkpoints)->save({1, 0, 1}, commitment, state).has_value());
-    CheckpointShelf shelf(**checkpoints, kBytes);
-    for (const Hash32& root : commitment.tensor_roots) ASSERT_TRUE(shelf.tiles(root, 0, 1).has_value());
-    EXPECT_LE(shelf.kept(), kBytes / 512);
-    EXPECT_GE(shelf.kept(), 8U);
-    EXPECT_TRUE(shelf.tiles(commitment.tensor_roots.front(), 0, 1).has_value()) << "it is read again";
+    CheckpointProvider provider(**checkpoints, kBytes);
+    for (const Hash32& root : commitment.tensor_roots) ASSERT_TRUE(provider.tiles(root, 0, 1).has_value());
+    EXPECT_LE(provider.kept(), kBytes / 512);
+    EXPECT_GE(provider.kept(), 8U);
+    EXPECT_TRUE(provider.tiles(commitment.tensor_roots.front(), 0, 1).has_value()) << "it is read again";
 }
 
 }  // namespace

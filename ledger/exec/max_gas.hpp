@@ -9,6 +9,6 @@ namespace retrace::ledger {
 
 /// What it can use at most, from its bytes alone: what a limit promises beyond that takes no room from others. Of a
 /// transaction that passed `check`.
-std::uint64_t gas_most(const Transaction& tx, const TxExecutor& executor);
+std::uint64_t max_gas(const Transaction& tx, const TxExecutor& executor);
 
 }  // namespace retrace::ledger

@@ -24,12 +24,12 @@ enum class Role : std::uint32_t {
 inline constexpr std::uint32_t kRoles = 6;
 std::string_view name_of(Role role) noexcept;
 
-class Cast {
+class LocalNetwork {
 public:
     /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
     /// retrace. `params`: durations in blocks that differ from the demo's. `tls`: the node makes a
     /// certificate, which everybody else takes for its authority.
-    static Result<std::unique_ptr<Cast>> assemble(const std::filesystem::path& folder,
+    static Result<std::unique_ptr<LocalNetwork>> assemble(const std::filesystem::path& folder,
                                                   const std::filesystem::path& executable,
                                                   std::uint64_t block_ms,
                                                   const std::map<std::string, std::uint64_t>& params = {},
@@ -54,7 +54,7 @@ public:
     std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }
 
 private:
-    Cast(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms, bool tls)
+    LocalNetwork(std::filesystem::path folder, std::filesystem::path executable, std::uint64_t block_ms, bool tls)
         : folder_(std::move(folder)), executable_(std::move(executable)), block_ms_(block_ms), tls_(tls) {}
     Status<> write_files(const std::map<std::string, std::uint64_t>& params);
 

@@ -6,9 +6,9 @@
 namespace retrace::sim {
 
 /// A party's checkpoints, as it serves them.
-class StoreShelf final : public solver::ArtifactSource {
+class StoreProvider final : public solver::ArtifactSource {
 public:
-    StoreShelf(const solver::CheckpointStore& store, kernels::ThreadPool& pool)
+    StoreProvider(const solver::CheckpointStore& store, kernels::ThreadPool& pool)
         : store_(store), pool_(pool) {}
     Result<Bytes> program(const Hash32&, std::uint64_t) override { return error("programs are at the node"); }
     Result<solver::StateRoots> state(const Hash32& root) override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/cmd/demo/story.hpp"
+#include "node/cmd/demo/event_log.hpp"
 
 #include <algorithm>
 
@@ -19,12 +19,12 @@ std::string task_words(std::uint64_t task) {
 
 }  // namespace
 
-std::string Story::name(const ledger::Address& address) const {
+std::string EventLog::name(const ledger::Address& address) const {
     const auto found = names_.find(address);
     return found != names_.end() ? found->second : ledger::to_checksum(address);
 }
 
-Status<> Story::advance(RpcClient& client) {
+Status<> EventLog::advance(RpcClient& client) {
     const auto tip = client.height();
     if (!tip) return error(tip.error().message);
     if (*tip == height_) return Unit{};
@@ -41,7 +41,7 @@ Status<> Story::advance(RpcClient& client) {
     return Unit{};
 }
 
-void Story::take(const PlacedLog& placed) {
+void EventLog::take(const PlacedLog& placed) {
     if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
         slashed_[slash->party] += slash->amount;
         tell(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
@@ -55,7 +55,7 @@ void Story::take(const PlacedLog& placed) {
     take_disputes(placed);
 }
 
-void Story::take_capability(std::uint64_t height, const ledger::Log& log) {
+void EventLog::take_capability(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::CapabilityAnswered>(log)) {
         tell(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
     } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
@@ -66,7 +66,7 @@ void Story::take_capability(std::uint64_t height, const ledger::Log& log) {
     }
 }
 
-void Story::take_market(std::uint64_t height, const ledger::Log& log) {
+void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::TaskPosted>(log)) {
         tell(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
                          " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
@@ -99,7 +99,7 @@ void Story::take_market(std::uint64_t height, const ledger::Log& log) {
     }
 }
 
-void Story::take_audits(std::uint64_t height, const ledger::Log& log) {
+void EventLog::take_audits(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::AuditorsDrawn>(log)) {
         audits_[e->task].insert(e->audit);
         task_of_audit_[e->audit] = e->task;
@@ -118,7 +118,7 @@ void Story::take_audits(std::uint64_t height, const ledger::Log& log) {
     }
 }
 
-void Story::take_disputes(const PlacedLog& placed) {
+void EventLog::take_disputes(const PlacedLog& placed) {
     if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
         disputes_[e->dispute].opened = *e;
         tell(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
@@ -141,19 +141,19 @@ void Story::take_disputes(const PlacedLog& placed) {
     }
 }
 
-std::optional<market::TaskState> Story::state_of(std::uint64_t task) const {
+std::optional<market::TaskState> EventLog::state_of(std::uint64_t task) const {
     const auto found = states_.find(task);
     return found != states_.end() ? std::optional(found->second) : std::nullopt;
 }
-std::uint64_t Story::audits(std::uint64_t task) const {
+std::uint64_t EventLog::audits(std::uint64_t task) const {
     const auto found = audits_.find(task);
     return found != audits_.end() ? found->second.size() : 0;
 }
-std::uint64_t Story::verdicts_equal(std::uint64_t task) const {
+std::uint64_t EventLog::verdicts_equal(std::uint64_t task) const {
     const auto found = equal_.find(task);
     return found != equal_.end() ? found->second : 0;
 }
-ledger::U256 Story::slashed(const ledger::Address& party) const {
+ledger::U256 EventLog::slashed(const ledger::Address& party) const {
     const auto found = slashed_.find(party);
     return found != slashed_.end() ? found->second : ledger::U256{};
 }

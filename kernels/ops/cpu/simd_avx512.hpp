@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the loops of hand.hpp need of AVX-512. Included by files compiled for it alone.
+// What the loops of simd.hpp need of AVX-512. Included by files compiled for it alone.
 #pragma once
 
 #include "kernels/matmul/lanes_avx512.hpp"
-#include "kernels/ops/cpu/hand.hpp"
+#include "kernels/ops/cpu/simd.hpp"
 
 namespace retrace::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "solver/agent/workshop.hpp"
+#include "solver/agent/task_cache.hpp"
 #include "verifier/chain_view.hpp"
 #include "verifier/replay/replayer.hpp"
 
@@ -32,19 +32,19 @@ struct MoveProblem {
 /// One account for each dispute, so that the moves of one cost no other anything; those about one segment share its
 /// start and what any of them found. Belongs to the worker, one call at a time, but for `sweep`.
 ///
-/// Memory: of each task the workshop counts one account, the one that makes a move or, between moves, that of the
-/// dispute in which this party's clock can run out first. The others are kept in that order as far as the workshop has
-/// memory to spare. What does not fit is dropped and costs time: its next move begins at the segment's start.
-class Desk {
+/// Memory: of each task the task cache counts one account, the one that makes a move or, between moves, that of the
+/// dispute in which this party's clock can run out first. The others are kept in that order as far as the task cache
+/// has memory to spare. What does not fit is dropped and costs time: its next move begins at the segment's start.
+class DisputeReplays {
 public:
     /// Gives the state at the start of the view's segment.
     using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
-    /// `workshop` outlives the desk. `memory`: bytes for accounts beside those that the workshop counts, and never more
-    /// than it has to spare.
-    Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory = UINT64_MAX);
-    ~Desk();
-    Desk(const Desk&) = delete;
-    Desk& operator=(const Desk&) = delete;
+    /// `task_cache` outlives the replays. `memory`: bytes for accounts beside those that the task cache counts, and
+    /// never more than it has to spare.
+    DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory = UINT64_MAX);
+    ~DisputeReplays();
+    DisputeReplays(const DisputeReplays&) = delete;
+    DisputeReplays& operator=(const DisputeReplays&) = delete;
 
     /// The move that is due, encoded. A task that does not fit beside others takes their place: they are fetched again
     /// when they are needed. Before a challenger's first move its account is the second replay of what it accuses.
@@ -81,7 +81,7 @@ private:
     std::uint64_t all_bytes() const;
     bool give_up_task_but(std::uint64_t task);
 
-    solver::Workshop& workshop_;
+    solver::TaskCache& task_cache_;
     StartState start_;
     std::uint64_t memory_;
     mutable std::mutex use_;  // Of the accounts; a move has it for as long as it takes.

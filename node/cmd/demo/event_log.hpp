@@ -20,12 +20,12 @@ struct DisputeFacts {
     std::optional<double> referee_us;  ///< Time that its last move takes this machine.
 };
 
-class Story {
+class EventLog {
 public:
     /// Called with one line for people for each event worth telling.
     using Teller = std::function<void(std::uint64_t height, const std::string& line)>;
     /// `names` for addresses.
-    Story(std::map<ledger::Address, std::string> names, Teller tell)
+    EventLog(std::map<ledger::Address, std::string> names, Teller tell)
         : names_(std::move(names)), tell_(std::move(tell)) {}
 
     /// Reads the blocks since the last call.

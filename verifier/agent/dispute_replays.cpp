@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "verifier/agent/desk.hpp"
+#include "verifier/agent/dispute_replays.hpp"
 
 #include <algorithm>
 #include <new>
@@ -33,9 +33,9 @@ std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
 
 }  // namespace
 
-Desk::Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory)
-    : workshop_(workshop), start_(std::move(start)), memory_(memory) {
-    workshop_.on_less_to_spare([this](std::uint64_t spare) {
+DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory)
+    : task_cache_(task_cache), start_(std::move(start)), memory_(memory) {
+    task_cache_.on_less_to_spare([this](std::uint64_t spare) {
         // In the middle of a move it is this thread that has the accounts.
         if (working_) return keep_within(spare);
         const std::lock_guard lock(use_);
@@ -43,14 +43,14 @@ Desk::Desk(solver::Workshop& workshop, StartState start, std::uint64_t memory)
     }, [this] { return kept_bytes(); });
 }
 
-Desk::~Desk() { workshop_.on_less_to_spare({}); }
+DisputeReplays::~DisputeReplays() { task_cache_.on_less_to_spare({}); }
 
-Desk::Segment Desk::segment_of(const DisputeView& view) {
+DisputeReplays::Segment DisputeReplays::segment_of(const DisputeView& view) {
     const bool initialiser = view.game.claim.initialiser;
     return {view.terms.id, view.run, initialiser ? 0 : view.segment, initialiser};
 }
 
-Result<Bytes, MoveProblem> Desk::answer(const DisputeView& view, solver::Preemption* preemption) {
+Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solver::Preemption* preemption) {
     const std::lock_guard lock(use_);
     drop_closed();
     for (bool again = false;; again = true) {
@@ -64,7 +64,7 @@ Result<Bytes, MoveProblem> Desk::answer(const DisputeView& view, solver::Preempt
             // The machine has less than was allowed. Without what is kept for others there may be enough.
             working_.reset();
             accounts_.clear();
-            workshop_.answers().clear();
+            task_cache_.answers().clear();
             if (again) throw;
         } catch (...) {
             working_.reset();
@@ -73,7 +73,7 @@ Result<Bytes, MoveProblem> Desk::answer(const DisputeView& view, solver::Preempt
     }
 }
 
-Result<Bytes, MoveProblem> Desk::attempt(const DisputeView& view, solver::Preemption* preemption) {
+Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solver::Preemption* preemption) {
     const auto account = truth(view);
     if (!account) {
         const bool put_off = preemption != nullptr && preemption->requested();  // Also a fetch is then given up.
@@ -101,7 +101,7 @@ Result<Bytes, MoveProblem> Desk::attempt(const DisputeView& view, solver::Preemp
     }
 }
 
-Result<Replayer*> Desk::truth(const DisputeView& view) {
+Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
     const auto found = accounts_.find(view.id);
     if (found != accounts_.end()) return &found->second.truth;
     const Segment segment = segment_of(view);
@@ -110,11 +110,11 @@ Result<Replayer*> Desk::truth(const DisputeView& view) {
     };
     for (const auto& [dispute, other] : accounts_)
         if (other.segment == segment) return keep(other.truth.beside());
-    const auto material = workshop_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
+    const auto material = task_cache_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
     if (!material) return error(material.error().message);
     solver::TaskMaterial& task = **material;
     ReplaySetup setup{task.program.get(), task.program.get(), task.runner.get(),
-                      &workshop_.pool(),  view.terms.seed,    task.inputs().datasets};
+                      &task_cache_.pool(),  view.terms.seed,    task.inputs().datasets};
     if (segment.initialiser) {
         if (task.init == nullptr) return error("the task has no initialiser");
         setup.played = task.init.get();
@@ -129,7 +129,7 @@ Result<Replayer*> Desk::truth(const DisputeView& view) {
     return keep(Replayer(std::move(setup), std::move(start), view.game.claim.last_step));
 }
 
-void Desk::sweep(const std::vector<DisputeView>& open, std::uint64_t height) {
+void DisputeReplays::sweep(const std::vector<DisputeView>& open, std::uint64_t height) {
     Clocks clocks;
     for (const DisputeView& view : open) {
         const bool own_turn = view.game.mover == view.side;
@@ -143,18 +143,18 @@ void Desk::sweep(const std::vector<DisputeView>& open, std::uint64_t height) {
     if (const std::unique_lock lock(use_, std::try_to_lock); lock) drop_closed();
 }
 
-Desk::Clocks Desk::clocks() const {
+DisputeReplays::Clocks DisputeReplays::clocks() const {
     const std::lock_guard lock(open_mutex_);
     return open_;
 }
 
-void Desk::drop_closed() {
+void DisputeReplays::drop_closed() {
     const Clocks open = clocks();
     std::erase_if(accounts_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
 /// Of each task one account is counted with the task: the one that works, or the first.
-void Desk::keep_within(std::uint64_t spare) {
+void DisputeReplays::keep_within(std::uint64_t spare) {
     std::uint64_t room = std::min(spare, memory_);
     const Clocks open = clocks();
     const auto rank = [&](Accounts::iterator at) {
@@ -187,11 +187,11 @@ void Desk::keep_within(std::uint64_t spare) {
 }
 
 /// Lets go of the task whose accounts can wait longest, one without any first.
-bool Desk::give_up_task_but(std::uint64_t task) {
+bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     const Clocks open = clocks();
     std::optional<std::uint64_t> last;
     std::uint64_t last_clock = 0;
-    for (const std::uint64_t other : workshop_.tasks()) {
+    for (const std::uint64_t other : task_cache_.tasks()) {
         if (other == task) continue;
         std::uint64_t clock = UINT64_MAX;
         for (const auto& [dispute, account] : accounts_) {
@@ -202,22 +202,22 @@ bool Desk::give_up_task_but(std::uint64_t task) {
     }
     if (!last) return false;
     std::erase_if(accounts_, [&](const auto& item) { return item.second.segment.task == *last; });
-    workshop_.forget(*last);
+    task_cache_.forget(*last);
     return true;
 }
 
 /// What answers to reports are kept for is loaded again sooner than an account is made again.
-std::uint64_t Desk::spare() {
-    if (all_bytes() > workshop_.spare()) workshop_.answers().clear();
-    return workshop_.spare();
+std::uint64_t DisputeReplays::spare() {
+    if (all_bytes() > task_cache_.spare()) task_cache_.answers().clear();
+    return task_cache_.spare();
 }
 
-std::uint64_t Desk::kept_bytes() const {
+std::uint64_t DisputeReplays::kept_bytes() const {
     const std::lock_guard lock(use_);
     return all_bytes();
 }
 
-std::uint64_t Desk::all_bytes() const {
+std::uint64_t DisputeReplays::all_bytes() const {
     std::uint64_t bytes = 0;
     std::set<Segment> started;
     for (const auto& [dispute, account] : accounts_) {

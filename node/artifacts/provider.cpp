@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/artifacts/shelf.hpp"
+#include "node/artifacts/provider.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 namespace retrace::node {
 
-struct CheckpointShelf::Entry {
+struct CheckpointProvider::Entry {
     kernels::Tensor tensor;
     merkle::TileTree tree;
 
@@ -19,17 +19,17 @@ struct CheckpointShelf::Entry {
     }
 };
 
-CheckpointShelf::CheckpointShelf(const solver::CheckpointStore& checkpoints, std::uint64_t bytes_max)
+CheckpointProvider::CheckpointProvider(const solver::CheckpointStore& checkpoints, std::uint64_t bytes_max)
     : checkpoints_(checkpoints), bytes_max_(bytes_max) {}
 
-CheckpointShelf::~CheckpointShelf() = default;
+CheckpointProvider::~CheckpointProvider() = default;
 
-void CheckpointShelf::withhold(std::set<Hash32> roots) {
+void CheckpointProvider::withhold(std::set<Hash32> roots) {
     const std::lock_guard lock(mutex_);
     withheld_ = std::move(roots);
 }
 
-std::optional<wire::StateManifest> CheckpointShelf::state(const Hash32& root) const {
+std::optional<wire::StateManifest> CheckpointProvider::state(const Hash32& root) const {
     {
         const std::lock_guard lock(mutex_);
         if (withheld_.contains(root)) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<wire::StateManifest> CheckpointShelf::state(const Hash32& root) co
                                std::move(found->tensor_roots)};
 }
 
-CheckpointShelf::Open CheckpointShelf::find(const Hash32& root) {
+CheckpointProvider::Open CheckpointProvider::find(const Hash32& root) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(root);
     if (found == entries_.end()) return nullptr;
@@ -48,7 +48,7 @@ CheckpointShelf::Open CheckpointShelf::find(const Hash32& root) {
     return found->second.entry;
 }
 
-Result<CheckpointShelf::Open, Failure> CheckpointShelf::open(const Hash32& root) {
+Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32& root) {
     if (Open here = find(root)) return here;
     const std::lock_guard one_at_a_time(loading_);
     if (Open here = find(root)) return here;  // Somebody else brought it meanwhile.
@@ -64,7 +64,7 @@ Result<CheckpointShelf::Open, Failure> CheckpointShelf::open(const Hash32& root)
     return Open(entry);
 }
 
-void CheckpointShelf::trim() {
+void CheckpointProvider::trim() {
     while (bytes_ > bytes_max_ && entries_.size() > 1) {
         const auto oldest =
             std::min_element(entries_.begin(), entries_.end(),
@@ -74,23 +74,23 @@ void CheckpointShelf::trim() {
     }
 }
 
-std::size_t CheckpointShelf::kept() {
+std::size_t CheckpointProvider::kept() {
     const std::lock_guard lock(mutex_);
     return entries_.size();
 }
 
-Result<wire::TileRange, Failure> CheckpointShelf::tiles(const Hash32& root, std::uint64_t first,
+Result<wire::TileRange, Failure> CheckpointProvider::tiles(const Hash32& root, std::uint64_t first,
                                                         std::uint64_t count) {
     RETRACE_TRY(entry, open(root));
     return cut_range(entry->header(), entry->tensor.data.data(), entry->tree, first, count);
 }
 
-Result<Bytes, Failure> CheckpointShelf::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
+Result<Bytes, Failure> CheckpointProvider::leaves(const Hash32& root, std::uint64_t first, std::uint64_t count) {
     RETRACE_TRY(entry, open(root));
     return cut_leaves(entry->tree, first, count);
 }
 
-Result<wire::Info, Failure> CheckpointShelf::info(const Hash32& root) {
+Result<wire::Info, Failure> CheckpointProvider::info(const Hash32& root) {
     if (const auto manifest = state(root)) {
         return wire::Info{wire::Kind::state, true, 32 * manifest->tensor_roots.size(), {}, {}};
     }
