@@ -105,7 +105,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
             const bool blind =
                 before != model.segments.end() && (before->second.state == SegmentState::auditing ||
                                                    before->second.state == SegmentState::waiting_draw);
-            if (!blind && !pending.has(ScheduledKind::wake, run.task))
+            if (!blind)
                 for (std::uint64_t from = 0; from <= index; ++from)
                     if (pending.has(ScheduledKind::wake, run.task, 0, from)) return std::nullopt;
             if (!blind) {
