@@ -270,7 +270,11 @@ TEST_F(LoadedProcess, EndsOnSigtermWhileItIsAskedTooMuch) {
     const auto port = static_cast<std::uint16_t>(std::stoi(port_));
     for (int i = 0; i < 8; ++i) {
         attackers.emplace_back(port);
-        attackers.back().write(http_post(batch_of(logs, 1000)));
+        try {
+            attackers.back().write(http_post(batch_of(logs, 1000)));
+        } catch (const boost::system::system_error&) {
+            // On a busy machine the node may have refused and closed it before all was written.
+        }
     }
     std::this_thread::sleep_for(300ms);
     const auto start = steady_clock::now();
