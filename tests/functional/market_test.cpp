@@ -91,7 +91,15 @@ TEST_F(Market, a_task_of_five_megabytes_begins_with_given_weights_and_its_receip
         say("receipt verify " + receipt + node() + store() + " --replay 2").at("replayed").to_number<int>(),
         2);
 
+    const std::string demanding = node() + store() + " --require-audits";
+    EXPECT_TRUE(say("receipt verify " + receipt + demanding).at("valid").as_bool());
     json::object forged = json::parse(text_of(receipt)).as_object();
+    json::array audits = forged.at("audits").as_array();
+    audits.erase(audits.begin());
+    forged.at("audits") = audits;
+    std::ofstream(path("lacks.json")) << json::serialize(forged);
+    EXPECT_THAT(retrace("receipt verify " + path("lacks.json").string() + demanding).err,
+                HasSubstr("the receipt lacks the audit of segment 0"));
     forged.at("seed") = 4;
     std::ofstream(path("forged.json")) << json::serialize(forged);
     EXPECT_EQ(retrace("receipt verify " + path("forged.json").string() + node() + store()).status, 1);
