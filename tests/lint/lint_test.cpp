@@ -273,6 +273,11 @@ TEST(Lint, CitedDocumentsAreInTheTree) {
     EXPECT_THAT(with("merkle/x.hpp", cpp("#pragma once\n// A " + page + " of 5.\n")), IsEmpty());
 }
 
+TEST(Lint, RetiredNamesStayAway) {
+    EXPECT_THAT(with("merkle/x.cpp", cpp("int workshop = 1;\n")), ElementsAre("merkle/x.cpp:2 retired_name"));
+    EXPECT_THAT(with("merkle/x.cpp", cpp("int task_cache = 1;  // no workshop\n")), IsEmpty());
+}
+
 TEST(Lint, RuleNumbersAreThoseOfTheSpec) {
     Tree tree = good_tree();
     tree["contracts/SPEC.md"] = "## 12. Tasks\n12.1 Bids. 12.2 More, after 12.1.1.\n- 12.1.1 One: `x`. 12.1.2 Two.\n";

@@ -59,6 +59,34 @@ constexpr RoomRule kRooms[] = {
     {"node/server/http", "node/server/methods node/server/jsonrpc"},
 };
 
+constexpr RetiredName kRetiredNames[] = {
+    {"DueItem", "ScheduledItem"},
+    {"DueKind", "ScheduledKind"},
+    {"agenda", "scheduler"},
+    {"run_agenda", "run_scheduler"},
+    {"Janitor", "GarbageCollector"},
+    {"janitor", "garbage_collector"},
+    {"afterlife_blocks", "retention_blocks"},
+    {"Shelf", "ArtifactProvider"},
+    {"shelf", "provider"},
+    {"Workshop", "TaskCache"},
+    {"workshop", "task_cache"},
+    {"workshop_", "task_cache_"},
+    {"Desk", "DisputeReplays"},
+    {"desk", "dispute_replays"},
+    {"PagesAhead", "PagePrefetch"},
+    {"PaidView", "MeteredView"},
+    {"EndOfRequest", "RequestAborted"},
+    {"Errand", "PooledTask"},
+    {"Fate", "JobOutcome"},
+    {"Ticket", "JobId"},
+    {"HeldPart", "Reservation"},
+    {"hands_on", "mutates_state"},
+    {"gas_most", "max_gas"},
+    {"with_recomputation", "rematerialise"},
+    {"quarrel", "dispute"},
+};
+
 constexpr Library kLibraries[] = {
     {"OpenSSL", "openssl/", "merkle/hash/ node/"},
     {"CUDA", "cuda cooperative_groups cub/ mma.h nvrtc", "kernels/cuda/"},
@@ -115,6 +143,8 @@ constexpr BannedWords kBanned[] = {
 }  // namespace
 
 std::span<const FolderRule> folder_rules() { return kFolders; }
+
+std::span<const RetiredName> retired_names() { return kRetiredNames; }
 
 std::span<const RoomRule> room_rules() { return kRooms; }
 

@@ -25,6 +25,12 @@ struct RoomRule {
 /// Where a folder has rooms in this table all of its sub-folders have, and no room includes what lies beside the rooms.
 std::span<const RoomRule> room_rules();
 
+/// An identifier of ours that a standard term replaced.
+struct RetiredName {
+    std::string_view old, now;
+};
+std::span<const RetiredName> retired_names();
+
 struct Library {
     std::string_view name;
     std::string_view headers;  ///< Prefixes of include names, between spaces.
