@@ -89,16 +89,18 @@ int compile(const Program& program, Flags& flags) {
     const auto task = compile_task(flags.request, data->train, data->test ? &*data->test : nullptr);
     if (!task) return fail(program, task.error().message);
     const std::uint64_t segments = (task->steps + task->interval - 1) / task->interval;
+    const std::uint64_t test_samples = data->test ? data->test->samples() : 0;
     if (program.json) {
         std::cout << boost::json::serialize(boost::json::object{{"folder", flags.request.out.string()},
                                                                 {"model", flags.model},
                                                                 {"samples", data->train.samples()},
+                                                                {"test_samples", test_samples},
                                                                 {"steps", task->steps},
                                                                 {"segments", segments}})
                   << '\n';
     } else {
-        std::cout << "compiled " << flags.model << " for " << data->train.samples()
-                  << " samples: " << task->steps << " steps in " << segments << " segments\n"
+        std::cout << "compiled " << flags.model << ": " << data->train.samples() << " samples to train, "
+                  << test_samples << " to test, " << task->steps << " steps in " << segments << " segments\n"
                   << "next: retrace task submit " << (flags.request.out / "task.toml").string()
                   << " --key FILE\n";
     }
@@ -111,7 +113,7 @@ void add_data_options(CLI::App& command, DataRequest& data) {
         "fashion-mnist, a folder (IDX files, images by class, `retrace data import`) or a file (.csv, "
         ".npz, .safetensors; anything else is raw tokens)");
     command.add_option("--test-data", data.test_data,
-                       "The same for measuring; IDX files and tokens have their own");
+                       "The same for measuring. IDX files have their own; of tokens the last tenth is kept for it");
     command.add_flag("--flat", data.flat, "Samples are vectors, not images");
     command.add_option("--label", data.label, "CSV: the column to predict (the last one)");
     command.add_option("--context", data.context, "Tokens of a sample, of raw tokens (128)")

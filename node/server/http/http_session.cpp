@@ -91,7 +91,10 @@ bool is_admin(const Shared& shared, const HttpMessage& request) {
 net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared, HttpMessage& request) {
     if (request.method() == http::verb::options) co_return make_reply(request, 204, "", "");
     if (request.method() != http::verb::post) {
-        co_return make_reply(request, 405, "text/plain", "JSON-RPC is served by POST and WebSocket\n");
+        co_return make_reply(request, 405, "text/plain",
+                             "This is a Retrace node. JSON-RPC is served here by POST and WebSocket; rpc.discover\n"
+                             "lists its methods, docs/json-rpc.md explains them. /health and /metrics are served\n"
+                             "by GET.\n");
     }
     // Only this type makes a browser ask first, so a page cannot post here behind its user's back.
     if (!is_json(request)) {

@@ -143,8 +143,10 @@ Answer Dispatcher::run(const json::object& request, Caller& caller) const {
     const json::value* params = request.if_contains("params");
     const bool absent = params == nullptr || params->is_null();
     const auto start = std::chrono::steady_clock::now();
-    Answer answer = absent || params->is_array()
-                        ? router_.call(name, absent ? no_params : params->get_array(), caller)
+    // Which method is meant comes first: of one that there is not, no parameters are wrong.
+    const bool positional = absent || params->is_array();
+    Answer answer = positional || router_.find(name) == nullptr
+                        ? router_.call(name, !absent && positional ? params->get_array() : no_params, caller)
                         : Answer(invalid_params("non-array args"));
     if (observer_) {
         const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

@@ -58,6 +58,8 @@ TEST(RpcEnvelope, RefusesWhatIsNoRequest) {
     const json::value batch = json::parse(world.raw("[1]"));
     ASSERT_TRUE(batch.is_array());
     EXPECT_EQ(batch.at(0).at("error").at("code"), -32600);
+    EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"nothing","params":{"a":1}})")), -32601)
+        << "of a method that there is not no parameters are wrong";
     EXPECT_EQ(code_of(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":{"a":1}})")),
               -32602);
     EXPECT_EQ(json::parse(world.raw(R"({"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":null})"))
