@@ -13,7 +13,7 @@ inline constexpr std::uint64_t kGasPost = 100'000;      ///< A new task's record
 inline constexpr std::uint64_t kGasDispute = 150'000;   ///< Opening a dispute.
 inline constexpr std::uint64_t kGasMove = 120'000;      ///< A move: proofs, at most one referee's element.
 inline constexpr std::uint64_t kGasCapability = 120'000;   ///< Proofs, and as many elements as are drawn.
-/// For each item that a call puts scheduled, or that follows from it. A block handles 256 of them (effects.hpp),
+/// For each item that a call schedules, or that follows from it. A block handles 256 of them (effects.hpp),
 /// and all the gas of a block of 4·10^8 pays for 250 (decisions/005). SPEC 9.4 lists which call pays for which.
 inline constexpr std::uint64_t kGasReminder = 1'600'000;
 /// Of a checkpoint: its draw, its opening, the draw of its auditors, and payments after its opening and its window.

@@ -72,7 +72,7 @@ struct ScheduledItem {
 inline constexpr std::size_t kDueMax = 256;
 /// Items that one record holds.
 inline constexpr std::size_t kDuePage = 32;
-/// Puts `item` scheduled of `height`, which is in the future. Costs the same however much is due there.
+/// Schedules `item` at `height`, which is in the future. Costs the same however much is due there.
 void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item);
 /// The same for what may be asked for very often: of each kind, id and run one reminder is enough, at the earliest
 /// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3). Payments of all runs of a

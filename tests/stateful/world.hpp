@@ -54,7 +54,7 @@ struct Costs {
     std::string reads_of, writes_of, bytes_of;  ///< Which method that was, and with which verdict.
     struct Most {
         std::uint64_t reads = 0, writes = 0, bytes = 0;
-        std::uint64_t items = 0;  ///< Put scheduled.
+        std::uint64_t items = 0;  ///< That were scheduled.
         std::uint64_t gas = 0;    ///< The least gas of these calls.
     };
     std::map<std::string, Most> methods;  ///< Of each method, accepted or refused.

@@ -6,7 +6,7 @@
 
 namespace retrace::contracts {
 
-/// Stores the audit in its new phase and puts the deadline scheduled.
+/// Stores the audit in its new phase and schedules the deadline.
 void set_phase(Effects& fx, market::Audit& audit, market::AuditPhase phase, std::uint64_t deadline);
 /// What a draw came to. Who is busy sits in other audits, and in time is free again.
 enum class Search {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a call puts scheduled is paid for by the call: an item costs what a block's share of the scheduler costs
+// What a call schedules is paid for by the call: an item costs what a block's share of the scheduler costs
 // (SPEC 4.4, decisions/005), or a burst of cheap calls makes all deadlines late.
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/store.hpp"
