@@ -27,32 +27,49 @@ struct Pool {
     std::vector<market::Candidate> free;
 };
 
-/// Never the task's own parties, nobody twice, only members that joined before the beacon could be known.
-Pool pool_of(const Effects& fx, const market::Audit& audit) {
+/// The task's own parties, and who has a seat already.
+std::vector<Address> barred_from(const Effects& fx, const market::Audit& audit) {
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     std::vector<Address> barred{task.requester};
     barred.insert(barred.end(), task.excluded.begin(), task.excluded.end());
     for (const std::uint32_t run : task.active)
         barred.push_back(must_load<market::Run>(fx.state, keys::run(task.id, run)).solver);
     for (const market::Seat& seat : audit.seats) barred.push_back(seat.auditor);
-    const std::uint64_t beacon_epoch = views::epoch_of(fx.params, fx.height) - 1;
+    return barred;
+}
+
+bool is_in(const std::vector<Address>& list, const Address& party) {
+    return std::find(list.begin(), list.end(), party) != list.end();
+}
+
+enum class Readiness : std::uint8_t { none, busy, free };
+
+/// Members that joined before the beacon could be known, and whether they have the stake and the time for a seat.
+Readiness readiness(const Effects& fx, const Address& party, const market::VerifierInfo& info) {
+    if (info.retiring || info.joined_epoch >= views::epoch_of(fx.params, fx.height) - 1) return Readiness::none;
+    const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
+    // 14.2.8: an audit does not wait for longer than this for who is silent in it.
+    const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
+    const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
+                      views::open_audits(fx.state, party).size() +
+                              views::open_disputes(fx.state, party).size() < market::kOpenItemsMax;
+    if (free) return Readiness::free;
+    return in_time && !serves_elsewhere(fx, party) ? Readiness::none : Readiness::busy;
+}
+
+Pool pool_of(const Effects& fx, const market::Audit& audit) {
+    const std::vector<Address> barred = barred_from(fx, audit);
     Pool pool;
     for (const Address& party : views::verifiers(fx.state)) {
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
-        if (info.retiring || info.joined_epoch >= beacon_epoch) continue;
-        const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
-        // 14.2.8: an audit does not wait for longer than this for who is silent in it.
-        const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
-        const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
-                          views::open_audits(fx.state, party).size() +
-                                  views::open_disputes(fx.state, party).size() < market::kOpenItemsMax;
-        if (!free && in_time && !serves_elsewhere(fx, party)) continue;
+        const Readiness now = readiness(fx, party, info);
+        if (now == Readiness::none) continue;
         pool.members.all += info.weight;
-        if (free) pool.members.free += info.weight;
-        if (std::find(barred.begin(), barred.end(), party) != barred.end()) continue;
+        if (now == Readiness::free) pool.members.free += info.weight;
+        if (is_in(barred, party)) continue;
         pool.own.all += info.weight;
         ++pool.own_members;
-        if (!free) continue;
+        if (now != Readiness::free) continue;
         pool.own.free += info.weight;
         pool.free.push_back({party, info.weight});
     }
@@ -98,7 +115,15 @@ void forget_members(Effects& fx, const market::Audit& audit) {
 }
 
 bool enough_members(const Effects& fx, const market::Audit& audit) {
-    return pool_of(fx, audit).own_members >= must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
+    const std::vector<Address> barred = barred_from(fx, audit);
+    std::size_t missing = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task)).auditors;
+    for (const Address& party : views::verifiers(fx.state)) {
+        if (is_in(barred, party)) continue;
+        const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
+        // It reads no further than to the last that it needs: each segment that is drawn asks.
+        if (readiness(fx, party, info) != Readiness::none && --missing == 0) return true;
+    }
+    return false;
 }
 
 Search fill_seats(Effects& fx, market::Audit& audit) {
