@@ -8,6 +8,8 @@
 #include <functional>
 #include <sstream>
 
+#include "node/net/http_head.hpp"
+
 namespace retrace::node {
 namespace {
 
