@@ -105,7 +105,6 @@ void register_discover(Router& router, const Backend& backend) {
                 "Object",
                 [&router, &backend, document = std::make_shared<Document>()](
                     const Params&, Caller&) -> Answer { return document->of(router, backend.version); }});
-    router.set_weight("rpc.discover", Weight::light);
 }
 
 }  // namespace retrace::node::rpc
