@@ -5,6 +5,7 @@
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
+#include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -112,7 +113,10 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // A dispute that is open, or another audit's verdicts, may be about to convict the run, and would end with it.
         const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
                                      (was_seated(fx, audit) ? 1 : 0);
-        if (!starved && (run.open_disputes != 0 || others != 0)) return draw_again(fx, audit);
+        // Audits of two replicas may wait for each other for ever; after so many draws they are not waited for.
+        const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) ||
+                                 (others != 0 && audit.redraws < kRedrawsMax);
+        if (!starved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
     } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {

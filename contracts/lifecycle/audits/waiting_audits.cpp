@@ -38,8 +38,10 @@ void look_again(Effects& fx, const market::Run& run) {
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {
+    // Audits of two replicas may wait for each other: as long as stake takes to leave is enough for any other.
+    const bool late = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks + fx.params.unbond_blocks;
     return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
-           views::seated_audits(fx.state, run.task, run.index) == 0;
+           (late || views::seated_audits(fx.state, run.task, run.index) == 0);
 }
 
 /// 14.12.14: it is not drawn again.

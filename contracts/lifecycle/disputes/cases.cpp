@@ -145,7 +145,8 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
 /// 18.7: what a side has not needed of its allowance.
 void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
-    if (!end_dispute_work(fx, party, market::dispute_work(spec, dispute.kind), is_at_will(dispute.kind))) return;
+    const std::uint64_t work = market::dispute_work(spec, dispute.kind);
+    if (!end_dispute_work(fx, party, work, dispute.opened_height, is_at_will(dispute.kind))) return;
     // 15.2.6: no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
         remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);

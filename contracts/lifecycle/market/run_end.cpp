@@ -85,7 +85,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
 }
 
 bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
-    return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0;
+    return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0 ||
+           disputes_replica(fx.state, run);  // Which it accuses: its lock is at stake as well (15.8).
 }
 
 }  // namespace

@@ -9,11 +9,12 @@ std::uint64_t end_of(const Backlog& now, std::uint64_t height) {
     return std::min(in_order, height + now.open);
 }
 
-/// Work of `blocks` is no longer `open`. What the order of work is shorter by from here on was not needed of it.
-void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::uint64_t height) {
+/// Work of `blocks` is no longer `open`. What the order of work is shorter by from here on was not needed of it, at
+/// most `spare` blocks.
+void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::uint64_t height, std::uint64_t spare) {
     now.open -= blocks;
     now.until = end_of(now, height);
-    now.total -= std::min(now.total, before - now.until);
+    now.total -= std::min({now.total, spare, before - now.until});
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks)
 
 void end_work(Effects& fx, const Address& party, std::uint64_t blocks) {
     Backlog now = backlog(fx.state, party);
-    close_work(now, blocks, end_of(now, fx.height), fx.height);
+    close_work(now, blocks, end_of(now, fx.height), fx.height, blocks);
     store(fx.state, keys::backlog(party), now);
 }
 
@@ -58,12 +59,12 @@ std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t
     return due;
 }
 
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will) {
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, bool at_will) {
     Backlog now = backlog(fx.state, party);
     const std::uint64_t ahead = challenges_ahead_max(fx.params), before = end_of(now, fx.height);
     const bool refused = now.challenge_work > ahead;
     now.dispute_work -= blocks;
-    close_work(now, blocks, before, fx.height);
+    close_work(now, blocks, before, fx.height, blocks - std::min(blocks, fx.height - given));
     if (at_will) {
         // From here on they are heard, and who was refused has a whole window (15.2.6).
         now.challenges = std::max(now.challenges, fx.height + std::min(now.challenge_work, ahead));

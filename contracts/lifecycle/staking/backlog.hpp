@@ -35,9 +35,10 @@ void end_work(Effects& fx, const Address& party, std::uint64_t blocks);
 
 /// As give_work, of one side of a dispute; `at_will` if it is a challenge, caused by strangers or by the party. 18.6
 std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will);
-/// The dispute is over; as end_work. True when strangers' challenges were refused for what those that are open would
+/// The dispute is over, whose work was `given` at that height; as end_work, but what its party may have computed since
+/// then was needed. True when strangers' challenges were refused for what those that are open would
 /// take of the party, and are heard again (18.6).
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will);
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, bool at_will);
 /// 18.6: how far ahead a party's challenges alone may reach before no more are taken.
 constexpr std::uint64_t challenges_ahead_max(const market::Params& params) noexcept { return params.unbond_blocks / 4; }
 /// 18.6: by when a machine that takes its whole allowance has played the challenges that it has, at least `height`.

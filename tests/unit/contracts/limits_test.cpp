@@ -147,7 +147,10 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     advance(5);
     EXPECT_EQ(with(give), height + work + 40) << "however long it has waited";
     with(done);
+    const std::uint64_t total = backlog(state, party("alice")).total;
     ASSERT_TRUE(advance_until([&] { return dispute(1).state != DisputeState::open; }));
+    const std::uint64_t spent = std::min(work, height - opened);
+    EXPECT_EQ(backlog(state, party("alice")).total, total - (work - spent)) << "she may have computed all the time";
     for (const char* name : {"alice", "bob"}) {
         EXPECT_EQ(backlog(state, party(name)).open, 0u) << name;
         EXPECT_EQ(backlog(state, party(name)).dispute_work, 0u) << name;

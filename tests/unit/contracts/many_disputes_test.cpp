@@ -12,13 +12,14 @@ using market::RunState;
 
 class ManyDisputes : public MarketTest {
 protected:
-    void start(std::uint8_t replicas, std::uint64_t replay_blocks = 0) {
+    void start(std::uint8_t replicas, std::uint64_t replay_blocks = 0, std::uint64_t segments = 4) {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
         advance(9);
         TaskSpec spec = small_spec();
         spec.replicas = replicas;
         spec.replay_blocks = replay_blocks;
+        spec.steps = segments * spec.interval;
         spec.audit_bp = 1;
         spec.price_ceiling = U256(1000);
         post(spec);
@@ -70,6 +71,35 @@ TEST_F(ManyDisputes, AReplicaThatAccusesSeveralHasAReplayForEach) {
         << "all of the first one's may be to come";
     EXPECT_EQ(disputes[1].opened_height + disputes[1].challenger_clock,
               disputes[1].challenger_due + params.moves * params.move_blocks);
+}
+
+/// 13.5: what it would have lost as an accuser is not escaped by missing a checkpoint before its clock is over.
+TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
+    auto wanted = small_params();
+    wanted.moves = 200;
+    wanted.unbond_blocks = 5'000;
+    begin(wanted);
+    start(2, 0, 80);
+    wrong_from = 1;
+    wrong_run = 1;
+    for (int i = 0; i < 60 && between_replicas().empty(); ++i) play_all(1, 1);
+    ASSERT_EQ(between_replicas().size(), 1u);
+    const market::Dispute dispute = between_replicas()[0];
+    ASSERT_EQ(dispute.challenger, party("bob"));
+    ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
+    verifier::PostHashes hashes;
+    hashes.hashes.resize(verifier::search_positions(views::game(state, dispute.id)->search).size());
+    ASSERT_EQ(send("alice", PlayMove{dispute.id, verifier::encode(verifier::Move{hashes})}), Verdict::ok);
+    const U256 locked = run(1).locked;
+    ASSERT_TRUE(advance_until([&] {
+        if (run(0).state == RunState::running && run(0).deadline <= height + 1)
+            EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
+        serve("alice", 0);
+        check_audits();
+        return market::is_over(run(1).state);
+    }));
+    EXPECT_EQ(all<Slashed>().back().party, party("bob"));
+    EXPECT_EQ(all<Slashed>().back().amount, locked);
 }
 
 TEST(Lists, AreNeverWrittenLongerThanTheyAreRead) {
