@@ -80,24 +80,28 @@ TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     wanted.unbond_blocks = 5'000;
     begin(wanted);
     start(2, 0, 80);
-    wrong_from = 1;
+    wrong_from = 2;  // In a segment that is not drawn.
     wrong_run = 1;
     for (int i = 0; i < 60 && between_replicas().empty(); ++i) play_all(1, 1);
     ASSERT_EQ(between_replicas().size(), 1u);
     const market::Dispute dispute = between_replicas()[0];
     ASSERT_EQ(dispute.challenger, party("bob"));
-    ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
     verifier::PostHashes hashes;
     hashes.hashes.resize(verifier::search_positions(views::game(state, dispute.id)->search).size());
     ASSERT_EQ(send("alice", PlayMove{dispute.id, verifier::encode(verifier::Move{hashes})}), Verdict::ok);
+    for (int i = 0; i < 60 && !open_audit_ids(1, 1).empty(); ++i) play_all(1, 1);
+    ASSERT_TRUE(open_audit_ids(1, 1).empty()) << "which alone would cost all of it";
+    ASSERT_NE(run(1).deadline, 0u) << "a checkpoint of bob is due";
     const U256 locked = run(1).locked;
     ASSERT_TRUE(advance_until([&] {
         if (run(0).state == RunState::running && run(0).deadline <= height + 1)
             EXPECT_EQ(checkpoint("alice", run(0).next_state, 0), Verdict::ok);
         serve("alice", 0);
+        serve("bob", 1);
         check_audits();
         return market::is_over(run(1).state);
     }));
+    EXPECT_EQ(all<Slashed>().back().reason, "not_checkpointed");
     EXPECT_EQ(all<Slashed>().back().party, party("bob"));
     EXPECT_EQ(all<Slashed>().back().amount, locked);
 }
