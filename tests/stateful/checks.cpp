@@ -32,6 +32,16 @@ public:
     bool has(ScheduledKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
         return items_.contains(key(kind, id, run, index));
     }
+    /// While the challenges that a solver plays are more than contracts 18.6 allows, no window of its runs has an end;
+    /// the end of one of them brings the reminder.
+    bool plays_challenge(const Address& party) const {
+        return std::any_of(mirror_.open_disputes.begin(), mirror_.open_disputes.end(), [&](std::uint64_t id) {
+            const market::Dispute& dispute = mirror_.disputes.at(id - 1);
+            const bool at_will = dispute.kind == market::DisputeKind::challenge ||
+                                 dispute.kind == market::DisputeKind::initial;
+            return at_will && (dispute.solver == party || dispute.challenger == party);
+        });
+    }
     /// Of a kind of which one reminder counts: at the height that its record names.
     bool reminds(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
         const auto known =
@@ -90,7 +100,8 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
         return std::nullopt;  // Looked at there.
     if (segment.window_end != 0)
         return pending.reminds(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
-                       others_owe(task, run.index, run.clear + 1) || task.task.active.size() > 1
+                       others_owe(task, run.index, run.clear + 1) || task.task.active.size() > 1 ||
+                       pending.plays_challenge(run.solver)
                    ? std::nullopt
                    : std::optional(
                          at("a window that ends has a reminder of the payment", run.task, run.index));
