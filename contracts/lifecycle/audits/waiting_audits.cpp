@@ -18,6 +18,12 @@ std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::u
     return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
 }
 
+/// 14.12.14: it is not drawn again.
+bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
+    const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
+    return segment.audits > fx.params.redraws;
+}
+
 /// Those of them that nobody sits in yet, at most `most`.
 std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t task, std::uint32_t run,
                                             std::size_t most) {
@@ -44,12 +50,6 @@ bool may_end(const Effects& fx, const market::Run& run) {
            (late || views::seated_audits(fx.state, run.task, run.index) == 0);
 }
 
-/// 14.12.14: it is not drawn again.
-bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
-    const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
-    return segment.audits > fx.params.redraws;
-}
-
 /// 14.12.4, so many a block.
 void work_off(Effects& fx, market::Run run) {
     const auto audits = without_auditors(fx, run.task, run.index, kAtOnceMax);
@@ -70,7 +70,8 @@ void work_off(Effects& fx, market::Run run) {
 
 void wait_for_auditors(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
-    audit.seats.clear();  // 14.12.1: who was silent may be there when the next beacon draws
+    // 14.12.1: who was silent may be there when the next beacon draws. Where none will, auditors stay known (15.2.5).
+    if (!had_all_rounds(fx, audit)) audit.seats.clear();
     set_phase(fx, audit, AuditPhase::no_auditors, 0);
     add_to_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
     auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
@@ -113,8 +114,10 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
         close_without_verdict(fx, audit);
         return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
-    // Nobody sits in any of them, and all are of one task: what is true of the first is true of all.
-    if (!audits.empty() && enough_members(fx, audits.front())) {
+    // Nobody sits in those that are drawn again, and all are of one task: what is true of one is true of all.
+    const auto first = std::find_if_not(audits.begin(), audits.end(),
+                                        [&](const market::Audit& waits) { return had_all_rounds(fx, waits); });
+    if (first != audits.end() && enough_members(fx, *first)) {
         for (const market::Audit& waits : audits) {
             if (had_all_rounds(fx, waits)) continue;
             auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));

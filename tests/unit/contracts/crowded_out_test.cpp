@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Places that are bounded must not keep out who has to be heard (SPEC 15.2, 16.1).
+#include "contracts/lifecycle/audits/seats.hpp"
+#include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -50,6 +52,28 @@ TEST_F(CrowdedOut, SixteenAccountsDoNotShutOutAnAuditor) {
     EXPECT_EQ(challenge_initial("bob"), Verdict::too_many_open);
     EXPECT_EQ(challenge_initial(auditor(0), "truth"), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(challenge_initial(auditor(1), "truth"), Verdict::ok) << last.revert_reason;
+}
+
+TEST_F(CrowdedOut, NorWhenItsAuditHadNoMatchInAnyRound) {
+    open_forged_start();
+    const std::vector<std::string> auditors{auditor(0), auditor(1)};
+    // As if both had been wrong in the last round (14.12.14).
+    ledger::State next{static_cast<const ledger::StateView&>(state)};
+    Effects fx{next, params, height, {}};
+    auto last_round = segment(0);
+    last_round.audits = params.redraws + 1;
+    store(fx.state, keys::segment(1, 0, 0), last_round);
+    auto audit = views::audit(state, 1).value();
+    for (market::Seat& seat : audit.seats) {
+        free_seat(fx, audit, seat);
+        seat.state = market::SeatState::mismatched;
+    }
+    wait_for_auditors(fx, audit);
+    state.apply(next.diff());
+    for (int i = 0; i < 16; ++i) ASSERT_EQ(challenge_initial(accomplice(i)), Verdict::ok);
+    EXPECT_EQ(challenge_initial("bob"), Verdict::too_many_open);
+    for (const std::string& name : auditors)
+        EXPECT_EQ(challenge_initial(name, "truth"), Verdict::ok) << last.revert_reason;
 }
 
 TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
