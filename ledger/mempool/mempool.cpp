@@ -3,6 +3,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "ledger/crypto/keccak.hpp"
 #include "ledger/exec/max_gas.hpp"
 #include "ledger/mempool/mempool_impl.hpp"
 #include "ledger/tx/admit.hpp"
@@ -219,6 +220,11 @@ PoolChange Mempool::on_block(const Block& block, const StateView& view, const U2
     }
     pool.rank_again(base_fee);
     return change;
+}
+
+Result<TxPtr, TxRefusal> Mempool::read(View raw, std::uint64_t chain_id) const {
+    if (find(keccak256(raw)) != nullptr) return refuse(TxError::already_known, "already known");
+    return read_tx(raw, chain_id);
 }
 
 TxPtr Mempool::find(const Hash32& hash) const {

@@ -67,6 +67,9 @@ public:
     /// `view` is the state after the block, `base_fee` the one of the block that follows.
     PoolChange on_block(const Block& block, const StateView& view, const U256& base_fee);
 
+    /// As read_tx, but what the pool has already is refused (already_known) before its signature is recovered: a
+    /// repetition costs one hash.
+    Result<TxPtr, TxRefusal> read(View raw, std::uint64_t chain_id) const;
     /// nullptr when unknown. Also the cache of checked signatures for execution (BlockInput::known).
     TxPtr find(const Hash32& hash) const;
     /// Nonce after the account's executable transactions here; its nonce in `view` when there are none.

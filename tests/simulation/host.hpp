@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -60,6 +61,7 @@ private:
     std::unique_ptr<ledger::FaultStore> store_;
     std::unique_ptr<ledger::Chain> chain_;
     std::unique_ptr<ledger::Mempool> pool_;
+    std::map<Hash32, ledger::TxPtr> ahead_;  // what the pool refused, by hash
 };
 
 }  // namespace retrace::sim

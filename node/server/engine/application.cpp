@@ -19,7 +19,7 @@ engine::AppInfo LedgerApplication::info() const {
 }
 
 Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
-    RETRACE_TRY(tx, ledger::read_tx(raw, chain_.genesis().chain_id));
+    RETRACE_TRY(tx, pool_.read(raw, chain_.genesis().chain_id));
     std::vector<TxPtr> promoted;
     {
         const std::lock_guard lock(accepting_);
