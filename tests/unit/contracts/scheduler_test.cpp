@@ -195,6 +195,15 @@ TEST_F(Scheduler, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
     EXPECT_EQ(payments(), 1u);
 }
 
+/// All bids are returned at once, which the auction's end would have done otherwise.
+TEST_F(Scheduler, ACancelledTaskPaysAsTheEndOfItsAuctionDoes) {
+    for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
+    advance(9);
+    post(small_spec());
+    ASSERT_EQ(send("requester", CancelTask{1}), Verdict::ok);
+    EXPECT_GE(last.gas_used, kGasReminder);
+}
+
 TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
     ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
