@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 // A TCP connection with or without TLS, as one type: HTTP and WebSocket above it need not know which.
+// Its operations take erased handlers and are compiled once, in tls_stream.cpp: as templates they were most of what
+// the files above it cost to compile.
 #pragma once
 
+#include <array>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/flat_stream.hpp>
@@ -11,6 +19,62 @@
 #include <optional>
 
 namespace retrace::node::tls {
+
+/// Any completion handler of an operation that ends with an error code and a number of bytes. Called once, on the
+/// executor of the handler in it.
+class IoHandler {
+public:
+    using executor_type = boost::asio::any_io_executor;
+    using cancellation_slot_type = boost::asio::cancellation_slot;
+
+    template <class Handler>
+    IoHandler(executor_type executor, cancellation_slot_type slot, Handler handler)
+        : executor_(std::move(executor)), slot_(slot), call_(std::make_unique<Of<Handler>>(std::move(handler))) {}
+
+    executor_type get_executor() const noexcept { return executor_; }
+    cancellation_slot_type get_cancellation_slot() const noexcept { return slot_; }
+    void operator()(boost::beast::error_code code, std::size_t bytes) {
+        // The memory goes first: the handler may begin the next operation.
+        const auto call = std::move(call_);
+        call->run(code, bytes);
+    }
+
+private:
+    struct Call {
+        virtual ~Call() = default;
+        virtual void run(boost::beast::error_code code, std::size_t bytes) = 0;
+    };
+    template <class Handler>
+    struct Of final : Call {
+        explicit Of(Handler h) : handler(std::move(h)) {}
+        void run(boost::beast::error_code code, std::size_t bytes) override { std::move(handler)(code, bytes); }
+        Handler handler;
+    };
+
+    executor_type executor_;
+    cancellation_slot_type slot_;
+    std::unique_ptr<Call> call_;
+};
+
+/// The first buffers of a sequence, as many as one system call takes well.
+template <class Buffer>
+struct FirstBuffers {
+    template <class Buffers>
+    explicit FirstBuffers(const Buffers& buffers) {
+        auto next = boost::asio::buffer_sequence_begin(buffers);
+        const auto end_of_all = boost::asio::buffer_sequence_end(buffers);
+        for (; next != end_of_all && count < parts.size(); ++next)
+            if (const Buffer part(*next); part.size() != 0) parts[count++] = part;
+    }
+    // The names that Asio looks for.
+    using value_type = Buffer;
+    using const_iterator = const Buffer*;
+    const Buffer* begin() const noexcept { return parts.data(); }
+    const Buffer* end() const noexcept { return parts.data() + count; }
+
+    std::array<Buffer, 16> parts;
+    std::size_t count = 0;
+};
 
 /// What Asio calls an AsyncStream. Movable. Time-outs are those of `tcp()`, below TLS.
 class Stream {
@@ -38,20 +102,44 @@ public:
     /// Only with TLS.
     template <class Token>
     auto async_handshake(Handshake type, Token&& token) {
-        return layers_->tls->next_layer().async_handshake(type, std::forward<Token>(token));
+        return boost::asio::async_initiate<Token, void(boost::beast::error_code)>(
+            [this](auto handler, Handshake side) {
+                auto executor = boost::asio::get_associated_executor(handler, get_executor());
+                const auto slot = boost::asio::get_associated_cancellation_slot(handler);
+                auto ended = [handler = std::move(handler)](boost::beast::error_code code, std::size_t) mutable {
+                    std::move(handler)(code);
+                };
+                handshake(side, IoHandler(std::move(executor), slot, std::move(ended)));
+            },
+            token, type);
     }
     template <class Buffers, class Token>
     auto async_read_some(const Buffers& buffers, Token&& token) {
-        if (layers_->tls) return layers_->tls->async_read_some(buffers, std::forward<Token>(token));
-        return layers_->tcp.async_read_some(buffers, std::forward<Token>(token));
+        return boost::asio::async_initiate<Token, void(boost::beast::error_code, std::size_t)>(
+            [this](auto handler, MutableBuffers into) { read_some(into, erased(std::move(handler))); }, token,
+            MutableBuffers(buffers));
     }
     template <class Buffers, class Token>
     auto async_write_some(const Buffers& buffers, Token&& token) {
-        if (layers_->tls) return layers_->tls->async_write_some(buffers, std::forward<Token>(token));
-        return layers_->tcp.async_write_some(buffers, std::forward<Token>(token));
+        return boost::asio::async_initiate<Token, void(boost::beast::error_code, std::size_t)>(
+            [this](auto handler, ConstBuffers from) { write_some(from, erased(std::move(handler))); }, token,
+            ConstBuffers(buffers));
     }
 
 private:
+    using MutableBuffers = FirstBuffers<boost::asio::mutable_buffer>;
+    using ConstBuffers = FirstBuffers<boost::asio::const_buffer>;
+
+    template <class Handler>
+    IoHandler erased(Handler handler) {
+        auto executor = boost::asio::get_associated_executor(handler, get_executor());
+        const auto slot = boost::asio::get_associated_cancellation_slot(handler);
+        return IoHandler(std::move(executor), slot, std::move(handler));
+    }
+    void handshake(Handshake side, IoHandler handler);
+    void read_some(const MutableBuffers& into, IoHandler handler);
+    void write_some(const ConstBuffers& from, IoHandler handler);
+
     // The flat stream joins small buffers, so that a head and its body make one record.
     using Tls = boost::beast::flat_stream<boost::asio::ssl::stream<Tcp&>>;
     struct Layers {
