@@ -62,7 +62,7 @@ Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
 /// SPEC 8.2.10: caught when nobody of all who are drawn colludes; then the whole stake is burned.
 Prospect starve(const Setting& s) {
     return bet(Fraud::starve_auditors, s.spec.price_ceiling, s.stake,
-               starved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors));
+               unserved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors));
 }
 
 /// SPEC 8.2.2: k bad segments are worth (1 - (1-p)^k) / p times as much as one.

@@ -31,7 +31,7 @@ Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusio
             U256(kWhole * kWhole) * seats.denominator};
 }
 
-Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors) {
+Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors) {
     ensure(audit_bp <= kWhole && auditors <= kAuditorsMax, "shares are at most 100 %");
     U256 honest = kFixedOne;
     for (std::uint64_t i = 0; i < 1 + auditors * (1 + params.redraws); ++i)
@@ -43,14 +43,14 @@ std::optional<U256> stake_floor(const Params& params, std::uint64_t audit_bp, st
                                 const U256& gain) {
     ensure(gain.limbs()[2] == 0 && gain.limbs()[3] == 0, "a gain is below 2^128");
     const Ratio p = effective_audit_probability(audit_bp, params.collusion_bp, auditors);
-    const Ratio starved = starved_audit_probability(audit_bp, params, auditors);
-    if (p.numerator.is_zero() || starved.numerator.is_zero()) return std::nullopt;
+    const Ratio unserved = unserved_audit_probability(audit_bp, params, auditors);
+    if (p.numerator.is_zero() || unserved.numerator.is_zero()) return std::nullopt;
     const U256 missed = p.denominator - p.numerator;
     // gain < 2^128, missed ≤ 10^28 < 2^94, so the product with 10^4 stays below 2^236.
     const U256 top = missed * U256(kWhole) * gain;
     const U256 bottom = p.numerator * U256(kWhole - params.challenger_share_bp);
     const U256 against_starving =
-        ledger::mul_div(gain, starved.denominator - starved.numerator, starved.numerator) + U256(1);
+        ledger::mul_div(gain, unserved.denominator - unserved.numerator, unserved.numerator) + U256(1);
     const U256 least = std::max({top / bottom + U256(1), against_starving, gain});  // strictly more; 5.2.1
     return ledger::mul_div(least, params.safety_bp, kBasisPoints);
 }

@@ -21,7 +21,7 @@ Ratio effective_audit_probability(std::uint64_t audit_bp, std::uint64_t collusio
 
 /// p · (1-f) · (1-f)^(v · (1 + redraws)): probability that a bad segment is drawn so and nobody drawn for it colludes,
 /// when the solver serves nobody else. Rounded down to 10^-18.
-Ratio starved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors);
+Ratio unserved_audit_probability(std::uint64_t audit_bp, const Params& params, std::uint8_t auditors);
 
 /// The least S with p_eff · (1-a) · S > (1-p_eff) · gain and p_starved · S > (1-p_starved) · gain, times the
 /// safety factor. A probability of zero: nullopt, no stake is enough. `gain` is below 2^128 (asserted).

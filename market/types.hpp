@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "market/life_cycle.hpp"
-#include "market/parties.hpp"
+#include "market/accounts.hpp"
 
 namespace retrace::market {
 
@@ -129,8 +129,8 @@ struct Run {
     std::uint64_t first_state = 0;
     std::uint64_t next_state = 0;        ///< Index of the checkpoint to post next.
     std::uint64_t deadline = 0;          ///< For acceptData, then for that checkpoint; 0 when none is due.
-    std::uint64_t clear = 0;             ///< Segments below it can no longer be disputed (starts at first_state).
-    std::uint64_t paid = 0;              ///< Segments below it are paid; at most `clear`.
+    std::uint64_t finalised = 0;             ///< Segments below it can no longer be disputed (starts at first_state).
+    std::uint64_t paid = 0;              ///< Segments below it are paid; at most `finalised`.
     std::vector<std::uint64_t> retained; ///< Verified states that an auditor keeps, above `paid`, ascending.
     std::uint32_t open_disputes = 0;
     U256 earned;
@@ -149,7 +149,7 @@ struct Run {
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
-                        r.first_state, r.next_state, r.deadline, r.clear, r.paid, r.retained,
+                        r.first_state, r.next_state, r.deadline, r.finalised, r.paid, r.retained,
                         r.open_disputes, r.earned, r.first_root, r.not_awaited_below, r.reports, r.waits_until,
                         r.work_counted, r.challenges, r.heard_until, r.joined, r.unaudited_since, r.unaudited_from,
                         r.pays_unaudited);
@@ -202,7 +202,7 @@ struct Segment {
     std::uint32_t challenges = 0;        ///< Of them, those that strangers opened.
     std::uint64_t audit_dispute = 0;     ///< The open one of a drawn auditor; 0: none.
     bool not_awaited = false;            ///< Its end was committed when no other run waited for it.
-    std::uint64_t not_paid = 0;          ///< Copies among its run's segments up to this one; set when it is clear.
+    std::uint64_t not_paid = 0;          ///< Copies among its run's segments up to this one; set when it is finalised.
     bool operator==(const Segment&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.state, s.commit_height, s.draw_epoch, s.audits, s.postponed, s.audit, s.window_end,

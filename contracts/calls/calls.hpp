@@ -199,7 +199,7 @@ struct AcceptModel {
 };
 
 /// More solvers run the task from now on: `replicas` in all. msg.value is market::escrow_of_more for those that are
-/// missing, for the segments from views::newest_clear_state on.
+/// missing, for the segments from views::newest_finalised_state on.
 struct RaiseReplicas {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "raiseReplicas";

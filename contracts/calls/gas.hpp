@@ -26,7 +26,8 @@ std::uint64_t extra_gas(const Call&) {
 inline std::uint64_t extra_gas(const RegisterSolver&) { return 4 * kGasReminder; }       // A benchmark run's phases.
 inline std::uint64_t extra_gas(const PostTask&) { return kGasPost + 2 * kGasReminder; }  // Its auction, its delivery.
 inline std::uint64_t extra_gas(const RaiseReplicas&) { return kGasReminder; }            // Its auction.
-/// They do at once what an item would do otherwise, however much has to be closed: the end of an auction, of a delivery.
+/// They do at once what an item would do otherwise, however much has to be closed: the end of an auction, of a
+/// delivery.
 inline std::uint64_t extra_gas(const CancelTask&) { return kGasReminder; }
 inline std::uint64_t extra_gas(const AcceptModel&) { return kGasReminder; }
 inline std::uint64_t extra_gas(const DecideUnaudited&) { return 2 * kGasReminder; }      // What goes on, or ends.

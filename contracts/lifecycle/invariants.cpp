@@ -113,7 +113,7 @@ std::optional<std::string> add_task(const StateView& view, std::uint64_t id, Sum
         const bool is_active = std::find(task.active.begin(), task.active.end(), index) != task.active.end();
         if (over == is_active) return "a task's active runs are those that are not over";
         if (over && (!run.locked.is_zero() || run.open_disputes != 0)) return "a run that is over holds nothing";
-        if (run.paid > run.clear || run.clear > run.next_state) return "payments follow verified segments";
+        if (run.paid > run.finalised || run.finalised > run.next_state) return "payments follow verified segments";
         if (!run.retained.empty() && run.retained.front() <= run.paid) return "a retained state is above what is paid";
     }
     return std::nullopt;

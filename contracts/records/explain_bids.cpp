@@ -50,7 +50,7 @@ std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
     return "; faults, silences or slower hardware make this bid weigh more than a newcomer's";
 }
 
-void tell(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
+void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids, std::uint64_t best_capability,
           bool closed) {
     const std::string place = "place " + std::to_string(bid.rank) + " of " + std::to_string(bids) +
                               " by price times weight; the first " + std::to_string(wanted) + " win";
@@ -94,7 +94,7 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
     for (std::size_t i = 0; i < all.bids.size(); ++i) {
         ExplainedBid& bid = all.bids[i];
         bid.rank = static_cast<std::uint32_t>(i + 1);
-        tell(bid, !bid.paid.is_zero(), wanted, fit, best_capability, closed);
+        explain(bid, !bid.paid.is_zero(), wanted, fit, best_capability, closed);
     }
 }
 

@@ -138,16 +138,16 @@ std::optional<market::Retention> retention(const StateView& view, std::uint64_t 
 JoiningState joining_state(const StateView& view, const market::Task& task) {
     const bool raising = task.wanted != 0 && task.state == market::TaskState::running;
     if (raising) return {task.joining_state, task.joining_root};
-    return newest_clear_state(view, task);
+    return newest_finalised_state(view, task);
 }
 
-JoiningState newest_clear_state(const StateView& view, const market::Task& task) {
+JoiningState newest_finalised_state(const StateView& view, const market::Task& task) {
     JoiningState out{task.first_state, task.resume_root};
     for (const std::uint32_t index : task.active) {
         const auto other = run(view, task.id, index);
-        if (!other || other->clear <= out.index) continue;
-        const auto reached = checkpoint(view, task.id, index, other->clear);
-        if (reached && reached->opened) out = {other->clear, reached->root};
+        if (!other || other->finalised <= out.index) continue;
+        const auto reached = checkpoint(view, task.id, index, other->finalised);
+        if (reached && reached->opened) out = {other->finalised, reached->root};
     }
     return out;
 }

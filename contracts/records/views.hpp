@@ -98,7 +98,7 @@ struct JoiningState {
 };
 /// The newest state of any running replica that nobody can dispute any more: a raise that is asked for now is about the
 /// segments from there on.
-JoiningState newest_clear_state(const StateView& view, const market::Task& task);
+JoiningState newest_finalised_state(const StateView& view, const market::Task& task);
 /// Where who wins the open auction starts: as the raise has paid for it, or where the task goes on. Without an auction,
 /// what a raise would begin with.
 JoiningState joining_state(const StateView& view, const market::Task& task);

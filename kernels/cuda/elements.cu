@@ -8,7 +8,7 @@ namespace retrace::kernels::cuda {
 namespace {
 
 /// The thread's elements: `count` from `first` on, of which the first lies at (row, col).
-struct Place {
+struct BufferLocation {
     std::uint64_t first, row, col, cols;
     std::uint32_t count;
 };
@@ -17,7 +17,7 @@ __device__ std::uint32_t load_element(const ElementSide& side, std::uint64_t ind
     return side.size == 1 ? side.data[index] : reinterpret_cast<const std::uint32_t*>(side.data)[index];
 }
 
-__device__ void fetch_spread(const ElementSide& side, const Place& place, Quad& out) {
+__device__ void fetch_spread(const ElementSide& side, const BufferLocation& place, Quad& out) {
     std::uint64_t row = place.row, col = place.col;
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {
@@ -29,7 +29,7 @@ __device__ void fetch_spread(const ElementSide& side, const Place& place, Quad& 
     }
 }
 
-__device__ void fetch(const ElementSide& side, const Place& place, const Quad* slots, Quad& out) {
+__device__ void fetch(const ElementSide& side, const BufferLocation& place, const Quad* slots, Quad& out) {
     if (side.data == nullptr) {
         out = slots[side.slot * blockDim.x];
     } else if (side.spread != Spread::full) {
@@ -48,7 +48,7 @@ __device__ void fetch(const ElementSide& side, const Place& place, const Quad* s
     }
 }
 
-__device__ void put(const ElementSide& side, const Place& place, Quad* slots, const Quad& value) {
+__device__ void put(const ElementSide& side, const BufferLocation& place, Quad* slots, const Quad& value) {
     if (side.data == nullptr) {
         slots[side.slot * blockDim.x] = value;
     } else if (place.count == kEach && side.size == 4) {
@@ -73,7 +73,7 @@ __device__ void put(const ElementSide& side, const Place& place, Quad* slots, co
 
 __global__ void __launch_bounds__(kThreads) elements_kernel(const ElementStep* steps, std::uint32_t count,
                                                             std::uint64_t elements, std::uint64_t cols) {
-    Place place;
+    BufferLocation place;
     place.first = global_thread() * kEach;
     if (place.first >= elements) return;
     place.count = static_cast<std::uint32_t>(smaller<std::uint64_t>(kEach, elements - place.first));

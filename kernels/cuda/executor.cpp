@@ -87,7 +87,7 @@ struct DeviceExecutor::Impl {
         std::vector<ElementStep> steps;
         std::vector<RowStep> row_steps;
         const std::vector<std::uint32_t> owners = owners_of(program, plan);
-        for (const Unit& unit : plan.units) {
+        for (const PlanStep& unit : plan.units) {
             if (unit.band != kNoBand) {
                 const std::vector<RowStep> own = placed_row_steps(program, facts, plan, unit, at, owners);
                 const Band& band = plan.bands[unit.band];
@@ -149,7 +149,7 @@ struct DeviceExecutor::Impl {
         std::size_t metric = 0;
         auto run = runs.begin();
         auto band = bands.begin();
-        for (const Unit& unit : plan.units) {
+        for (const PlanStep& unit : plan.units) {
             if (unit.band != kNoBand) {
                 run_row_band(queue.stream(), device_row_steps(band->first), band->count, band->own_bytes,
                              band->rows, band->is_long() ? memory.data() + layout.slab : nullptr);
@@ -157,7 +157,7 @@ struct DeviceExecutor::Impl {
             } else if (is_elementwise(facts[unit.first].op.code)) {
                 queue_run(device_steps(run->first), *run, facts[unit.first]);
                 ++run;
-            } else if (plan.places[unit.first].where != Place::Where::alias) {
+            } else if (plan.places[unit.first].where != BufferLocation::Where::alias) {
                 queue_single(facts[unit.first], at[program.output_of(unit.first)], at);
             }
             for (; metric < layout.metrics.size() && layout.metrics[metric] < unit.end(); ++metric) {

@@ -50,9 +50,9 @@ Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const 
             states.push_back({nullptr, program.tensors[i].dtype, program.tensors[i].dims});
     }
     out.workspace_bytes = DeviceTrees(std::move(states)).bytes();
-    for (const Unit& unit : plan.units) {
+    for (const PlanStep& unit : plan.units) {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-            if (plan.places[op].where == Place::Where::alias) continue;
+            if (plan.places[op].where == BufferLocation::Where::alias) continue;
             if (unit.band != kNoBand) {
                 ++out.band_steps;
             } else if (is_elementwise(facts[op].op.code)) {
@@ -85,9 +85,10 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
     std::vector<std::uint8_t*> at(program.tensors.size());
     std::uint32_t t = 0;
     for (; t < program.tensors_static(); ++t) at[t] = statics + layout.statics[t];
-    for (const Place& place : plan.places) {
-        if (place.where == Place::Where::arena) at[t] = arena + place.at;
-        if (place.where == Place::Where::state || place.where == Place::Where::alias) at[t] = at[place.at];
+    for (const BufferLocation& place : plan.places) {
+        if (place.where == BufferLocation::Where::arena) at[t] = arena + place.at;
+        if (place.where == BufferLocation::Where::state || place.where == BufferLocation::Where::alias)
+            at[t] = at[place.at];
         ++t;
     }
     return at;
@@ -96,15 +97,15 @@ std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& p
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan) {
     std::vector<std::uint32_t> owners(program.tensors.size());
     for (std::uint32_t t = 0; t < owners.size(); ++t) {
-        const Place* place = program.is_op_output(t) ? &plan.places[t - program.tensors_static()] : nullptr;
-        const bool alias = place != nullptr && place->where == Place::Where::alias;
+        const BufferLocation* place = program.is_op_output(t) ? &plan.places[t - program.tensors_static()] : nullptr;
+        const bool alias = place != nullptr && place->where == BufferLocation::Where::alias;
         owners[t] = alias ? owners[place->at] : t;  // an alias comes after what it is one of
     }
     return owners;
 }
 
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
-                                      const MemoryPlan& plan, const Unit& unit,
+                                      const MemoryPlan& plan, const PlanStep& unit,
                                       const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners) {
     const std::uint64_t rows = plan.bands[unit.band].granules;
@@ -116,8 +117,8 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
         side.size = static_cast<std::uint8_t>(size_of(record.dtype));
         side.each = spread == Spread::full || spread == Spread::row;
         if (side.data == nullptr) {
-            const Place& place = plan.places[owners[tensor] - program.tensors_static()];
-            ensure(place.where == Place::Where::band, "a value in memory or in the band's own");
+            const BufferLocation& place = plan.places[owners[tensor] - program.tensors_static()];
+            ensure(place.where == BufferLocation::Where::band, "a value in memory or in the band's own");
             side.at = static_cast<std::uint32_t>(place.at);
         } else if (spread == Spread::full || spread == Spread::column) {
             side.stride = shape.elements() / rows * side.size;
@@ -127,7 +128,7 @@ std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<
     };
     std::vector<RowStep> steps;
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-        if (plan.places[op].where == Place::Where::alias) continue;
+        if (plan.places[op].where == BufferLocation::Where::alias) continue;
         const OpFacts& own = facts[op];
         const Geometry shape = geometry(own.output.dims);
         const bool elementwise = is_elementwise(own.op.code);
@@ -153,8 +154,8 @@ ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint3
     const auto put = [&](ElementSide& side, std::uint32_t tensor) {
         side.data = at[tensor];
         if (side.data != nullptr) return;
-        const Place& place = plan.places[tensor - program.tensors_static()];
-        ensure(place.where == Place::Where::scratch && place.at < kElementSlots,
+        const BufferLocation& place = plan.places[tensor - program.tensors_static()];
+        ensure(place.where == BufferLocation::Where::scratch && place.at < kElementSlots,
                "a value in memory or in a slot");
         side.slot = static_cast<std::uint32_t>(place.at);
     };

@@ -54,7 +54,7 @@ struct RowRun {
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
 /// The steps of a band of whole rows (PlanOptions::row_bytes).
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
-                                      const MemoryPlan& plan, const Unit& unit,
+                                      const MemoryPlan& plan, const PlanStep& unit,
                                       const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners);
 /// The op's step with its operands' places.

@@ -31,16 +31,16 @@ struct Shape {
 };
 
 /// What a thread knows about its place.
-struct Place {
+struct BufferLocation {
     std::uint64_t matrix, row, col;  ///< Of the tile.
     std::uint32_t warp_row, warp_col, lane;
 };
 
 template <class T>
-__device__ Place place_of(const Product& p) {
+__device__ BufferLocation place_of(const Product& p) {
     const std::uint32_t warp = threadIdx.x / 32;
     const TileIndex tile = tile_of(block_number(), p.tiles_m, p.tiles_n);
-    Place place;
+    BufferLocation place;
     place.matrix = tile.matrix;
     place.row = tile.m * T::kM;
     place.col = tile.n * T::kN;
@@ -69,7 +69,7 @@ __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint6
 }
 
 template <class T>
-__device__ void fetch_stage(const Product& p, const Place& place, std::uint64_t step,
+__device__ void fetch_stage(const Product& p, const BufferLocation& place, std::uint64_t step,
                             typename T::Shared& shared) {
     const std::uint64_t k = step * T::kK;
     const std::uint32_t stage = static_cast<std::uint32_t>(step % T::kStages);
@@ -100,7 +100,7 @@ struct Sums {
 
 /// Line 10 for 32 digits of K from `k` on within the stage: dA_t · dB_u counts towards g = t + u.
 template <class T>
-__device__ void multiply_step(const typename T::Shared& shared, const Place& place, std::uint32_t stage,
+__device__ void multiply_step(const typename T::Shared& shared, const BufferLocation& place, std::uint32_t stage,
                               std::uint32_t k, Sums<T>& sums) {
     const std::uint32_t matrix = place.lane / 8, in_matrix = place.lane % 8;
     std::uint32_t b[T::S][T::kNTiles][2];
@@ -133,10 +133,10 @@ __device__ void multiply_step(const typename T::Shared& shared, const Place& pla
 }
 
 /// Row and column, within the tile, of element i of the fragment at (mt, nt).
-__device__ std::uint32_t row_in_tile(const Place& place, std::uint32_t mt, std::uint32_t i) {
+__device__ std::uint32_t row_in_tile(const BufferLocation& place, std::uint32_t mt, std::uint32_t i) {
     return place.warp_row + 16 * mt + place.lane / 4 + (i / 2) * 8;
 }
-__device__ std::uint32_t col_in_tile(const Place& place, std::uint32_t nt, std::uint32_t i) {
+__device__ std::uint32_t col_in_tile(const BufferLocation& place, std::uint32_t nt, std::uint32_t i) {
     return place.warp_col + 8 * nt + place.lane % 4 * 2 + i % 2;
 }
 
@@ -145,7 +145,7 @@ using Carried = float[T::kMTiles][T::kNTiles][4];
 
 /// Line 13 for every element of the thread.
 template <class T>
-__device__ void carry(const Sums<T>& sums, const float* scale, const Place& place, Carried<T>& carried) {
+__device__ void carry(const Sums<T>& sums, const float* scale, const BufferLocation& place, Carried<T>& carried) {
     RETRACE_UNROLL
     for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
         RETRACE_UNROLL
@@ -160,7 +160,7 @@ __device__ void carry(const Sums<T>& sums, const float* scale, const Place& plac
 }
 
 template <class T>
-__device__ void store(const Product& p, const Place& place, const Carried<T>& carried) {
+__device__ void store(const Product& p, const BufferLocation& place, const Carried<T>& carried) {
     float* const c = p.c + place.matrix * p.m * p.n;
     RETRACE_UNROLL
     for (std::uint32_t mt = 0; mt < T::kMTiles; ++mt) {
@@ -180,7 +180,7 @@ template <class T>
 __device__ void product(const Product& p) {
     if (block_number() >= p.tiles) return;
     typename T::Shared& shared = shared_as<typename T::Shared>();
-    const Place place = place_of<T>(p);
+    const BufferLocation place = place_of<T>(p);
     const std::uint64_t steps = p.padded / T::kK;
     float next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, 0);
     for (std::uint32_t s = 0; s + 1 < T::kStages; ++s) {

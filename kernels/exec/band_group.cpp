@@ -26,14 +26,14 @@ void BandMemory::give(Piece& piece) {
 }
 
 BandGroup::BandGroup(const Program& program, const std::vector<OpFacts>& facts,
-                     const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const Unit& unit)
+                     const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit)
     : granules_(plan.bands[unit.band].granules), chunk_(plan.bands[unit.band].chunk) {
     find_locals(program, plan, unit);
     full_ = steps_of(program, facts, kernels, plan, unit, chunk_);
     if (granules_ % chunk_ != 0) last_ = steps_of(program, facts, kernels, plan, unit, granules_ % chunk_);
 }
 
-void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, const Unit& unit) {
+void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit) {
     std::set<std::uint32_t> known, made;
     const auto granule_bytes = [&](std::uint32_t tensor) {
         const TensorRecord& record = program.tensors[tensor];
@@ -41,37 +41,37 @@ void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, cons
     };
     auto whole = plan.bands[unit.band].whole.begin();
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
-        const Place& place = plan.places[op];
-        const bool alias = place.where == Place::Where::alias;
+        const BufferLocation& place = plan.places[op];
+        const bool alias = place.where == BufferLocation::Where::alias;
         const std::uint32_t output = program.output_of(op);
         for (const std::uint32_t input : program.ops[op].inputs) {
             const bool apart = !*whole++ && !alias;
             if (apart && known.insert(input).second)
-                locals_.push_back({input, Place::Where::arena, granule_bytes(input)});
+                locals_.push_back({input, BufferLocation::Where::arena, granule_bytes(input)});
         }
-        if (place.where == Place::Where::scratch) continue;
+        if (place.where == BufferLocation::Where::scratch) continue;
         // The alias of something outside is an address like any other, cut where it is read.
         if (alias && !made.contains(static_cast<std::uint32_t>(place.at))) continue;
         known.insert(output);
         made.insert(output);
-        if (place.where == Place::Where::band || alias)
+        if (place.where == BufferLocation::Where::band || alias)
             locals_.push_back({output, place.where, place.at});
         else
-            locals_.push_back({output, Place::Where::arena, granule_bytes(output)});
+            locals_.push_back({output, BufferLocation::Where::arena, granule_bytes(output)});
     }
 }
 
 std::vector<BandGroup::Step> BandGroup::steps_of(const Program& program, const std::vector<OpFacts>& facts,
                                                  const std::vector<CpuKernel>& kernels,
-                                                 const MemoryPlan& plan, const Unit& unit,
+                                                 const MemoryPlan& plan, const PlanStep& unit,
                                                  std::uint64_t granules) const {
     std::vector<Step> steps;
-    for (const Unit& part : plan.bands[unit.band].parts) {
-        if (plan.places[part.first].where == Place::Where::alias) continue;
+    for (const PlanStep& part : plan.bands[unit.band].parts) {
+        if (plan.places[part.first].where == BufferLocation::Where::alias) continue;
         std::vector<OpFacts> own;
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
             // A reshape inside an elementwise run computes nothing.
-            const bool alias = plan.places[op].where == Place::Where::alias;
+            const bool alias = plan.places[op].where == BufferLocation::Where::alias;
             own.push_back(alias ? facts[op] : facts_of_part(facts[op], granules, granules_));
         }
         Step step;
@@ -91,8 +91,8 @@ void BandGroup::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& m
                           ThreadPool& pool) const {
     const std::uint64_t first = chunk * chunk_;
     for (const Local& local : locals_) {
-        at[local.tensor] = local.where == Place::Where::band    ? own + local.at
-                           : local.where == Place::Where::alias ? at[local.at]
+        at[local.tensor] = local.where == BufferLocation::Where::band    ? own + local.at
+                           : local.where == BufferLocation::Where::alias ? at[local.at]
                                                                 : memory[local.tensor] + first * local.at;
     }
     for (const Step& step : first + chunk_ <= granules_ ? full_ : last_) {

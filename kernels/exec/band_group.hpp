@@ -39,7 +39,7 @@ class BandGroup {
 public:
     /// `facts` and `kernels` of all ops of the program.
     BandGroup(const Program& program, const std::vector<OpFacts>& facts,
-              const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const Unit& unit);
+              const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit);
     /// `memory` holds the address of every tensor that is in memory; `own`, begun with it, has as many pieces as
     /// `pool` threads.
     void run(const BandMemory::Addresses& memory, BandMemory& own, ThreadPool& pool) const;
@@ -49,7 +49,8 @@ private:
     /// Where a tensor's part of a chunk lies.
     struct Local {
         std::uint32_t tensor = 0;
-        Place::Where where = Place::Where::arena;  ///< arena: in memory, `at` bytes a granule further on.
+        /// arena: in memory, `at` bytes a granule further on.
+        BufferLocation::Where where = BufferLocation::Where::arena;
         std::uint64_t at = 0;
     };
     struct Step {
@@ -60,8 +61,8 @@ private:
     };
     std::vector<Step> steps_of(const Program& program, const std::vector<OpFacts>& facts,
                                const std::vector<CpuKernel>& kernels, const MemoryPlan& plan,
-                               const Unit& unit, std::uint64_t granules) const;
-    void find_locals(const Program& program, const MemoryPlan& plan, const Unit& unit);
+                               const PlanStep& unit, std::uint64_t granules) const;
+    void find_locals(const Program& program, const MemoryPlan& plan, const PlanStep& unit);
     void run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& memory, std::uint8_t* own,
                    ThreadPool& pool) const;
 

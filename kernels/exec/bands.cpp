@@ -21,7 +21,7 @@ bool reduces_rows(OpCode code) {
 
 class Finder {
 public:
-    Finder(const Program& program, const std::vector<Place>& places, const std::vector<std::uint32_t>& owner,
+    Finder(const Program& program, const std::vector<BufferLocation>& places, const std::vector<std::uint32_t>& owner,
            std::uint32_t first, const BandLimits& limits)
         : program_(program), places_(places), owner_(owner), first_(first), limits_(limits) {}
 
@@ -33,11 +33,11 @@ public:
 
 private:
     const Dims& dims(std::uint32_t tensor) const { return program_.tensors[tensor].dims; }
-    Place::Where where(std::uint32_t op) const { return places_[op].where; }
+    BufferLocation::Where where(std::uint32_t op) const { return places_[op].where; }
     bool is_own(std::uint32_t tensor) const { return owner_[tensor] >= program_.output_of(first_); }
     bool in_memory(std::uint32_t tensor) const {
         return !program_.is_op_output(tensor) ||
-               where(tensor - program_.tensors_static()) != Place::Where::gathered;
+               where(tensor - program_.tensors_static()) != BufferLocation::Where::gathered;
     }
 
     /// Parts into which the output of `op` can be cut; 0: the op is of no run.
@@ -54,13 +54,13 @@ private:
     }
 
     bool take(std::uint32_t op) {
-        if (where(op) == Place::Where::alias) {  // an address, nothing to compute
+        if (where(op) == BufferLocation::Where::alias) {  // an address, nothing to compute
             run_.whole.push_back(false);
             return run_.count > 0;
         }
         const std::uint64_t parts = parts_of(op),
                             elements = geometry(dims(program_.output_of(op))).elements();
-        if (where(op) != Place::Where::arena || parts < limits_.granules || elements == 0) return false;
+        if (where(op) != BufferLocation::Where::arena || parts < limits_.granules || elements == 0) return false;
         if (run_.count == 0) run_.granules = parts;
         if (limits_.rows && parts != run_.granules) return false;
         if (parts % run_.granules != 0 || elements * 4 / run_.granules > limits_.granule_bytes) return false;
@@ -85,7 +85,7 @@ private:
     }
 
     const Program& program_;
-    const std::vector<Place>& places_;
+    const std::vector<BufferLocation>& places_;
     const std::vector<std::uint32_t>& owner_;
     const std::uint32_t first_;
     const BandLimits limits_;
@@ -97,7 +97,7 @@ private:
 
 }  // namespace
 
-std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
+std::optional<BandRun> find_band(const Program& program, const std::vector<BufferLocation>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
                                  std::uint32_t ops_max, const BandLimits& limits) {
     return Finder(program, places, owner, first, limits).run(ops_max);

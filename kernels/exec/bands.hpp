@@ -31,7 +31,7 @@ struct BandLimits {
 /// The longest run from op `first` on, if it is worth a band: a reduction or product of matrices is in it,
 /// and an op that reads what the run computed. `places` says which outputs are aliases or gathered; `owner`
 /// is the tensor whose memory a tensor shares.
-std::optional<BandRun> find_band(const Program& program, const std::vector<Place>& places,
+std::optional<BandRun> find_band(const Program& program, const std::vector<BufferLocation>& places,
                                  const std::vector<std::uint32_t>& owner, std::uint32_t first,
                                  std::uint32_t ops_max, const BandLimits& limits = {});
 

@@ -36,7 +36,7 @@ public:
             if (program.ops[i].code != OpCode::reshape) continue;
             const std::uint32_t input = program.ops[i].inputs[0];
             owner_[program.output_of(i)] = owner_[input];
-            places_[i] = {Place::Where::alias, input};
+            places_[i] = {BufferLocation::Where::alias, input};
         }
     }
 
@@ -197,7 +197,7 @@ private:
         }
     }
 
-    bool is_alias(std::uint32_t op) const { return places_[op].where == Place::Where::alias; }
+    bool is_alias(std::uint32_t op) const { return places_[op].where == BufferLocation::Where::alias; }
 
     struct Pieces {
         Cut cut;
@@ -207,7 +207,7 @@ private:
     const Program& program_;
     const ChunkLimits limits_;
     std::vector<std::uint32_t> owner_;  ///< By tensor: the one that a reshape shows under other extents.
-    std::vector<Place> places_;         ///< By op: reshapes are aliases.
+    std::vector<BufferLocation> places_;         ///< By op: reshapes are aliases.
     Program out_;
     std::vector<std::uint32_t> now_;               ///< By tensor: its number in the new program; kNone: in pieces.
     std::vector<Pieces> pieces_;                   ///< By owner.

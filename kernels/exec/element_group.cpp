@@ -48,13 +48,13 @@ struct ElementGroup::Block {
 };
 
 ElementGroup::ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan,
-                           const Unit& unit)
+                           const PlanStep& unit)
     : shape_(geometry(facts.front().output.dims)) {
     const auto place = [&](std::uint32_t tensor) {
         Side side{false, tensor, size_of(program.tensors[tensor].dtype), Spread::full};
         if (!program.is_op_output(tensor)) return side;
-        const Place& at = plan.places[tensor - program.tensors_static()];
-        if (at.where == Place::Where::scratch)
+        const BufferLocation& at = plan.places[tensor - program.tensors_static()];
+        if (at.where == BufferLocation::Where::scratch)
             side.scratch = true, side.at = static_cast<std::uint32_t>(at.at);
         return side;
     };

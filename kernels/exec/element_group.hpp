@@ -17,7 +17,7 @@ namespace retrace::kernels {
 class ElementGroup {
 public:
     /// `facts` of the unit's ops, in order.
-    ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const Unit& unit);
+    ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const PlanStep& unit);
     /// `memory` holds the address of every tensor that is in memory.
     void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 

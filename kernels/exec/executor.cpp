@@ -51,7 +51,7 @@ struct Workspace {
             scratch = std::max(scratch, scratch_of(facts.back()));
         }
         if (options.isolated) return;
-        for (const Unit& unit : plan.units) {
+        for (const PlanStep& unit : plan.units) {
             if (unit.band != kNoBand)
                 bands.emplace_back(p, facts, kernels, plan, unit);
             else if (is_elementwise(p.ops[unit.first].code))
@@ -61,7 +61,7 @@ struct Workspace {
 
     bool is_gathered(std::uint32_t tensor) const {
         return program.is_op_output(tensor) &&
-               plan.places[tensor - program.tensors_static()].where == Place::Where::gathered;
+               plan.places[tensor - program.tensors_static()].where == BufferLocation::Where::gathered;
     }
 
     void release() {
@@ -129,10 +129,10 @@ struct Executor::Impl {
             check_tensor(t, *inputs.datasets[i]);
             at[t] = inputs.datasets[i]->data.data();
         }
-        for (const Place& place : space.plan.places) {
-            if (place.where == Place::Where::arena) at[t] = space.arena.get() + place.at;
-            if (place.where == Place::Where::state || place.where == Place::Where::alias ||
-                place.where == Place::Where::gathered) at[t] = at[place.at];
+        for (const BufferLocation& place : space.plan.places) {
+            if (place.where == BufferLocation::Where::arena) at[t] = space.arena.get() + place.at;
+            if (place.where == BufferLocation::Where::state || place.where == BufferLocation::Where::alias ||
+                place.where == BufferLocation::Where::gathered) at[t] = at[place.at];
             ++t;
         }
         return at;
@@ -172,12 +172,12 @@ struct Executor::Impl {
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         if (!space.bands.empty()) space.band_memory.begin(at);
         auto group = space.groups.begin();
-        for (const Unit& unit : space.plan.units) {
+        for (const PlanStep& unit : space.plan.units) {
             if (unit.band != kNoBand) {
                 space.bands[unit.band].run(at, space.band_memory, pool);
             } else if (!space.groups.empty() && is_elementwise(space.program.ops[unit.first].code)) {
                 (group++)->run(at, pool);
-            } else if (space.plan.places[unit.first].where != Place::Where::alias) {
+            } else if (space.plan.places[unit.first].where != BufferLocation::Where::alias) {
                 run_op(space, unit.first, at, state.step, inputs.seed);
             }
             for (std::uint32_t op = unit.first; op < unit.end(); ++op) {

@@ -51,7 +51,7 @@ public:
         find_units();
         if (!isolated_) {
             overwrite_states();
-            for (const Unit& unit : plan_.units) unit.band == kNoBand ? find_scratch(unit) : place_band(unit);
+            for (const PlanStep& unit : plan_.units) unit.band == kNoBand ? find_scratch(unit) : place_band(unit);
         }
         allocate();
         return std::move(plan_);
@@ -61,7 +61,7 @@ private:
     std::uint32_t ops() const { return static_cast<std::uint32_t>(program_.ops.size()); }
     std::uint32_t output(std::uint32_t op) const { return program_.output_of(op); }
     const TensorRecord& record(std::uint32_t op) const { return program_.tensors[output(op)]; }
-    bool in_arena(std::uint32_t op) const { return plan_.places[op].where == Place::Where::arena; }
+    bool in_arena(std::uint32_t op) const { return plan_.places[op].where == BufferLocation::Where::arena; }
 
     void find_aliases() {
         std::set<std::uint32_t> writers;
@@ -72,7 +72,7 @@ private:
             // The next value of one state tensor may not lie in another one, which may be written first.
             if (writers.contains(i) && owner_[input] < program_.states) continue;
             owner_[output(i)] = owner_[input];
-            plan_.places[i] = {Place::Where::alias, input};
+            plan_.places[i] = {BufferLocation::Where::alias, input};
         }
     }
 
@@ -106,7 +106,7 @@ private:
             if (!std::all_of(readers[tensor].begin(), readers[tensor].end(),
                              [&](std::uint32_t reader) { return can_gather(reader, tensor); })) continue;
             const std::uint32_t image = program_.ops[i].inputs[0];
-            plan_.places[i] = {Place::Where::gathered, image};
+            plan_.places[i] = {BufferLocation::Where::gathered, image};
             use(image, last_use_[tensor]);
         }
     }
@@ -127,12 +127,12 @@ private:
             std::optional<BandRun> run;
             if (bands) run = find_band(program_, plan_.places, owner_, i, kGroupMax, limits);
             if (run && by_rows() && own_bytes(i, *run) > options_.row_bytes) run.reset();
-            Unit unit = element_run(i, ops());
+            PlanStep unit = element_run(i, ops());
             if (run) {
                 unit = {i, run->count, static_cast<std::uint32_t>(plan_.bands.size())};
                 Band band{run->granules, 1, std::move(run->whole), {}, 0};
                 for (std::uint32_t at = i; at < unit.end(); at = band.parts.back().end())
-                    band.parts.push_back(by_rows() ? Unit{at, 1} : element_run(at, unit.end()));
+                    band.parts.push_back(by_rows() ? PlanStep{at, 1} : element_run(at, unit.end()));
                 plan_.bands.push_back(std::move(band));
             }
             plan_.units.push_back(unit);
@@ -163,17 +163,17 @@ private:
     }
 
     /// The elementwise run from op `first` on, or that op alone.
-    Unit element_run(std::uint32_t first, std::uint32_t end) const {
-        Unit unit{first, 1};
+    PlanStep element_run(std::uint32_t first, std::uint32_t end) const {
+        PlanStep unit{first, 1};
         if (isolated_ || options_.fusion == Fusion::none || !is_elementwise(program_.ops[first].code)) return unit;
         const Geometry shape = geometry(record(first).dims);
         while (unit.end() < end && unit.count < kGroupMax && joins(unit, shape)) ++unit.count;
         return unit;
     }
 
-    bool joins(const Unit& unit, const Geometry& shape) const {
+    bool joins(const PlanStep& unit, const Geometry& shape) const {
         const std::uint32_t op = unit.end();
-        if (plan_.places[op].where == Place::Where::alias) return owner_[output(op)] < output(unit.first);
+        if (plan_.places[op].where == BufferLocation::Where::alias) return owner_[output(op)] < output(unit.first);
         const Geometry own = geometry(record(op).dims);
         return is_elementwise(program_.ops[op].code) && own.rows == shape.rows && own.cols == shape.cols;
     }
@@ -181,8 +181,8 @@ private:
     /// The tensor whose memory an op reads for `input`: of windows that it gathers, the image's.
     std::uint32_t read_for(std::uint32_t input) const {
         if (!program_.is_op_output(input)) return input;
-        const Place& place = plan_.places[input - program_.tensors_static()];
-        return owner_[place.where == Place::Where::gathered ? static_cast<std::uint32_t>(place.at) : input];
+        const BufferLocation& place = plan_.places[input - program_.tensors_static()];
+        return owner_[place.where == BufferLocation::Where::gathered ? static_cast<std::uint32_t>(place.at) : input];
     }
 
     /// The op reads element n of `tensor` for its element n and no other.
@@ -204,7 +204,7 @@ private:
     /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
         if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
-        const Unit& unit = unit_of(writer);
+        const PlanStep& unit = unit_of(writer);
         // A band writes a chunk before an earlier op of it has read the next one.
         for (std::uint32_t i = unit.band == kNoBand ? writer : unit.first; i <= writer; ++i) {
             if (reads(i, state) && !reads_in_place(i, state)) return false;
@@ -212,9 +212,9 @@ private:
         return true;
     }
 
-    const Unit& unit_of(std::uint32_t op) const {
+    const PlanStep& unit_of(std::uint32_t op) const {
         return *std::prev(std::upper_bound(plan_.units.begin(), plan_.units.end(), op,
-                                           [](std::uint32_t o, const Unit& unit) { return o < unit.first; }));
+                                           [](std::uint32_t o, const PlanStep& unit) { return o < unit.first; }));
     }
 
     void overwrite_states() {
@@ -222,21 +222,21 @@ private:
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t writer = program_.tensors[s].writer;
             if (writer == kNoWriter || !may_overwrite(s, writer) || !taken.insert(writer).second) continue;
-            plan_.places[writer] = {Place::Where::state, s};
+            plan_.places[writer] = {BufferLocation::Where::state, s};
         }
     }
 
     /// Values that only their own group reads stay in scratch slots.
-    void find_scratch(const Unit& unit) {
+    void find_scratch(const PlanStep& unit) {
         std::vector<std::uint32_t> free;
         for (std::uint32_t slot = kScratchSlots; slot-- > 0;) free.push_back(slot);
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
             if (in_arena(i) && last_use_[output(i)] < unit.end() && last_use_[output(i)] > i && !free.empty()) {
-                plan_.places[i] = {Place::Where::scratch, free.back()};
+                plan_.places[i] = {BufferLocation::Where::scratch, free.back()};
                 free.pop_back();
             }
             for (std::uint32_t done = unit.first; done < i; ++done) {
-                if (plan_.places[done].where == Place::Where::scratch && last_use_[output(done)] == i) {
+                if (plan_.places[done].where == BufferLocation::Where::scratch && last_use_[output(done)] == i) {
                     free.push_back(static_cast<std::uint32_t>(plan_.places[done].at));
                 }
             }
@@ -245,13 +245,13 @@ private:
 
     /// Values that only the band reads: in the slots of an elementwise run of it, or chunk by chunk in a thread's own
     /// memory.
-    void place_band(const Unit& unit) {
+    void place_band(const PlanStep& unit) {
         Band& band = plan_.bands[unit.band];
-        for (const Unit& part : band.parts) {
+        for (const PlanStep& part : band.parts) {
             if (!by_rows() && is_elementwise(program_.ops[part.first].code)) find_scratch(part);
         }
         for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
-            if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {Place::Where::band, 0};
+            if (in_arena(i) && last_use_[output(i)] < unit.end()) plan_.places[i] = {BufferLocation::Where::band, 0};
         }
         allocate_band(unit, band);
         if (by_rows()) {
@@ -268,18 +268,19 @@ private:
         plan_.band_bytes = std::max(plan_.band_bytes, band.bytes);
     }
 
-    void allocate_band(const Unit& unit, Band& band) {
+    void allocate_band(const PlanStep& unit, Band& band) {
         Arena arena;
         const auto chunk_bytes = [&](std::uint32_t op) {
             return aligned(bytes_of_elements(record(op)) / band.granules * band.chunk);
         };
-        for (const Unit& part : band.parts) {
+        for (const PlanStep& part : band.parts) {
             for (std::uint32_t i = part.first; i < part.end(); ++i) {
-                if (plan_.places[i].where == Place::Where::band) plan_.places[i].at = arena.take(chunk_bytes(i));
+                BufferLocation& place = plan_.places[i];
+                if (place.where == BufferLocation::Where::band) place.at = arena.take(chunk_bytes(i));
             }
             for (std::uint32_t i = unit.first; i < part.end(); ++i) {
                 const std::uint32_t last = last_use_[output(i)];
-                if (plan_.places[i].where == Place::Where::band && last >= part.first && last < part.end())
+                if (plan_.places[i].where == BufferLocation::Where::band && last >= part.first && last < part.end())
                     arena.give(plan_.places[i].at, chunk_bytes(i));
             }
         }
@@ -288,7 +289,7 @@ private:
 
     /// The memory of `tensor`, computed before this unit, may become that of `op`'s output: its last reader is `op` or
     /// an earlier op of the unit, all of them read it element by element, and it has the same size.
-    bool may_inherit(std::uint32_t op, std::uint32_t tensor, const Unit& unit) const {
+    bool may_inherit(std::uint32_t op, std::uint32_t tensor, const PlanStep& unit) const {
         if (!program_.is_op_output(tensor) || owner_[tensor] != tensor || last_use_[tensor] > op) return false;
         const std::uint32_t writer = tensor - program_.tensors_static();
         if (writer >= unit.first || !in_arena(writer) || given_.contains(writer)) return false;
@@ -301,7 +302,7 @@ private:
     }
 
     /// The op whose output's memory `op` takes over.
-    std::optional<std::uint32_t> inherited(std::uint32_t op, const Unit& unit) const {
+    std::optional<std::uint32_t> inherited(std::uint32_t op, const PlanStep& unit) const {
         if (isolated_) return std::nullopt;
         for (std::uint32_t i = unit.first; i <= op; ++i) {
             for (const std::uint32_t input : program_.ops[i].inputs) {
@@ -317,7 +318,7 @@ private:
         for (std::uint32_t i = 0; i < ops(); ++i) {
             if (in_arena(i)) ends[last_use_[output(i)]].push_back(i);
         }
-        for (const Unit& unit : plan_.units) {
+        for (const PlanStep& unit : plan_.units) {
             for (std::uint32_t i = unit.first; i < unit.end(); ++i) {
                 if (!in_arena(i)) continue;
                 if (const auto giver = inherited(i, unit)) {

@@ -7,8 +7,8 @@
 
 namespace retrace::kernels {
 
-/// Place of one op output.
-struct Place {
+/// BufferLocation of one op output.
+struct BufferLocation {
     enum class Where : std::uint8_t {
         arena,    ///< At `at` bytes from the arena's beginning.
         state,    ///< In the memory of state tensor `at`, which it replaces.
@@ -25,7 +25,7 @@ inline constexpr std::uint32_t kNoBand = 0xffffffff;
 
 /// Ops that run together: one op; a run of elementwise ops over one geometry that goes block by block, with reshapes of
 /// what the run does not compute itself between them; or a band.
-struct Unit {
+struct PlanStep {
     std::uint32_t first = 0, count = 1;
     std::uint32_t band = kNoBand;  ///< Of MemoryPlan::bands.
     std::uint32_t end() const noexcept { return first + count; }
@@ -38,13 +38,13 @@ struct Band {
     std::uint64_t granules = 0;    ///< Parts into which every tensor can be cut.
     std::uint64_t chunk = 1;       ///< Parts computed together.
     std::vector<bool> whole;       ///< By op of the run and input, in order: read as a whole by every chunk.
-    std::vector<Unit> parts;       ///< Single ops and elementwise runs, in order.
+    std::vector<PlanStep> parts;       ///< Single ops and elementwise runs, in order.
     std::uint64_t bytes = 0;       ///< A thread's own memory for a chunk.
 };
 
 struct MemoryPlan {
-    std::vector<Place> places;  ///< By op.
-    std::vector<Unit> units;    ///< All ops, in order.
+    std::vector<BufferLocation> places;  ///< By op.
+    std::vector<PlanStep> units;    ///< All ops, in order.
     std::vector<Band> bands;
     std::uint64_t bytes = 0;       ///< Of the arena.
     std::uint64_t band_bytes = 0;  ///< Of every thread: the largest of the bands' bytes.
@@ -64,7 +64,7 @@ struct PlanOptions {
     /// tampering, reference).
     /// Otherwise reshapes alias their input and a state tensor that nobody reads any more is overwritten by its writer.
     bool isolated = false;
-    bool gathers = true;  ///< The back end's kernels can gather windows themselves (Place::Where::gathered).
+    bool gathers = true;  ///< The back end's kernels can gather windows themselves (BufferLocation::Where::gathered).
     Fusion fusion = Fusion::bands;
     /// Over 0: bands are without products and go row by row, each with at most so many bytes of its own;
     /// their parts are single ops.

@@ -11,7 +11,7 @@
 namespace retrace::kernels {
 namespace {
 
-using Where = Place::Where;
+using Where = BufferLocation::Where;
 
 /// How a run reads or writes memory.
 enum class Reach : std::uint8_t {
@@ -38,7 +38,7 @@ public:
         for (std::uint32_t t = 0; t < program_.tensors_static(); ++t)
             if (bytes(t) != 0) contents_.write({t, 0, bytes(t)}, t);
         std::uint32_t next = 0;
-        for (const Unit& unit : plan_.units) {
+        for (const PlanStep& unit : plan_.units) {
             if (unit.first != next || unit.count == 0 || unit.count > program_.ops.size() - next)
                 return error("plan: units are all ops in order");
             RETRACE_CHECK(check_unit(unit));
@@ -50,7 +50,7 @@ public:
     }
 
 private:
-    const Place& place(std::uint32_t op) const { return plan_.places[op]; }
+    const BufferLocation& place(std::uint32_t op) const { return plan_.places[op]; }
     const OpRecord& record(std::uint32_t op) const { return program_.ops[op]; }
     std::uint32_t output(std::uint32_t op) const { return program_.output_of(op); }
     std::uint32_t writer(std::uint32_t tensor) const { return tensor - program_.tensors_static(); }
@@ -81,13 +81,13 @@ private:
     /// Of a value that is in memory as a whole.
     Region region_of(std::uint32_t value) const {
         if (!program_.is_op_output(value)) return {value, 0, bytes(value)};
-        const Place& at = place(writer(value));
+        const BufferLocation& at = place(writer(value));
         return at.where == Where::state ? Region{at.at, 0, bytes(value)}
                                         : Region{kArena, at.at, bytes(value)};
     }
 
     Status<> check_place(std::uint32_t op) const {
-        const Place& at = place(op);
+        const BufferLocation& at = place(op);
         const std::uint32_t out = output(op);
         const auto state = static_cast<std::uint32_t>(at.at);
         switch (at.where) {
@@ -119,7 +119,7 @@ private:
     // ---- a unit
     // -------------------------------------------------------------------------------------------------
 
-    Status<> check_unit(const Unit& unit) {
+    Status<> check_unit(const PlanStep& unit) {
         unit_ = unit;
         band_ = nullptr;
         reads_.clear();
@@ -140,7 +140,7 @@ private:
     }
 
     /// They are read when their unit has run.
-    Status<> check_metrics(const Unit& unit) const {
+    Status<> check_metrics(const PlanStep& unit) const {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             const std::uint32_t tensor = output(op), value = value_of(tensor);
             if (program_.tensors[tensor].name.empty() || bytes(tensor) == 0) continue;
@@ -150,7 +150,7 @@ private:
         return retrace::Unit{};
     }
 
-    Status<> check_band(const Unit& unit, const Band& band) {
+    Status<> check_band(const PlanStep& unit, const Band& band) {
         band_ = &band;
         if (band.granules == 0 || band.chunk == 0 || band.chunk > band.granules ||
             band.bytes > plan_.band_bytes)
@@ -160,7 +160,7 @@ private:
         if (band.whole.size() != inputs) return wrong(unit.first, "a band knows how each input is read");
         whole_ = band.whole.begin();
         std::uint32_t next = unit.first, number = 0;
-        for (const Unit& part : band.parts) {
+        for (const PlanStep& part : band.parts) {
             if (part.first != next || part.count == 0 || part.count > unit.end() - next)
                 return wrong(unit.first, "the parts of a band are its ops in order");
             RETRACE_CHECK(check_part(part, number++));
@@ -171,7 +171,7 @@ private:
     }
 
     /// Ops that run together element by element, or one op.
-    Status<> check_part(const Unit& part, std::uint32_t number) {
+    Status<> check_part(const PlanStep& part, std::uint32_t number) {
         slots_.clear();
         part_ = part;
         number_ = number;
@@ -302,7 +302,7 @@ private:
 
     Status<> check_write(std::uint32_t op, bool elementwise, std::vector<Access>& locals) {
         const std::uint32_t value = output(op);
-        const Place& at = place(op);
+        const BufferLocation& at = place(op);
         if (bytes(value) == 0 || at.where == Where::gathered) return retrace::Unit{};
         if (at.where == Where::scratch) {
             if (!elementwise) return wrong(op, "slots are for elementwise runs");
@@ -374,7 +374,7 @@ private:
     Contents contents_;
 
     // Of the unit that is looked at.
-    Unit unit_, part_;
+    PlanStep unit_, part_;
     std::uint32_t number_ = 0;  ///< Of the part.
     const Band* band_ = nullptr;
     std::vector<bool>::const_iterator whole_;       ///< Of the next input that is looked at.

@@ -34,23 +34,23 @@ bool visit_letter(const Store& store, char letter, const Past& past,
     const Bytes end{static_cast<std::uint8_t>(letter + 1)};
     auto next = past.lower_bound(prefix);
     const auto last = past.lower_bound(end);
-    const auto tell = [&](View key, View value) { return value.empty() || visit(key, value); };
+    const auto skip_empty = [&](View key, View value) { return value.empty() || visit(key, value); };
     bool going = true;
     store.scan(prefix, prefix, kNoLimit, [&](View key, View value) {
         while (going && next != last && std::ranges::lexicographical_compare(next->first, key)) {
-            going = tell(next->first, next->second);
+            going = skip_empty(next->first, next->second);
             ++next;
         }
         if (!going) return false;
         if (next != last && equal(next->first, key)) {
-            going = tell(key, next->second);
+            going = skip_empty(key, next->second);
             ++next;
         } else {
-            going = tell(key, value);
+            going = skip_empty(key, value);
         }
         return going;
     });
-    for (; going && next != last; ++next) going = tell(next->first, next->second);
+    for (; going && next != last; ++next) going = skip_empty(next->first, next->second);
     return going;
 }
 

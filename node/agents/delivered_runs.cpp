@@ -42,7 +42,7 @@ std::vector<market::Run> delivered_runs(const ledger::StateView& state, const ma
     while (found && out.back().first_state != 0) {
         const market::Run next = out.back();
         found = take([&](const market::Run& run) {
-            return run.first_state < next.first_state && run.clear >= next.first_state &&
+            return run.first_state < next.first_state && run.finalised >= next.first_state &&
                    opened_root(state, run, next.first_state) == next.first_root;
         });
     }

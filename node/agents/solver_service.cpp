@@ -56,7 +56,7 @@ constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its rem
 
 }  // namespace
 
-SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party> party,
+SolverService::SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> party,
                              std::unique_ptr<Workers> workers)
     : options_(options),
       party_(std::move(party)),
@@ -89,9 +89,9 @@ SolverService::SolverService(const SolverOptions& options, std::unique_ptr<Party
 Result<std::unique_ptr<SolverService>> SolverService::open(const SolverOptions& options,
                                                            ledger::SecretKey key) {
     RETRACE_CHECK(solver::check_device(options.device));
-    PartyOptions party_options = options.party;
+    AgentOptions party_options = options.party;
     if (options.cheat && options.cheat->trick) party_options.tamper = tamper_of(*options.cheat->trick);
-    RETRACE_TRY(party, Party::open(party_options, std::move(key)));
+    RETRACE_TRY(party, AgentProcess::open(party_options, std::move(key)));
     if (options.cheat && !party->developer_chain()) {
         return error("--cheat is refused: the chain at " + options.party.node_url +
                      " is not a developer chain");
@@ -140,11 +140,11 @@ void SolverService::take_result() {
         agent_->on_done(*done);
     else
         disputes_->on_done(std::get<verifier::Answer>(*result));
-    tell(agent_->take_problems());
-    tell(disputes_->take_problems());
+    report_problems(agent_->take_problems());
+    report_problems(disputes_->take_problems());
 }
 
-void SolverService::tell(std::vector<std::string> problems) {
+void SolverService::report_problems(std::vector<std::string> problems) {
     problems_ += problems.size();
     for (std::string& problem : problems) spdlog::warn("problem {}", printable(std::move(problem)));
 }
@@ -217,7 +217,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
         std::optional<Bytes> bytes = move.move;
         for (const verifier::DisputeView& dispute : disputes) {
             if (options_.cheat && options_.cheat->lie && dispute.id == move.dispute)
-                bytes = verifier::tell(*options_.cheat->lie, dispute.game, move.move);
+                bytes = verifier::apply_lie(*options_.cheat->lie, dispute.game, move.move);
         }
         if (!bytes) continue;
         const auto sent = party_->submitter().send("move in dispute " + std::to_string(move.dispute),

@@ -7,7 +7,7 @@
 #include "node/agents/agent_metrics.hpp"
 #include "node/agents/bidding.hpp"
 #include "node/agents/cheats.hpp"
-#include "node/agents/party.hpp"
+#include "node/agents/agent_process.hpp"
 #include "node/agents/worker.hpp"
 #include "node/agents/workers.hpp"
 #include "solver/adversary/silence.hpp"
@@ -18,7 +18,7 @@
 namespace retrace::node {
 
 struct SolverOptions {
-    PartyOptions party;
+    AgentOptions party;
     std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
@@ -37,7 +37,7 @@ public:
 private:
     using AnyResult = std::variant<solver::SolverResult, verifier::Answer>;
 
-    SolverService(const SolverOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
+    SolverService(const SolverOptions& options, std::unique_ptr<AgentProcess> party, std::unique_ptr<Workers> workers);
     Status<> enroll();
     void on_block(std::uint64_t height);
     void take_result();
@@ -46,11 +46,11 @@ private:
     /// Of a replica whose segments may be copies of what others committed meanwhile: it is declined.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
-    void tell(std::vector<std::string> problems);
+    void report_problems(std::vector<std::string> problems);
     void write_metrics(const solver::SolverView& view, std::size_t disputes);
 
     SolverOptions options_;
-    std::unique_ptr<Party> party_;
+    std::unique_ptr<AgentProcess> party_;
     std::unique_ptr<Workers> workers_;
     Bidding bidding_;
     Withheld withheld_;

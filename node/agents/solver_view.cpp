@@ -65,23 +65,23 @@ std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view,
     return std::nullopt;
 }
 
-/// The newest state up to which everything is clear, when nobody keeps one and keeping costs at most a quarter of what
-/// it lets the chain pay.
+/// The newest state up to which everything is finalised, when nobody keeps one and keeping costs at most a quarter of
+/// what it lets the chain pay.
 std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const market::Run& run,
                                           const market::TaskSpec& spec, const market::Params& params) {
     constexpr std::uint64_t kWorth = 4;
-    if (run.state != RunState::running || run.clear <= run.paid || run.clear == spec.segments() ||
+    if (run.state != RunState::running || run.finalised <= run.paid || run.finalised == spec.segments() ||
         !run.retained.empty())
         return std::nullopt;
-    const ledger::U256 due = run.price * ledger::U256(run.clear - run.paid);
-    const auto state = views::checkpoint(view, run.task, run.index, run.clear);
+    const ledger::U256 due = run.price * ledger::U256(run.finalised - run.paid);
+    const auto state = views::checkpoint(view, run.task, run.index, run.finalised);
     if (due < params.audit_fee * ledger::U256(kWorth) || !state || !state->opened || !state->keepers.empty())
         return std::nullopt;
     for (const std::uint64_t id : views::open_retentions(view, run.task)) {
         const auto offer = views::retention(view, id);
         if (!offer || offer->run == run.index) return std::nullopt;  // One offer at a time.
     }
-    return run.clear;
+    return run.finalised;
 }
 
 /// Multiply-adds of so many blocks at `bp` of the measured speed; 0: there was no measure.
@@ -109,12 +109,12 @@ std::uint64_t playable(const ledger::StateView& view, const market::Run& run, co
 }
 
 /// Nobody asks for states below it any more: neither about this run nor because a replica that is behind, or may yet
-/// join, opens another end of a segment that is clear here (contracts 15.8).
+/// join, opens another end of a segment that is finalised here (contracts 15.8).
 std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
-    std::uint64_t out = std::min(run.paid, run.clear);
+    std::uint64_t out = std::min(run.paid, run.finalised);
     for (const std::uint32_t index : task.active) {
         const auto other = index == run.index ? std::nullopt : views::run(view, task.id, index);
-        if (other) out = std::min({out, other->paid, other->clear});
+        if (other) out = std::min({out, other->paid, other->finalised});
     }
     return task.wanted != 0 ? std::min(out, views::joining_state(view, task).index) : out;
 }
@@ -138,7 +138,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     out.next_state = run.next_state;
     out.may_commit = run.state == RunState::running && run.next_state <= spec.segments();
     const std::uint64_t next_state = std::min(run.next_state, spec.segments() + 1);
-    for (std::uint64_t i = run.clear; i + 1 < next_state; ++i)
+    for (std::uint64_t i = run.finalised; i + 1 < next_state; ++i)
         add_segment(view, run.task, run.index, i, out);
     for (const std::uint64_t id : views::open_reports(view, run.task)) {
         const auto report = views::report(view, id);

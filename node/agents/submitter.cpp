@@ -84,13 +84,13 @@ Result<Hash32> Submitter::send_with(std::string what, const ledger::Address& to,
     return *sent;
 }
 
-Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds patience) {
+Result<TxOutcome> Submitter::wait(const Hash32& tx, std::chrono::seconds timeout) {
     const auto find = [&] {
         return std::find_if(pending_.begin(), pending_.end(),
                             [&](const Pending& item) { return item.hashes.front() == tx; });
     };
     std::optional<Pending> last;
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + timeout;
     while (std::chrono::steady_clock::now() < end) {
         if (const auto item = find(); item != pending_.end()) last = *item;
         for (Finished& finished : poll()) {
@@ -120,7 +120,7 @@ std::vector<Finished> Submitter::poll() {
         if (forgotten(item)) return true;
         if (!height) return false;
         if (!item.since) item.since = *height;
-        if (*height >= *item.since + kPatience) raise(item, *height);
+        if (*height >= *item.since + kTimeout) raise(item, *height);
         return false;
     });
     return out;

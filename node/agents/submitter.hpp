@@ -23,7 +23,7 @@ struct Finished {
 class Submitter {
 public:
     /// Blocks that a call waits for before more is offered for it, and how often that is done.
-    static constexpr std::uint64_t kPatience = 3;
+    static constexpr std::uint64_t kTimeout = 3;
     static constexpr std::size_t kRaisesMax = 20;
 
     /// Both outlive the submitter.
@@ -53,10 +53,10 @@ public:
         return wait(hash);
     }
     /// One that the node forgot (it was killed before the block) is sent to it again.
-    Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds patience = std::chrono::seconds(60));
+    Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds timeout = std::chrono::seconds(60));
 
     /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
-    /// it. One that is in no block after kPatience of them is sent again, the same call with the same nonce for a
+    /// it. One that is in no block after kTimeout of them is sent again, the same call with the same nonce for a
     /// quarter more, and for what the base fee asks by now; never for more than kFeeMost.
     std::vector<Finished> poll();
     /// Calls that are in no block yet.

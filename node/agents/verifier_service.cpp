@@ -80,7 +80,7 @@ struct CallOf {
 
 }  // namespace
 
-VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party,
+VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> party,
                                  std::unique_ptr<Workers> workers)
     : options_(options),
       party_(std::move(party)),
@@ -103,7 +103,7 @@ VerifierService::VerifierService(const VerifierOptions& options, std::unique_ptr
 
 Result<std::unique_ptr<VerifierService>> VerifierService::open(const VerifierOptions& options,
                                                                ledger::SecretKey key) {
-    RETRACE_TRY(party, Party::open(options.party, std::move(key)));
+    RETRACE_TRY(party, AgentProcess::open(options.party, std::move(key)));
     if (options.fraud && !party->developer_chain()) {
         return error("--cheat is refused: the chain at " + options.party.node_url +
                      " is not a developer chain");

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "node/agents/agent_metrics.hpp"
-#include "node/agents/party.hpp"
+#include "node/agents/agent_process.hpp"
 #include "node/agents/worker.hpp"
 #include "node/agents/workers.hpp"
 #include "verifier/adversary/frauds.hpp"
@@ -12,7 +12,7 @@
 namespace retrace::node {
 
 struct VerifierOptions {
-    PartyOptions party;
+    AgentOptions party;
     std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
     std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks of its own accord.
 };
@@ -26,7 +26,8 @@ public:
     void run(const std::atomic<bool>& stop);
 
 private:
-    VerifierService(const VerifierOptions& options, std::unique_ptr<Party> party, std::unique_ptr<Workers> workers);
+    VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> party,
+                    std::unique_ptr<Workers> workers);
     Status<> enroll();
     /// A member that was restarted may serve from another port, and one whose chain of links comes to its end needs
     /// the next. It says so once it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5), and
@@ -36,7 +37,7 @@ private:
     void write_metrics(const verifier::VerifierView& view);
 
     VerifierOptions options_;
-    std::unique_ptr<Party> party_;
+    std::unique_ptr<AgentProcess> party_;
     std::unique_ptr<Workers> workers_;
     solver::TaskCache task_cache_;
     verifier::VerifierAgent* agent_ = nullptr;  ///< Inside verifier_.

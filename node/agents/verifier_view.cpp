@@ -208,7 +208,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
     if (run.first_state == 0) add_initial(view, self, params, spec, run.task, run.index, nullptr, out);
     const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
     const std::size_t most = out.watch.size() + share;
-    for (std::uint64_t i = run.clear; i + 1 < next && out.watch.size() < most; ++i) {
+    for (std::uint64_t i = run.finalised; i + 1 < next && out.watch.size() < most; ++i) {
         // Before anything is read, and before the list is full of what is not looked at.
         if (choice && !choice(run.task, run.index, i)) continue;
         const auto segment = views::segment(view, run.task, run.index, i);

@@ -91,8 +91,8 @@ void add_agent_options(CLI::App& command, AgentFlags& flags, const std::vector<C
     command.footer("Frauds of --cheat, for developer chains:\n" + list_cheats(cheats));
 }
 
-Result<PartyOptions> party_options(const AgentFlags& flags) {
-    PartyOptions out;
+Result<AgentOptions> party_options(const AgentFlags& flags) {
+    AgentOptions out;
     out.node_url = flags.node.url;
     out.data_dir = flags.data_dir;
     out.listen = flags.listen;
@@ -103,7 +103,7 @@ Result<PartyOptions> party_options(const AgentFlags& flags) {
     out.require_sandbox = flags.require_sandbox;
     out.retention_blocks = flags.keep_blocks;
     out.poll = std::chrono::milliseconds(flags.poll_ms);
-    if (flags.node.patience_s) out.patience = std::chrono::seconds(*flags.node.patience_s);
+    if (flags.node.timeout_s) out.timeout = std::chrono::seconds(*flags.node.timeout_s);
     if (!flags.stake.empty()) {
         const auto stake = parse_coins(flags.stake);
         if (!stake) return error("--stake must be coins, like 10 or 0.5");

@@ -22,6 +22,7 @@
 #include "kernels/runtime/pages.hpp"
 #include "node/cmd/commands.hpp"
 #include "node/cmd/config_flags.hpp"
+#include "node/cmd/renamed.hpp"
 #include "node/platform/data_dir.hpp"
 
 namespace retrace::node::cli {
@@ -31,19 +32,19 @@ constexpr unsigned kThreadsMax = 1024;    // a mistyped number starts no million
 constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
 
 /// Switches the terminal's echo off for as long as it lives.
-class Silence {
+class NoEcho {
 public:
-    Silence() {
+    NoEcho() {
         if (::tcgetattr(STDIN_FILENO, &before_) != 0) return;
         termios silent = before_;
         silent.c_lflag &= ~static_cast<tcflag_t>(ECHO);
         changed_ = ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent) == 0;
     }
-    ~Silence() {
+    ~NoEcho() {
         if (changed_) ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
     }
-    Silence(const Silence&) = delete;
-    Silence& operator=(const Silence&) = delete;
+    NoEcho(const NoEcho&) = delete;
+    NoEcho& operator=(const NoEcho&) = delete;
 
 private:
     termios before_{};
@@ -66,7 +67,7 @@ std::optional<ledger::SecretText> read_line(int file) {
 
 Result<ledger::SecretText> ask(std::string_view prompt) {
     std::cerr << prompt << ": " << std::flush;
-    const Silence silence;
+    const NoEcho no_echo;
     auto line = read_line(STDIN_FILENO);
     std::cerr << '\n';
     if (!line) return error("no passphrase was typed, or one over 1024 bytes");
@@ -138,7 +139,9 @@ int run_main(int argc, char** argv) {
         fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
         return kWrongUsage;
     }
-    auto arguments = with_config_flags(app, std::vector<std::string>(argv + 1, argv + std::max(argc, 1)));
+    std::vector<std::string> typed(argv + 1, argv + std::max(argc, 1));
+    std::transform(typed.begin(), typed.end(), typed.begin(), with_current_name);
+    auto arguments = with_config_flags(app, std::move(typed));
     if (!arguments) {
         fail(program, arguments.error().message);
         return kWrongUsage;

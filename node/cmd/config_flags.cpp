@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "node/cmd/renamed.hpp"
 #include "node/platform/flag_file.hpp"
 
 namespace retrace::node::cli {
@@ -55,6 +56,7 @@ Result<std::vector<std::string>> with_config_flags(const CLI::App& app, std::vec
     const auto path = file_of(arguments);
     if (config == nullptr || config->get_group() != kGroup || !path) return arguments;
     RETRACE_TRY(flags, load_flags(*path));
+    for (FileFlag& flag : flags) flag.name = with_current_name(flag.name);
     const std::vector<std::string> typed = arguments;
     for (const FileFlag& flag : flags) {
         const CLI::Option* const option = command->get_option_no_throw(flag.name);

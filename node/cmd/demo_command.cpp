@@ -25,7 +25,7 @@ void add_demo(CLI::App& app, Program& program) {
     command->add_option("--steps", options->steps, "Training steps of a task (900)");
     command->add_option("--checkpoint-every", options->interval, "Steps between checkpoints (100)");
     command->add_option("--block-ms", options->block_ms, "Milliseconds between blocks (200)");
-    command->add_option("--patience", options->patience_s, "Seconds after which the demo fails (300)");
+    command->add_option("--timeout", options->timeout_s, "Seconds after which the demo fails (300)");
     command->add_flag("--quiet", options->quiet, "Do not tell what happens while it happens");
     add_json(*command, program);
     command->callback([&program, options] {

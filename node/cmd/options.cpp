@@ -17,11 +17,11 @@
 namespace retrace::node::cli {
 namespace {
 
-constexpr std::uint64_t kPatience = 10, kLongPatience = 600;  // Seconds.
+constexpr std::uint64_t kTimeout = 10, kLongTimeout = 600;  // Seconds.
 
 }  // namespace
 
-void NodeOptions::add_to(CLI::App& command, const std::string& patience) {
+void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
     command.add_option("--node", url, "JSON-RPC of a node (" + url + ")");
     const auto file = std::make_shared<std::string>(), fingerprint = std::make_shared<std::string>();
     auto* ca =
@@ -31,8 +31,8 @@ void NodeOptions::add_to(CLI::App& command, const std::string& patience) {
                     "SHA-256 of an https node's certificate, as it prints it")
         ->excludes(ca);
     command
-        .add_option("--patience", patience_s,
-                    "Seconds to wait for a node that does not answer (" + patience + ")")
+        .add_option("--timeout", timeout_s,
+                    "Seconds to wait for a node that does not answer (" + timeout + ")")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));
     // They join the address as parse_url reads it, so that whoever is given it knows whom to trust.
     command.parse_complete_callback([this, file, fingerprint] {
@@ -45,7 +45,7 @@ void NodeOptions::add_to(CLI::App& command, const std::string& patience) {
 
 Result<RpcClient> NodeOptions::connect() const {
     RpcClient::Options options;
-    options.patience = std::chrono::seconds(patience_s.value_or(kPatience));
+    options.timeout = std::chrono::seconds(timeout_s.value_or(kTimeout));
     options.on_silence = [url = url](const std::string& why) {
         if (why.empty())
             std::cerr << "the node at " << url << " answers\n";
@@ -56,7 +56,7 @@ Result<RpcClient> NodeOptions::connect() const {
 }
 
 void NodeOptions::be_patient(RpcClient& client) const {
-    client.set_patience(std::chrono::seconds(patience_s.value_or(kLongPatience)));
+    client.set_timeout(std::chrono::seconds(timeout_s.value_or(kLongTimeout)));
 }
 
 void add_keys_option(CLI::App& command, std::string& keys) {

@@ -15,17 +15,17 @@ class App;
 
 namespace retrace::node::cli {
 
-/// --node, --tls-ca, --tls-fingerprint (the address carries these two as its fragment) and --patience.
+/// --node, --tls-ca, --tls-fingerprint (the address carries these two as its fragment) and --timeout.
 struct NodeOptions {
     std::string url = "http://127.0.0.1:8545";
-    std::optional<std::uint64_t> patience_s;
+    std::optional<std::uint64_t> timeout_s;
 
-    /// `patience`: what --help says of the default.
-    void add_to(CLI::App& command, const std::string& patience = "10");
+    /// `timeout`: what --help says of the default.
+    void add_to(CLI::App& command, const std::string& timeout = "10");
     /// Waits for a node that does not answer, at the start and whenever it is restarted, and says so on
     /// standard error. Malformed addresses are refused here.
     Result<RpcClient> connect() const;
-    /// For a command that goes on for hours: ten minutes from now on, unless --patience says otherwise.
+    /// For a command that goes on for hours: ten minutes from now on, unless --timeout says otherwise.
     void be_patient(RpcClient& client) const;
 };
 

@@ -21,7 +21,8 @@
 #include "market/escrow.hpp"
 #include "market/odds.hpp"
 #include "node/agents/remote_state.hpp"
-#include "node/cmd/crest_report.hpp"
+#include "node/cmd/outlier_report.hpp"
+#include "node/cmd/renamed.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/platform/machine_memory.hpp"
 #include "node/platform/units.hpp"
@@ -119,10 +120,10 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
 struct Timing {
     std::optional<double> step_seconds;
     std::string not_timed;  ///< Why there is none.
-    CrestLook crest;  ///< Of the first step.
+    OutlierSampling outliers;  ///< Of the first step.
 };
 
-/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the crest.
+/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the outliers.
 Result<Timing> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
                        kernels::ThreadPool& pool) {
     RETRACE_TRY(data, load_dataset(task.data));
@@ -132,7 +133,7 @@ Result<Timing> measure(const TaskFile& task, const kernels::Program& program, ke
     if (inputs.datasets.size() != program.datasets) return error("the data set does not fit the program");
     RETRACE_TRY(state, first_state(task, program, pool));
     Timing timing;
-    timing.crest = look_at_crest(executor, program, state, inputs);
+    timing.outliers = sample_outliers(executor, program, state, inputs);
     executor.step(state, inputs);
     const Clock::time_point start = Clock::now();
     std::uint64_t steps = 0;
@@ -277,7 +278,7 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
     } else {
         not_timed = timing.not_timed;
     }
-    return {{"parameters", plan.parameters},
+    json::object out{{"parameters", plan.parameters},
             {"flops_per_step", plan.step_flops},
             {"flops", static_cast<double>(plan.step_flops) * static_cast<double>(task.steps)},
             {"memory_bytes", plan.memory()},
@@ -288,7 +289,7 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"seconds_per_step", step_seconds},
             {"seconds", seconds},
             {"not_timed", not_timed},
-            {"crest", timing.crest.json},
+            {"outliers", timing.outliers.json},
             {"segments", price.segments},
             {"escrow", price.escrow.total().to_decimal()},
             {"escrow_work", price.escrow.work.to_decimal()},
@@ -298,6 +299,8 @@ json::object to_json(const TaskFile& task, const Plan& plan, const Price& price,
             {"possible_auditors", price.auditors ? json::value(*price.auditors) : json::value()},
             {"paid_unaudited", task.allow_unaudited},
             {"evidence_bytes", plan.evidence_bytes}};
+    add_old_keys(out);
+    return out;
 }
 
 int show(const Program& program, const std::string& folder, const NodeOptions& node) {
@@ -318,7 +321,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     if (program.json) {
         std::cout << json::serialize(to_json(*task, *plan, *price, *timing)) << '\n';
     } else if (timing->step_seconds) {
-        std::cout << "precision    " << timing->crest.text << '\n';
+        std::cout << "precision    " << timing->outliers.text << '\n';
         std::cout << "time         " << *timing->step_seconds * 1e3 << " ms a step here, "
                   << *timing->step_seconds * static_cast<double>(task->steps) << " s for " << task->steps << " steps\n";
     } else {

@@ -13,7 +13,8 @@
 #include <iostream>
 
 #include "kernels/program/codec.hpp"
-#include "node/cmd/crest_report.hpp"
+#include "node/cmd/outlier_report.hpp"
+#include "node/cmd/renamed.hpp"
 #include "node/cmd/task_options.hpp"
 #include "node/tasks/data/dataset.hpp"
 #include "node/tasks/initial_state.hpp"
@@ -30,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 struct Flags {
     std::string folder, out, device = "auto";
     unsigned threads = 0;
-    bool local = false, evaluate = false, crest = false;
+    bool local = false, evaluate = false, outliers = false;
 };
 
 Status<> check_fit(const kernels::Program& program, const DataSet& data) {
@@ -118,11 +119,12 @@ int run_local(const Program& program, const Flags& flags) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
             return fail(program, written.error().message);
     }
-    CrestLook crest;  // Last, since the training is done and written.
-    if (flags.crest) {
+    OutlierSampling outliers;  // Last, since the training is done and written.
+    if (flags.outliers) {
         kernels::Executor here(*step, pool);
-        crest = look_at_crest(here, *step, *state, inputs);
-        out["crest"] = crest.json;
+        outliers = sample_outliers(here, *step, *state, inputs);
+        out["outliers"] = outliers.json;
+        add_old_keys(out);
     }
     if (program.json) {
         std::cout << json::serialize(out) << '\n';
@@ -130,7 +132,7 @@ int run_local(const Program& program, const Flags& flags) {
     }
     std::cout << "state root " << to_hex(view(root)) << '\n';
     if (flags.evaluate) std::cout << "test loss " << out["test_loss"].as_double() << '\n';
-    if (flags.crest) std::cout << "precision    " << crest.text << '\n';
+    if (flags.outliers) std::cout << "precision    " << outliers.text << '\n';
     if (out.contains("accuracy")) std::cout << "accuracy " << 100 * out["accuracy"].as_double() << " %\n";
     return kDone;
 }
@@ -147,7 +149,7 @@ void add_task_run(CLI::App& parent, Program& program) {
     command->add_option("--device", flags->device, "cpu, cuda, or auto: cuda where it is there (auto)")
         ->check(CLI::IsMember({"cpu", "cuda", "auto"}));
     command->add_flag("--evaluate", flags->evaluate, "Measure on the test data at the end");
-    command->add_flag("--crest", flags->crest,
+    command->add_flag("--outliers", flags->outliers,
                       "Say at the end how many blocks of the products hold an outlier, where digits may not suffice");
     command->add_option("-o,--out", flags->out, "Folder for the model and metrics.csv");
     add_json(*command, program);

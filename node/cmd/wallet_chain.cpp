@@ -243,7 +243,7 @@ void add_wallet_chain(CLI::App& wallet, Program& program) {
                      "The most that one gas costs, e.g. \"3000000000 wei\"");
     send->add_option("--tip", send_options->tip, "Of that, the most that goes to whoever makes the block");
     send->add_flag("--no-wait", send_options->no_wait, "Return before it is in a block");
-    send->add_option("--timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
+    send->add_option("--confirm-timeout", send_options->timeout_s, "Seconds to wait for a block (60)");
     add_json(*send, program);
     send->callback([&program, send_options] {
         program.run = [&, send_options] { return run_send(program, *send_options); };

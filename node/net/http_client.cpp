@@ -30,7 +30,7 @@ constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
 /// Of what came and is not understood yet: the head of a chunk, which knows no limit of its own, and what follows it.
 constexpr std::size_t kBufferMax = 1 << 20;
 
-constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own patience may be half a minute.
+constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own timeout may be half a minute.
 constexpr std::chrono::seconds kConnectTime{3};
 constexpr std::chrono::milliseconds kLookTime{50};  ///< Between two questions whether to give up.
 

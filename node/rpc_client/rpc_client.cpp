@@ -105,7 +105,7 @@ Result<HttpReply, Failure> RpcClient::exchange(const HttpRequest& request) {
     for (bool told = false;;) {
         auto reply = connection_.exchange(request, options_.reply_limit, options_.deadline);
         const bool silence = !reply && reply.error().fault == Fault::unreachable;
-        if (!silence || std::chrono::steady_clock::now() - start >= options_.patience) {
+        if (!silence || std::chrono::steady_clock::now() - start >= options_.timeout) {
             if (told && reply && options_.on_silence) options_.on_silence({});
             return reply;
         }

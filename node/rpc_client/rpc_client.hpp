@@ -60,7 +60,7 @@ public:
         std::chrono::milliseconds deadline{20'000};  ///< Of one call.
         std::size_t reply_limit = std::size_t{32} << 20;
         /// A call that nobody answers is repeated for so long, because nodes are started late and restarted.
-        std::chrono::seconds patience{0};
+        std::chrono::seconds timeout{0};
         /// Hears why, when that begins, and that it ended well (an empty text).
         std::function<void(const std::string& why)> on_silence;
     };
@@ -70,7 +70,7 @@ public:
     static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
 
     const std::string& url() const noexcept { return url_; }
-    void set_patience(std::chrono::seconds patience) { options_.patience = patience; }
+    void set_timeout(std::chrono::seconds timeout) { options_.timeout = timeout; }
 
     Result<boost::json::value, RpcFailure> call(std::string_view method, boost::json::array params);
 

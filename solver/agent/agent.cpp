@@ -15,7 +15,7 @@ constexpr unsigned kAttempts = 3;
 
 SolverAgent::SolverAgent(SolverConfig config, TaskCache& task_cache, CheckpointStore& store)
     : config_(std::move(config)), task_cache_(task_cache), store_(store), outbox_(config_.resend_blocks),
-      slot_(config_.step_patience) {}
+      slot_(config_.step_timeout) {}
 
 SolverAgent::Output SolverAgent::on_view(const SolverView& view) {
     height_ = view.height;
@@ -60,13 +60,13 @@ void SolverAgent::on_done(const SolverResult& result) {
         prepared_[key] = *prepared;
         if (!prepared->problem) return (void)retries_.erase(key);
         retries_[key].fail(height_, *prepared->problem);
-        tell(key.first, retries_[key], deadlines_[key]);
+        report_retry(key.first, retries_[key], deadlines_[key]);
     } else if (const auto* reached = std::get_if<Reached>(&result)) {
         const RunKey key{reached->task, reached->run};
         if (!reached->problem) return (void)retries_.erase(key);  // There, or put off.
         known_.erase(key);
         retries_[key].fail(height_, *reached->problem);
-        tell(key.first, retries_[key], deadlines_[key]);
+        report_retry(key.first, retries_[key], deadlines_[key]);
     } else {
         const auto& answered = std::get<Answered>(result);
         on_answered(answered);
@@ -86,7 +86,7 @@ void SolverAgent::on_answered(const Answered& answered) {
     problems_.push_back("report " + std::to_string(answered.report) + ": " + answered.problem);
 }
 
-void SolverAgent::tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline) {
+void SolverAgent::report_retry(std::uint64_t task, const Retry& retry, std::uint64_t deadline) {
     std::string text = "task " + std::to_string(task) + ": " + retry.why;
     if (retry.attempts > 1) text += "; attempt " + std::to_string(retry.attempts);
     text += "; again at height " + std::to_string(retry.next(config_.resend_blocks, deadline));

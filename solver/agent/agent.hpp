@@ -68,7 +68,7 @@ struct SolverConfig {
     /// After a run ends its newest state is served for so long; then everything of it is deleted.
     std::uint64_t retention_blocks = 5'000;
     /// Something urgent lets a step of training go on for so long; then it is left, and made again later.
-    std::chrono::milliseconds step_patience{10'000};
+    std::chrono::milliseconds step_timeout{10'000};
     /// Called on the worker thread after each step.
     std::function<void(std::uint64_t task, const Progress&)> on_progress;
     Benchmarker* bench = nullptr;  ///< Outlives the agent. Null: challenges are not answered.
@@ -147,7 +147,7 @@ private:
     std::optional<Asked> first_report(const SolverView& view) const;
     void list_waiting(const SolverView& view);
     /// A problem for a person, and when it is tried again.
-    void tell(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
+    void report_retry(std::uint64_t task, const Retry& retry, std::uint64_t deadline);
     std::optional<SolverWork> next_work(const SolverView& view);
     SolverWork answer_order(const RunView& run, const ReportView& report);
     void on_answered(const Answered& answered);

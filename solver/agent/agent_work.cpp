@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parts of the solver's agent that run on the worker thread.
 #include "solver/agent/agent.hpp"
-#include "solver/agent/pace.hpp"
+#include "solver/agent/deadline_check.hpp"
 #include "solver/artifacts/availability.hpp"
 
 namespace retrace::solver {

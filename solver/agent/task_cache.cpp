@@ -21,13 +21,13 @@ RunnerFactory honest_runners() {
     };
 }
 
-RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> tell) {
-    return [choice, tell = std::move(tell)](const TaskTerms& terms, const kernels::Program& program,
+RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report) {
+    return [choice, report = std::move(report)](const TaskTerms& terms, const kernels::Program& program,
                                             kernels::Inputs inputs,
                                             kernels::ThreadPool& pool) -> std::unique_ptr<StepRunner> {
         auto device = open_device(choice, program);
         if (!device) {
-            tell("task " + std::to_string(terms.id) + ": " + device.error().message);
+            report("task " + std::to_string(terms.id) + ": " + device.error().message);
             return nullptr;
         }
         if (*device == nullptr) return std::make_unique<ProgramRunner>(program, std::move(inputs), pool);

@@ -20,9 +20,9 @@ namespace retrace::solver {
 using RunnerFactory = std::function<std::unique_ptr<StepRunner>(const TaskTerms&, const kernels::Program&,
                                                                 kernels::Inputs, kernels::ThreadPool&)>;
 RunnerFactory honest_runners();
-/// On the device of this choice. `tell` hears why a program does not run there: with DeviceChoice::cuda the task cannot
-/// be computed then.
-RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> tell);
+/// On the device of this choice. `report` hears why a program does not run there: with DeviceChoice::cuda the task
+/// cannot be computed then.
+RunnerFactory honest_runners(DeviceChoice choice, std::function<void(const std::string&)> report);
 /// Cheats in every task, in its last segment if none is named (developer chains only; node checks).
 RunnerFactory fraud_runners(Fraud fraud, std::optional<std::uint64_t> segment = std::nullopt);
 
@@ -70,10 +70,10 @@ public:
     void bound_answers();
     /// Memory that neither tasks nor answers take, and what may be kept in it until one does.
     std::uint64_t spare() const;
-    /// `tell` hears how little there will be to spare before a task takes its part; `kept`: how much of it is taken.
+    /// `report` hears how little there will be to spare before a task takes its part; `kept`: how much of it is taken.
     /// Worker thread.
-    void on_less_to_spare(std::function<void(std::uint64_t spare)> tell, std::function<std::uint64_t()> kept = {}) {
-        less_to_spare_ = std::move(tell);
+    void on_less_to_spare(std::function<void(std::uint64_t spare)> report, std::function<std::uint64_t()> kept = {}) {
+        less_to_spare_ = std::move(report);
         kept_ = std::move(kept);
     }
     std::vector<std::uint64_t> tasks() const;

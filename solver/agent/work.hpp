@@ -47,23 +47,23 @@ WorkOrder<Result> make_order(std::string what, Done blank, Run run, std::uint64_
 /// Moves that were handed out and that the chain does not show yet; one is repeated only after some blocks.
 class Outbox {
 public:
-    explicit Outbox(std::uint64_t patience) : patience_(patience) {}
+    explicit Outbox(std::uint64_t timeout) : timeout_(timeout) {}
 
-    /// Whether to send now: the first time, and again when `patience` blocks went by since the last.
+    /// Whether to send now: the first time, and again when `timeout` blocks went by since the last.
     bool due(const std::string& key, std::uint64_t height) {
         const auto [at, first] = sent_.try_emplace(key, height);
         if (first) return true;
-        if (height < at->second + patience_) return false;
+        if (height < at->second + timeout_) return false;
         at->second = height;
         return true;
     }
     /// Forgets what is long past, so that the box does not grow for ever.
     void sweep(std::uint64_t height) {
-        std::erase_if(sent_, [&](const auto& item) { return item.second + 100 * patience_ < height; });
+        std::erase_if(sent_, [&](const auto& item) { return item.second + 100 * timeout_ < height; });
     }
 
 private:
-    std::uint64_t patience_;
+    std::uint64_t timeout_;
     std::map<std::string, std::uint64_t> sent_;
 };
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "solver/run/patience.hpp"
+#include "solver/run/step_timeout.hpp"
 
 namespace retrace::solver {
 
@@ -13,7 +13,7 @@ namespace retrace::solver {
 /// that takes long; no result depends on it.
 class Preemption {
 public:
-    explicit Preemption(std::chrono::milliseconds step_most) : patience_(step_most) {}
+    explicit Preemption(std::chrono::milliseconds step_most) : timeout_(step_most) {}
 
     // From any thread.
     void request() noexcept { requested_ = true; }
@@ -22,14 +22,14 @@ public:
 
     // The computation's.
     /// A step begins.
-    void begin_step() { patience_.begin(); }
+    void begin_step() { timeout_.begin(); }
     /// Asked between two ops of it.
-    bool may_finish_step() const { return !requested_ || !patience_.is_over(); }
+    bool may_finish_step() const { return !requested_ || !timeout_.is_over(); }
 
     // Any thread's that waits for another process.
-    /// Whether what began then may go on: it has as much patience as a step.
-    bool may_go_on_since(Patience::Clock::time_point began) const {
-        return !requested_ || !patience_.is_over_since(began);
+    /// Whether what began then may go on: it has as much time as a step.
+    bool may_go_on_since(StepTimeout::Clock::time_point began) const {
+        return !requested_ || !timeout_.is_over_since(began);
     }
     /// Of the order that this thread works on; null: none that may be put off.
     static Preemption* of_this_thread() noexcept { return of_thread_; }
@@ -38,7 +38,7 @@ private:
     friend class PreemptionScope;
     static inline thread_local Preemption* of_thread_ = nullptr;
     std::atomic<bool> requested_ = false;
-    Patience patience_;
+    StepTimeout timeout_;
 };
 
 /// While one stands, its thread works on an order that may be put off. For what is waited for deep below, where no

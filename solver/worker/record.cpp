@@ -26,7 +26,7 @@ void WorkerRecord::died(std::uint64_t task, const std::string& how, const std::s
             deaths.next += std::chrono::seconds(1u << std::min(deaths.count - kDeathsMost, kDoublings));
         if (deaths.count > weight) text += ", " + std::to_string(deaths.count) + " times there";
     }
-    tell_(text);
+    report_(text);
 }
 
 void WorkerRecord::worked(std::uint64_t task) {

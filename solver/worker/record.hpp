@@ -19,8 +19,8 @@ public:
     /// Deaths at one piece of work before it is given up for now.
     static constexpr unsigned kDeathsMost = 3;
 
-    using Tell = std::function<void(const std::string&)>;
-    explicit WorkerRecord(Tell tell) : tell_(std::move(tell)) {}
+    using Report = std::function<void(const std::string&)>;
+    explicit WorkerRecord(Report report) : report_(std::move(report)) {}
 
     void started();
     /// A worker of `task` ended by itself, in words that follow "its worker process"; `where`: at which piece of work.
@@ -44,7 +44,7 @@ private:
         std::string how, where;  ///< The last one.
     };
 
-    Tell tell_;
+    Report report_;
     mutable std::mutex mutex_;
     std::uint64_t starts_ = 0, deaths_ = 0;
     std::map<std::uint64_t, Deaths> tasks_;

@@ -72,7 +72,7 @@ TEST(RowBands, have_no_products_and_keep_to_the_memory_of_a_block) {
     const MemoryPlan plan = plan_of(attention, 48 << 10);
     EXPECT_FALSE(plan.bands.empty());
     const Program ordered = with_constants_first(attention);
-    for (const Unit& unit : plan.units) {
+    for (const PlanStep& unit : plan.units) {
         for (std::uint32_t op = unit.first; unit.band != kNoBand && op < unit.end(); ++op)
             EXPECT_NE(ordered.ops[op].code, OpCode::matmul);
     }

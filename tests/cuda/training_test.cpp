@@ -119,7 +119,7 @@ TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
     program.ops = {{OpCode::neg, {0}, {}, {}}, {OpCode::row_sum, {1}, {}, {}}, {OpCode::neg, {4}, {}, {}}};
     MemoryPlan plan = plan_memory(for_device(program), {false, false, Fusion::none});
     ASSERT_EQ(plan.units.size(), 3u);
-    ASSERT_EQ(plan.places[0].where, Place::Where::arena);
+    ASSERT_EQ(plan.places[0].where, BufferLocation::Where::arena);
     plan.places[1] = plan.places[0];
     State state{0, {zeros(DType::f32, {}), zeros(DType::f32, {1, 4}), zeros(DType::f32, {1, 1})}};
     state.tensors[0].f32()[0] = 3.0f;

@@ -109,7 +109,7 @@ TEST_F(BadInput, UnknownSubcommandsAndOptionsAreWrongUsage) {
     EXPECT_THAT(text("run.log"), HasSubstr("lie_tile"));
     EXPECT_EQ(run_party("solver", "key.json", "pass", {"--cheat-segment", "1"}), 2);
     for (const char* role : {"solver", "verifier"}) {
-        EXPECT_EQ(run_party(role, "key.json", "pass", {"--patience", "1", "--threads", "1025"}), 2);
+        EXPECT_EQ(run_party(role, "key.json", "pass", {"--timeout", "1", "--threads", "1025"}), 2);
         EXPECT_THAT(text("run.log"), HasSubstr("--threads: Value 1025 not in range"));
         EXPECT_THAT(text("run.log"), HasSubstr("1024"));
     }
@@ -133,7 +133,7 @@ TEST_F(BadInput, PartiesRefuseKeystoresTheyCannotOpen) {
 }
 
 TEST_F(BadInput, PartiesWithoutANodeSayHowToStartOne) {
-    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--patience", "1"}), 1);
+    EXPECT_EQ(run_party("solver", "key.json", "pass", {"--timeout", "1"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("waiting for it"));
     EXPECT_THAT(text("run.log"), HasSubstr("no answer from the node"));
 }

@@ -32,7 +32,7 @@ namespace views = contracts::views;
 
 constexpr std::size_t kAuditors = 2;  // of each audited segment
 constexpr unsigned kKills = 8;
-constexpr double kPatience = 110;  // Seconds.
+constexpr double kTimeout = 110;  // Seconds.
 constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11;
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "200"};
 const std::vector<std::string> kCheating{"--price", "0.3", "--stake", "200", "--cheat", "ulp"};
@@ -208,7 +208,7 @@ protected:
             ASSERT_TRUE(task.has_value()) << "the task is gone";
             ASSERT_FALSE(market::is_final(task->state)) << "the task ended as " << market::slug(task->state);
             if (task->state == market::TaskState::delivering && kills >= wanted) break;
-            ASSERT_LT(seconds(), kPatience) << market::slug(task->state);
+            ASSERT_LT(seconds(), kTimeout) << market::slug(task->state);
             restart_the_fallen();
             const bool wait_for_dispute = disputed && kills >= kKills / 2 && views::dispute_count(state) == 0;
             if (kills < wanted && !wait_for_dispute && Clock::now() >= next) {
@@ -346,7 +346,7 @@ TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
     if (HasFatalFailure()) return;
     auto rpc = client();
     for (bool paid = false; !paid; std::this_thread::sleep_for(50ms)) {
-        ASSERT_LT(seconds(), kPatience) << "the first solver was paid nothing";
+        ASSERT_LT(seconds(), kTimeout) << "the first solver was paid nothing";
         const RemoteState state(rpc, rpc.height().value());
         const auto run = views::run(state, id_, 0);
         paid = run && run->paid > 0;

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace json = boost::json;
 
-constexpr auto kPatience = 220s;
+constexpr auto kTimeout = 220s;
 
 /// A fraud, and how long its tasks are. Fewer steps save time where the model is still good enough.
 struct Play {
@@ -48,10 +48,10 @@ protected:
         auto demo = Process::start(
             RETRACE_PROGRAM,
             {"demo", "--json", "--quiet", "--cheat", play.cheat, "--steps", std::to_string(play.steps),
-             "--checkpoint-every", std::to_string(play.interval), "--patience", "200"},
+             "--checkpoint-every", std::to_string(play.interval), "--timeout", "200"},
             log_);
         ASSERT_TRUE(demo.has_value());
-        const auto end = std::chrono::steady_clock::now() + kPatience;
+        const auto end = std::chrono::steady_clock::now() + kTimeout;
         while (demo->running() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(50ms);
         std::ifstream in(log_);
         std::string text, line, last;

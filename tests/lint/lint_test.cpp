@@ -215,9 +215,11 @@ TEST(Lint, LinesHave120Columns) {
     EXPECT_THAT(with("docs/page.md", std::string(500, 'x') + "\n"), IsEmpty());
 }
 
-TEST(Lint, FilesHave400Lines) {
+TEST(Lint, FilesOver400LinesAreAdvice) {
     EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(399, '\n'))), IsEmpty());
     EXPECT_THAT(with("merkle/b.cpp", cpp(std::string(400, '\n'))), ElementsAre("merkle/b.cpp:0 long_file"));
+    EXPECT_TRUE(is_advice({"merkle/b.cpp", 0, "long_file", ""}));
+    EXPECT_FALSE(is_advice({"merkle/b.cpp", 1, "tab", ""}));
 }
 
 TEST(Lint, NothingIsLeftForLater) {
@@ -276,6 +278,16 @@ TEST(Lint, CitedDocumentsAreInTheTree) {
 TEST(Lint, RetiredNamesStayAway) {
     EXPECT_THAT(with("merkle/x.cpp", cpp("int workshop = 1;\n")), ElementsAre("merkle/x.cpp:2 retired_name"));
     EXPECT_THAT(with("merkle/x.cpp", cpp("int task_cache = 1;  // no workshop\n")), IsEmpty());
+}
+
+TEST(Lint, LimitsOfThePageAreThoseOfTheCode) {
+    Tree tree = good_tree();
+    tree["node/a.hpp"] = cpp("#pragma once\nstruct A {\n    int depth{\n        32};\n    int batch = 1000;\n};\n");
+    const std::string head = "| limit | is | by | in |\n| --- | --- | --- | --- |\n";
+    tree["docs/limits.md"] = head + "| depth | 32 | `depth{ 32}`, `batch = 1000` | `node/a.hpp` |\n";
+    EXPECT_THAT(brief(check_limits(tree)), IsEmpty());
+    tree["docs/limits.md"] = head + "| requests | 100 | `batch = 100;` | `node/a.hpp` |\n| depth | 32 | 32 | node |\n";
+    EXPECT_THAT(brief(check_limits(tree)), ElementsAre("docs/limits.md:3 limit", "docs/limits.md:4 limit"));
 }
 
 TEST(Lint, RuleNumbersAreThoseOfTheSpec) {

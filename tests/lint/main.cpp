@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // lint [ROOT]: checks the source tree (by default the one it was built from) against the house rules.
-// Exit code 0: nothing found, 1: findings on standard output, 2: no tree there.
+// Exit code 0: nothing found but advice, 1: findings on standard output, 2: no tree there.
 #include <cstdio>
 #include <filesystem>
 
@@ -15,9 +15,13 @@ int main(int argc, char** argv) {
     }
     const Tree tree = load_tree(root);
     const Findings findings = check_all(tree);
+    std::size_t faults = 0;
     for (const Finding& f : findings) {
-        std::printf("%s:%zu: %s: %s\n", f.path.c_str(), f.line, f.rule.c_str(), f.message.c_str());
+        const bool advice = is_advice(f);
+        std::printf("%s:%zu: %s%s: %s\n", f.path.c_str(), f.line, advice ? "advice: " : "", f.rule.c_str(),
+                    f.message.c_str());
+        if (!advice) ++faults;
     }
-    std::printf("lint: %zu files, %zu findings\n", tree.size(), findings.size());
-    return findings.empty() ? 0 : 1;
+    std::printf("lint: %zu files, %zu findings\n", tree.size(), faults);
+    return faults == 0 ? 0 : 1;
 }

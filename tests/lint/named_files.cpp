@@ -34,18 +34,6 @@ std::set<std::string, std::less<>> names_of(const Tree& tree) {
     return out;
 }
 
-/// What a page puts between backquotes.
-std::vector<std::string_view> quoted(std::string_view line) {
-    std::vector<std::string_view> out;
-    for (std::size_t open = line.find('`'); open != std::string_view::npos;) {
-        const std::size_t close = line.find('`', open + 1);
-        if (close == std::string_view::npos) break;
-        out.push_back(line.substr(open + 1, close - open - 1));
-        open = line.find('`', close + 1);
-    }
-    return out;
-}
-
 /// What a page links to in this tree, without the place in the page.
 std::vector<std::string_view> linked(std::string_view line) {
     std::vector<std::string_view> out;

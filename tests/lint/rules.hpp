@@ -20,6 +20,8 @@ struct Finding {
     std::string message;
     bool operator==(const Finding&) const = default;
 };
+/// Advice is printed and fails nothing.
+inline bool is_advice(const Finding& finding) { return finding.rule == "long_file"; }
 using Findings = std::vector<Finding>;
 
 /// Every text file under `root` that people write, without build folders and what tools download.
@@ -32,6 +34,9 @@ bool is_code(std::string_view path);
 std::vector<std::string_view> lines_of(std::string_view text);
 /// Where the line's `//` is, or its length.
 std::size_t comment_start(std::string_view line);
+
+/// What a page puts between backquotes.
+std::vector<std::string_view> quoted(std::string_view line);
 
 bool is_word_character(char c);
 /// Whether `word` stands in `line` with no letter, digit or underscore beside it.
@@ -56,6 +61,7 @@ Findings check_folders(const Tree& tree);      ///< readme_missing, spec_missing
 Findings check_named_tests(const Tree& tree);  ///< named_test: of the threat model
 Findings check_named_files(const Tree& tree);  ///< named_file, unknown_document: in pages and in comments
 Findings check_retired_names(const Tree& tree);  ///< retired_name: in code, comments and literals apart
+Findings check_limits(const Tree& tree);        ///< limit: docs/limits.md against the code
 Findings check_rule_numbers(const Tree& tree); ///< rule_number: cited, and in no SPEC.md
 
 /// All of them, in the order above.

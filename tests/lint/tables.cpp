@@ -85,6 +85,15 @@ constexpr RetiredName kRetiredNames[] = {
     {"gas_most", "max_gas"},
     {"with_recomputation", "rematerialise"},
     {"quarrel", "dispute"},
+    {"patience", "timeout"},
+    {"Patience", "StepTimeout"},
+    {"crest", "outliers"},
+    {"ProductCrest", "ProductOutliers"},
+    {"Weigh", "CostFunction"},
+    {"PartyOptions", "AgentOptions"},
+    {"newest_clear_state", "newest_finalised_state"},
+    {"BoastfulBench", "InflatedBenchmark"},
+    {"tell_block", "notify_block"},
 };
 
 constexpr Library kLibraries[] = {
@@ -162,8 +171,6 @@ bool is_system_header(std::string_view name) {
 }
 
 std::span<const BannedWords> banned_words() { return kBanned; }
-
-std::span<const LongFile> long_files() { return {}; }
 
 void for_each_word(std::string_view list, const std::function<void(std::string_view)>& use) {
     for (std::size_t at = 0; at < list.size();) {

@@ -49,13 +49,6 @@ struct BannedWords {
 };
 std::span<const BannedWords> banned_words();
 
-/// Files that may be longer than the limit, each with its reason: generated or typed tables of numbers alone.
-struct LongFile {
-    std::string_view path;
-    std::string_view reason;
-};
-std::span<const LongFile> long_files();
-
 /// Whether `item` stands in `list`, whose items are separated by single spaces.
 bool contains_word(std::string_view list, std::string_view item);
 /// Calls `use` with each item of `list`.

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "tests/lint/rules.hpp"
-#include "tests/lint/tables.hpp"
 
 namespace retrace::lint {
 namespace {
@@ -26,11 +25,6 @@ bool has_license(const std::vector<std::string_view>& lines) {
     const std::size_t at = !lines.empty() && lines[0].starts_with("#!") ? 1 : 0;
     return lines.size() > at && (lines[at] == "// SPDX-License-Identifier: MIT" ||
                                  lines[at] == "# SPDX-License-Identifier: MIT");
-}
-
-bool may_be_long(std::string_view path) {
-    const auto allowed = long_files();
-    return std::any_of(allowed.begin(), allowed.end(), [&](const LongFile& f) { return f.path == path; });
 }
 
 void check_line(const std::string& path, std::size_t number, std::string_view line, Findings& out) {
@@ -71,9 +65,9 @@ Findings check_text(const Tree& tree) {
             if (path.ends_with(".hpp") && text.find("\n#pragma once\n") == std::string::npos) {
                 out.push_back({path, 0, "pragma_once", "a header says #pragma once"});
             }
-            if (lines.size() > kLinesMax && !may_be_long(path)) {
+            if (lines.size() > kLinesMax) {
                 out.push_back({path, 0, "long_file",
-                               std::to_string(lines.size()) + " lines, at most " + std::to_string(kLinesMax)});
+                               std::to_string(lines.size()) + " lines: has it more than one purpose?"});
             }
         }
         for (std::size_t i = 0; i < lines.size(); ++i) check_line(path, i + 1, lines[i], out);

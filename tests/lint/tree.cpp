@@ -100,11 +100,22 @@ std::vector<Include> includes_of(std::string_view text) {
     return out;
 }
 
+std::vector<std::string_view> quoted(std::string_view line) {
+    std::vector<std::string_view> out;
+    for (std::size_t open = line.find('`'); open != std::string_view::npos;) {
+        const std::size_t close = line.find('`', open + 1);
+        if (close == std::string_view::npos) break;
+        out.push_back(line.substr(open + 1, close - open - 1));
+        open = line.find('`', close + 1);
+    }
+    return out;
+}
+
 Findings check_all(const Tree& tree) {
     Findings all;
     for (const auto check :
          {check_arrows, check_cycles, check_third_party, check_determinism, check_text, check_folders,
-          check_named_tests, check_named_files, check_retired_names, check_rule_numbers}) {
+          check_named_tests, check_named_files, check_retired_names, check_limits, check_rule_numbers}) {
         const Findings found = check(tree);
         all.insert(all.end(), found.begin(), found.end());
     }

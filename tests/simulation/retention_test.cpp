@@ -16,7 +16,7 @@ const Catalogue& catalogue() {
     return made;
 }
 
-/// A task so long that most of it is clear before its last segment is audited; few between are.
+/// A task so long that most of it is finalised before its last segment is audited; few between are.
 Scenario long_task() {
     Scenario scenario = calm_scenario();
     scenario.orders[0].steps = 120;

@@ -34,7 +34,7 @@ private:
     void plan_outages();
     void listen_for_stalls();
     void produce();
-    void tell(std::uint64_t height);
+    void record(std::uint64_t height);
     void set_truths(const ledger::StateView& view);
     void count_fees(const ledger::Block& block);
     Outcome outcome() const;
@@ -195,7 +195,7 @@ void Play::count_fees(const ledger::Block& block) {
     }
 }
 
-void Play::tell(std::uint64_t height) {
+void Play::record(std::uint64_t height) {
     World& world = *world_;
     for (const auto& party : world.parties) {
         const auto arrival = world.network.send(kHostNode, party->id(), world.clock.now());
@@ -221,7 +221,7 @@ void Play::produce() {
     set_truths(*view);
     checkers_->after_block(block, *view, height % kDeepEvery == 0);
     if (const auto broken = executor_.take_broken()) checkers_->report("invariant: " + *broken);
-    tell(height);
+    record(height);
     if (ended_height_ == 0 && all_ended(*view)) ended_height_ = height;
     const bool violated = !checkers_->verdicts().violations.empty();  // Nothing after it says more.
     const bool at_end =

@@ -66,7 +66,7 @@ void SolverParty::boot() {
     config.resend_blocks = kResendBlocks;
     config.pay_for_retention = role_.pays_for_retention;
     if (role_.boasts)
-        memory->bench = std::make_unique<solver::BoastfulBench>(world().pool);
+        memory->bench = std::make_unique<solver::InflatedBenchmark>(world().pool);
     else if (!role_.mute)
         memory->bench = std::make_unique<solver::HonestBench>(world().pool);
     config.bench = memory->bench.get();
@@ -201,7 +201,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
         std::optional<Bytes> bytes = move.move;
         for (const verifier::DisputeView& dispute : disputes) {
             if (role_.lie && dispute.id == move.dispute)
-                bytes = verifier::tell(*role_.lie, dispute.game, move.move);
+                bytes = verifier::apply_lie(*role_.lie, dispute.game, move.move);
         }
         if (bytes)
             call("moves in dispute " + std::to_string(move.dispute),

@@ -4,7 +4,7 @@
 
 #include "solver/adversary/silence.hpp"
 #include "solver/agent/agent.hpp"
-#include "solver/attacks/boast.hpp"
+#include "solver/attacks/inflated_benchmark.hpp"
 #include "solver/attacks/tricks.hpp"
 #include "tests/simulation/party.hpp"
 #include "tests/simulation/provider.hpp"

@@ -87,12 +87,12 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
                    ? std::nullopt
                    : std::optional(
                          at("a run whose audits wait for auditors is looked at again", run.task, run.index));
-    const auto found = model.segments.find(run.clear);
+    const auto found = model.segments.find(run.finalised);
     if (found == model.segments.end())
         return std::nullopt;  // It waits for a state of its own, which has a deadline.
     const market::Segment& segment = found->second;
     if (segment.state == SegmentState::waiting_draw)
-        return pending.has(ScheduledKind::draw, run.task, run.index, run.clear)
+        return pending.has(ScheduledKind::draw, run.task, run.index, run.finalised)
                    ? std::nullopt
                    : std::optional(
                          at("a segment that waits for its draw has one scheduled", run.task, run.index));
@@ -100,12 +100,12 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
         return std::nullopt;  // Looked at there.
     if (segment.window_end != 0)
         return pending.reminds(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
-                       others_owe(task, run.index, run.clear + 1) || task.task.active.size() > 1 ||
+                       others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
                        pending.plays_challenge(run.solver)
                    ? std::nullopt
                    : std::optional(
                          at("a window that ends has a reminder of the payment", run.task, run.index));
-    for (const std::uint64_t index : {run.clear, run.clear + 1}) {
+    for (const std::uint64_t index : {run.finalised, run.finalised + 1}) {
         const auto state = model.states.find(index);
         if (state == model.states.end() || state->second.opened) continue;
         if (state->second.open_deadline != 0) {
@@ -122,7 +122,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
             if (!blind) {
                 std::string where = "task " + std::to_string(run.task) + ", run " +
                                     std::to_string(run.index) + ", state " + std::to_string(index) + " of " +
-                                    std::to_string(run.next_state) + ", clear " + std::to_string(run.clear);
+                                    std::to_string(run.next_state) + ", clear " + std::to_string(run.finalised);
                 for (const auto& [i, record] : model.segments)
                     where +=
                         ", segment " + std::to_string(i) + ": " + std::string(market::slug(record.state));

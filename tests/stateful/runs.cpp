@@ -106,7 +106,7 @@ void Players::commit_states(const TaskModel& model, const RunModel& run) {
 void Players::open_states(const TaskModel& model, const RunModel& run) {
     const market::Run now = run.run;
     OpenRoots call{now.task, now.index, 0, {}, {}};
-    for (auto state = run.states.lower_bound(now.clear); state != run.states.end(); ++state) {
+    for (auto state = run.states.lower_bound(now.finalised); state != run.states.end(); ++state) {
         const auto& [i, point] = *state;
         const bool due = !point.opened && point.open_deadline != 0;
         if (due && call.roots.empty()) call.first = i;
@@ -134,7 +134,7 @@ void Players::ask_keepers(const TaskModel& model, const RunModel& run) {
 void Players::challenge_windows(const TaskModel& model, const RunModel& run) {
     const market::Run now = run.run;
     std::vector<std::uint64_t> open;
-    for (auto segment = run.segments.lower_bound(now.clear);
+    for (auto segment = run.segments.lower_bound(now.finalised);
          segment != run.segments.end() && open.size() < 16; ++segment)
         if (segment->second.window_end > world_.height()) open.push_back(segment->first);
     for (const std::uint64_t i : open) {
@@ -152,7 +152,7 @@ void Players::challenge_windows(const TaskModel& model, const RunModel& run) {
     }
     const auto first = run.states.find(0);
     if (!model.spec.init_root.is_zero() && first != run.states.end() && first->second.opened &&
-        now.next_state > 1 && now.clear == 0 && draws_.percent(profile_.challenges)) {
+        now.next_state > 1 && now.finalised == 0 && draws_.percent(profile_.challenges)) {
         const Address who = anybody();
         bond(who, profile_.params.min_verifier_stake);
         const Hash32 right = secrets_.true_root(model.spec, 0);
@@ -215,7 +215,7 @@ void Players::serve_requester(const TaskModel& model) {
     }
     if (task.state == TaskState::running && task.wanted == 0 && task.active.size() < market::kReplicasMax &&
         draws_.one_in(profile_.raises)) {
-        const auto joining = views::newest_clear_state(world_.state(), task);
+        const auto joining = views::newest_finalised_state(world_.state(), task);
         if (joining.index >= model.spec.segments()) return;
         const auto more =
             static_cast<std::uint8_t>(draws_.between(1, market::kReplicasMax - task.active.size()));

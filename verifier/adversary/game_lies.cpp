@@ -64,7 +64,7 @@ std::optional<GameLie> parse_game_lie(std::string_view text) noexcept {
     return *found;
 }
 
-std::optional<Bytes> tell(GameLie lie, const Game& game, const Bytes& move) {
+std::optional<Bytes> apply_lie(GameLie lie, const Game& game, const Bytes& move) {
     if (lie == GameLie::stop) return game.rounds == 0 ? std::optional(move) : std::nullopt;
     if (game.phase != phase_of(lie)) return move;
     auto decoded = decode_move(move);

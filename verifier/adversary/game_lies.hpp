@@ -24,6 +24,6 @@ std::string_view slug(GameLie lie) noexcept;
 std::optional<GameLie> parse_game_lie(std::string_view text) noexcept;
 
 /// The move that is sent in place of `move` (encoded); nullopt: none.
-std::optional<Bytes> tell(GameLie lie, const Game& game, const Bytes& move);
+std::optional<Bytes> apply_lie(GameLie lie, const Game& game, const Bytes& move);
 
 }  // namespace retrace::verifier

@@ -48,7 +48,7 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cach
                 return error(state.error().message);
             },
             config_.dispute_memory),
-      slot_(config_.step_patience),
+      slot_(config_.step_timeout),
       disputes_(config_.resend_blocks, dispute_replays_, &slot_) {}
 
 VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {

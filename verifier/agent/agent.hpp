@@ -80,8 +80,8 @@ struct VerifierConfig {
     std::uint64_t side_fetch_blocks = 15;
     /// Something urgent lets a step of a replay go on for so long; then it is left, and the segment begun
     /// again later.
-    std::chrono::milliseconds step_patience{10'000};
-    /// Bytes that accounts of disputes may take beside those that its tasks are counted with, and never more than
+    std::chrono::milliseconds step_timeout{10'000};
+    /// Bytes that replays of disputes may take beside those that its tasks are counted with, and never more than
     /// the task cache has to spare.
     std::uint64_t dispute_memory = UINT64_MAX;
 };

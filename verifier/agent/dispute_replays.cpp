@@ -11,7 +11,7 @@
 namespace retrace::verifier {
 namespace {
 
-/// What the account of a challenger that has not moved yet makes of the claim: the root that it is about. The account
+/// What the replay of a challenger that has not moved yet makes of the claim: the root that it is about. The replay
 /// does not execute its segment twice for that.
 Hash32 second_replay(const Game& game, Replayer& truth) {
     if (truth.initialiser() || game.claim.first_step + 1 == game.claim.last_step)
@@ -36,7 +36,7 @@ std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
 DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory)
     : task_cache_(task_cache), start_(std::move(start)), memory_(memory) {
     task_cache_.on_less_to_spare([this](std::uint64_t spare) {
-        // In the middle of a move it is this thread that has the accounts.
+        // In the middle of a move it is this thread that has the replays.
         if (working_) return keep_within(spare);
         const std::lock_guard lock(use_);
         keep_within(spare);
@@ -63,7 +63,7 @@ Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solve
         } catch (const std::bad_alloc&) {
             // The machine has less than was allowed. Without what is kept for others there may be enough.
             working_.reset();
-            accounts_.clear();
+            replays_.clear();
             task_cache_.answers().clear();
             if (again) throw;
         } catch (...) {
@@ -74,20 +74,20 @@ Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solve
 }
 
 Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solver::Preemption* preemption) {
-    const auto account = truth(view);
-    if (!account) {
+    const auto replay = truth(view);
+    if (!replay) {
         const bool put_off = preemption != nullptr && preemption->requested();  // Also a fetch is then given up.
         return Unexpected{
-            MoveProblem{account.error().message, put_off ? MoveProblem::Kind::put_off : MoveProblem::Kind::failed}};
+            MoveProblem{replay.error().message, put_off ? MoveProblem::Kind::put_off : MoveProblem::Kind::failed}};
     }
-    Replayer* const own = *account;
+    Replayer* const own = *replay;
     keep_within(spare());
     own->set_preemption(preemption);
     try {
         const NonFatalScope question;
         if (auto why = doubt(view, *own)) {
-            // Accounts of the segment share what they found.
-            std::erase_if(accounts_, [&](const auto& item) { return item.second.segment == segment_of(view); });
+            // Replays of the segment share what they found.
+            std::erase_if(replays_, [&](const auto& item) { return item.second.segment == segment_of(view); });
             return Unexpected{MoveProblem{std::move(*why), MoveProblem::Kind::no_case}};
         }
         RETRACE_TRY(move, next_move(view.game, view.side, *own));
@@ -95,20 +95,20 @@ Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solv
     } catch (const solver::PutOff& left) {
         return Unexpected{MoveProblem{left.what(), MoveProblem::Kind::put_off}};
     } catch (const BrokenInvariant& impossible) {
-        // The view is a node's word, and an account that it led astray is of no use.
-        accounts_.erase(view.id);
+        // The view is a node's word, and a replay that it led astray is of no use.
+        replays_.erase(view.id);
         return error(std::string("no rules lead to such a game: ") + impossible.what());
     }
 }
 
 Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
-    const auto found = accounts_.find(view.id);
-    if (found != accounts_.end()) return &found->second.truth;
+    const auto found = replays_.find(view.id);
+    if (found != replays_.end()) return &found->second.truth;
     const Segment segment = segment_of(view);
     const auto keep = [&](Replayer truth) {
-        return &accounts_.emplace(view.id, Account{segment, std::move(truth)}).first->second.truth;
+        return &replays_.emplace(view.id, DisputeReplay{segment, std::move(truth)}).first->second.truth;
     };
-    for (const auto& [dispute, other] : accounts_)
+    for (const auto& [dispute, other] : replays_)
         if (other.segment == segment) return keep(other.truth.beside());
     const auto material = task_cache_.material(view.terms, [&] { return give_up_task_but(view.terms.id); });
     if (!material) return error(material.error().message);
@@ -122,7 +122,7 @@ Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
         setup.datasets.clear();
         return keep(Replayer(std::move(setup)));
     }
-    keep_within(spare());  // The start takes memory before there is an account of it.
+    keep_within(spare());  // The start takes memory before there is a replay of it.
     RETRACE_TRY(start, start_(view));
     if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
         return error("the state at the segment's start is another's");
@@ -150,19 +150,19 @@ DisputeReplays::Clocks DisputeReplays::clocks() const {
 
 void DisputeReplays::drop_closed() {
     const Clocks open = clocks();
-    std::erase_if(accounts_, [&](const auto& item) { return open.count(item.first) == 0; });
+    std::erase_if(replays_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
-/// Of each task one account is counted with the task: the one that works, or the first.
+/// Of each task one replay is counted with the task: the one that works, or the first.
 void DisputeReplays::keep_within(std::uint64_t spare) {
     std::uint64_t room = std::min(spare, memory_);
     const Clocks open = clocks();
-    const auto rank = [&](Accounts::iterator at) {
+    const auto rank = [&](Replays::iterator at) {
         const auto clock = open.find(at->first);
         return clock == open.end() ? UINT64_MAX : clock->second;
     };
-    std::vector<Accounts::iterator> order;
-    for (auto at = accounts_.begin(); at != accounts_.end(); ++at) order.push_back(at);
+    std::vector<Replays::iterator> order;
+    for (auto at = replays_.begin(); at != replays_.end(); ++at) order.push_back(at);
     std::stable_sort(order.begin(), order.end(), [&](auto a, auto b) { return rank(a) < rank(b); });
     std::set<std::uint64_t> counted;
     std::set<Segment> started;
@@ -172,21 +172,21 @@ void DisputeReplays::keep_within(std::uint64_t spare) {
     }
     for (const auto& at : order) {
         if (working_ && at->first == working_->dispute) continue;
-        const Account& account = at->second;
-        const std::uint64_t start = started.count(account.segment) == 0 ? account.truth.start_bytes() : 0;
-        const std::uint64_t bytes = account.truth.own_bytes() + start;
-        if (!counted.insert(account.segment.task).second) {
+        const DisputeReplay& replay = at->second;
+        const std::uint64_t start = started.count(replay.segment) == 0 ? replay.truth.start_bytes() : 0;
+        const std::uint64_t bytes = replay.truth.own_bytes() + start;
+        if (!counted.insert(replay.segment.task).second) {
             if (bytes > room) {
-                accounts_.erase(at);
+                replays_.erase(at);
                 continue;
             }
             room -= bytes;
         }
-        started.insert(account.segment);
+        started.insert(replay.segment);
     }
 }
 
-/// Lets go of the task whose accounts can wait longest, one without any first.
+/// Lets go of the task whose replays can wait longest, one without any first.
 bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     const Clocks open = clocks();
     std::optional<std::uint64_t> last;
@@ -194,19 +194,19 @@ bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     for (const std::uint64_t other : task_cache_.tasks()) {
         if (other == task) continue;
         std::uint64_t clock = UINT64_MAX;
-        for (const auto& [dispute, account] : accounts_) {
+        for (const auto& [dispute, replay] : replays_) {
             const auto at = open.find(dispute);
-            if (account.segment.task == other && at != open.end()) clock = std::min(clock, at->second);
+            if (replay.segment.task == other && at != open.end()) clock = std::min(clock, at->second);
         }
         if (!last || clock > last_clock) last = other, last_clock = clock;
     }
     if (!last) return false;
-    std::erase_if(accounts_, [&](const auto& item) { return item.second.segment.task == *last; });
+    std::erase_if(replays_, [&](const auto& item) { return item.second.segment.task == *last; });
     task_cache_.forget(*last);
     return true;
 }
 
-/// What answers to reports are kept for is loaded again sooner than an account is made again.
+/// What answers to reports are kept for is loaded again sooner than a replay is made again.
 std::uint64_t DisputeReplays::spare() {
     if (all_bytes() > task_cache_.spare()) task_cache_.answers().clear();
     return task_cache_.spare();
@@ -220,9 +220,9 @@ std::uint64_t DisputeReplays::kept_bytes() const {
 std::uint64_t DisputeReplays::all_bytes() const {
     std::uint64_t bytes = 0;
     std::set<Segment> started;
-    for (const auto& [dispute, account] : accounts_) {
-        bytes += account.truth.own_bytes();
-        if (started.insert(account.segment).second) bytes += account.truth.start_bytes();
+    for (const auto& [dispute, replay] : replays_) {
+        bytes += replay.truth.own_bytes();
+        if (started.insert(replay.segment).second) bytes += replay.truth.start_bytes();
     }
     return bytes;
 }

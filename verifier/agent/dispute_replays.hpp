@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A party's own accounts of what it disputes.
+// A party's own replays of what it disputes.
 #pragma once
 
 #include <functional>
@@ -29,17 +29,17 @@ struct MoveProblem {
     MoveProblem(Error error) : message(std::move(error.message)) {}
 };
 
-/// One account for each dispute, so that the moves of one cost no other anything; those about one segment share its
+/// One replay for each dispute, so that the moves of one cost no other anything; those about one segment share its
 /// start and what any of them found. Belongs to the worker, one call at a time, but for `sweep`.
 ///
-/// Memory: of each task the task cache counts one account, the one that makes a move or, between moves, that of the
+/// Memory: of each task the task cache counts one replay, the one that makes a move or, between moves, that of the
 /// dispute in which this party's clock can run out first. The others are kept in that order as far as the task cache
 /// has memory to spare. What does not fit is dropped and costs time: its next move begins at the segment's start.
 class DisputeReplays {
 public:
     /// Gives the state at the start of the view's segment.
     using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
-    /// `task_cache` outlives the replays. `memory`: bytes for accounts beside those that the task cache counts, and
+    /// `task_cache` outlives the replays. `memory`: bytes for replays beside those that the task cache counts, and
     /// never more than it has to spare.
     DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory = UINT64_MAX);
     ~DisputeReplays();
@@ -47,12 +47,12 @@ public:
     DisputeReplays& operator=(const DisputeReplays&) = delete;
 
     /// The move that is due, encoded. A task that does not fit beside others takes their place: they are fetched again
-    /// when they are needed. Before a challenger's first move its account is the second replay of what it accuses.
+    /// when they are needed. Before a challenger's first move its replay is the second replay of what it accuses.
     /// `preemption`: what tells it to stop; null: nothing does.
     Result<Bytes, MoveProblem> answer(const DisputeView& view, solver::Preemption* preemption = nullptr);
-    /// The disputes that are open at `height`: accounts of others are dropped. From any thread.
+    /// The disputes that are open at `height`: replays of others are dropped. From any thread.
     void sweep(const std::vector<DisputeView>& open, std::uint64_t height);
-    /// Memory of all accounts together.
+    /// Memory of all replays together.
     std::uint64_t kept_bytes() const;
 
 private:
@@ -63,11 +63,11 @@ private:
         bool initialiser = false;
         auto operator<=>(const Segment&) const = default;
     };
-    struct Account {
+    struct DisputeReplay {
         Segment segment;
         Replayer truth;
     };
-    using Accounts = std::map<std::uint64_t, Account>;  // By dispute.
+    using Replays = std::map<std::uint64_t, DisputeReplay>;  // By dispute.
     /// Dispute → the first height at which this party's clock may have run out.
     using Clocks = std::map<std::uint64_t, std::uint64_t>;
 
@@ -84,13 +84,13 @@ private:
     solver::TaskCache& task_cache_;
     StartState start_;
     std::uint64_t memory_;
-    mutable std::mutex use_;  // Of the accounts; a move has it for as long as it takes.
+    mutable std::mutex use_;  // Of the replays; a move has it for as long as it takes.
     struct Working {
         std::uint64_t dispute = 0;
         Segment segment;
     };
     std::optional<Working> working_;  // While a move is made. The worker's.
-    Accounts accounts_;
+    Replays replays_;
     mutable std::mutex open_mutex_;
     Clocks open_;
 };

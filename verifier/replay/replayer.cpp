@@ -20,8 +20,8 @@ struct Replayer::Segment {
     State start;
     std::uint64_t last_step = 0;
     std::map<std::uint64_t, Hash32> roots = {};   // By step, once asked for.
-    std::map<std::uint64_t, State> cursors = {};  // By account.
-    std::uint64_t accounts = 0;                   // Ever made.
+    std::map<std::uint64_t, State> cursors = {};  // By replay.
+    std::uint64_t replays = 0;                   // Ever made.
 };
 
 struct Replayer::StepCache {
@@ -51,7 +51,7 @@ std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_coun
 }  // namespace
 
 Replayer::Replayer(std::shared_ptr<Segment> segment)
-    : segment_(std::move(segment)), number_(segment_->accounts++) {}
+    : segment_(std::move(segment)), number_(segment_->replays++) {}
 
 Replayer::Replayer(ReplaySetup setup, State start, std::uint64_t last_step)
     : Replayer(std::make_shared<Segment>(Segment{std::move(setup), false, std::move(start), last_step})) {
@@ -202,7 +202,7 @@ void Replayer::drop_cursor() { segment_->cursors.erase(number_); }
 
 State& Replayer::cursor_before(std::uint64_t step) {
     const State* nearest = &segment_->start;
-    for (const auto& [account, state] : segment_->cursors)
+    for (const auto& [replay, state] : segment_->cursors)
         if (state.step <= step && state.step > nearest->step) nearest = &state;
     State* const own = cursor();
     if (own != nullptr && own->step <= step && own->step >= nearest->step) return *own;

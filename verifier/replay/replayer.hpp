@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One party's own account of a segment for one dispute: computed from the agreed start, kept as long as the
+// One party's own replay of a segment for one dispute: computed from the agreed start, kept as long as the
 // dispute may ask for it.
 #pragma once
 
@@ -32,7 +32,7 @@ class ReplayStopped final : public solver::PutOff {};
 /// Not thread-safe. What was computed for the present step, op and tile is kept. One dispute costs about one and a half
 /// executions of the segment and a commitment for each root that is asked for (roots_at). Beside the start
 /// there are two states at once: the one that is kept and the one that goes on.
-/// Accounts of one segment for several disputes share its start and the roots that any of them found, and each begins
+/// Replays of one segment for several disputes share its start and the roots that any of them found, and each begins
 /// from the nearest state that another one keeps; none moves another's.
 class Replayer {
 public:
@@ -42,7 +42,7 @@ public:
     explicit Replayer(ReplaySetup setup);
     ~Replayer();
     Replayer(Replayer&&) noexcept;
-    /// Another account of the same segment, for another dispute.
+    /// Another replay of the same segment, for another dispute.
     Replayer beside() const;
 
     /// Asked between steps from now on, and between the ops of a step: calls may end with ReplayStopped. Null: none do.
@@ -51,7 +51,7 @@ public:
     bool initialiser() const noexcept;
     const ReplaySetup& setup() const noexcept;
     std::uint64_t last_step() const noexcept;
-    /// Memory that is kept: by this account alone, and of the start, which all accounts of the segment have once.
+    /// Memory that is kept: by this replay alone, and of the start, which all replays of the segment have once.
     std::uint64_t own_bytes() const;
     std::uint64_t start_bytes() const;
 
@@ -83,7 +83,7 @@ public:
     const Bytes& partial_of(std::uint64_t t, std::uint32_t op, std::uint64_t tile, std::uint64_t links);
 
 private:
-    struct Segment;    // What all accounts of it share.
+    struct Segment;    // What all replays of it share.
     struct StepCache;  // What is known about one step.
 
     explicit Replayer(std::shared_ptr<Segment> segment);
@@ -92,7 +92,7 @@ private:
     const kernels::State& state_at(std::uint64_t step);
     /// The cursor's training, advanced to `step`; the cursor itself follows once its state() is asked for.
     std::unique_ptr<solver::Training> train_to(std::uint64_t step);
-    /// This account's state somewhere in the segment: moved forward, or begun anew.
+    /// This replay's state somewhere in the segment: moved forward, or begun anew.
     kernels::State* cursor() const;
     /// The same at `step` or the nearest before it of all that are kept, the others' too.
     kernels::State& cursor_before(std::uint64_t step);
@@ -106,7 +106,7 @@ private:
     StepCache& cache_of(std::uint64_t t);
 
     std::shared_ptr<Segment> segment_;
-    std::uint64_t number_ = 0;  // Among the accounts of the segment.
+    std::uint64_t number_ = 0;  // Among the replays of the segment.
     std::optional<kernels::State> end_;
     std::optional<kernels::State> stopped_;  // Where a search was told to stop.
     std::unique_ptr<StepCache> step_;

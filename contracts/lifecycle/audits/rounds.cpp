@@ -108,7 +108,7 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
     } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
         // 14.10: of all who were drawn, one beacon after the other, nobody came to a verdict. Silence may have other
         // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
-        const bool starved = 2 * count(audit, SeatState::released) > audit.seats.size();
+        const bool unserved = 2 * count(audit, SeatState::released) > audit.seats.size();
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
         // A dispute that is open, or another audit's verdicts, may be about to convict the run, and would end with it.
         const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
@@ -116,9 +116,9 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         // Audits of two replicas may wait for each other for ever; after so many draws they are not waited for.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) ||
                                  (others != 0 && audit.redraws < kRedrawsMax);
-        if (!starved && may_convict) return draw_again(fx, audit);
+        if (!unserved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
-        starved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
+        unserved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);
     } else if (last == Search::busy || spec_of(fx, audit).allow_unaudited || is_decided_beside(fx, audit)) {
         close_without_verdict(fx, audit);
     } else {

@@ -23,11 +23,12 @@ std::uint64_t compared_by(const Effects& fx, const market::Run& run, const marke
     std::uint64_t by = 0;
     for (const std::uint32_t active : task.active) {
         const auto other = must_load<market::Run>(fx.state, keys::run(task.id, active));
-        if (active == run.index || run.clear < other.first_state) continue;
-        const auto end = views::checkpoint(fx.state, task.id, active, run.clear + 1);
+        if (active == run.index || run.finalised < other.first_state) continue;
+        const auto end = views::checkpoint(fx.state, task.id, active, run.finalised + 1);
         if (end && end->opened) continue;
         if (!other.joined) return kForever;
-        const auto own = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task.id, run.index, run.clear + 1));
+        const keys::Key own_key = keys::checkpoint(task.id, run.index, run.finalised + 1);
+        const auto own = must_load<market::Checkpoint>(fx.state, own_key);
         const std::uint64_t until = own.height + longest_interval(fx, task.id);
         if (fx.height <= until) by = std::max(by, until);
     }
@@ -38,7 +39,7 @@ std::uint64_t compared_by(const Effects& fx, const market::Run& run, const marke
 /// done so in the same block before; where nobody did, what waits in the pool is public too.
 bool is_copy(const Effects& fx, const market::Run& run, const market::Segment& segment, const market::Task& task) {
     const std::uint64_t public_by = segment.commit_height - (segment.not_awaited ? 0 : 1);
-    const std::uint64_t state = run.clear + 1;
+    const std::uint64_t state = run.finalised + 1;
     const auto end = must_load<market::Checkpoint>(fx.state, keys::checkpoint(task.id, run.index, state));
     for (std::uint32_t index = 0; index < task.runs; ++index) {
         const auto seen = index == run.index ? std::nullopt : views::checkpoint(fx.state, task.id, index, state);
@@ -47,17 +48,17 @@ bool is_copy(const Effects& fx, const market::Run& run, const market::Segment& s
     return false;
 }
 
-/// Copies among the run's segments below `state`, which is at most what is clear.
+/// Copies among the run's segments below `state`, which is at most what is finalised.
 std::uint64_t not_paid_below(const Effects& fx, const market::Run& run, std::uint64_t state) {
     if (!run.joined || state <= run.first_state) return 0;
     return must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, state - 1)).not_paid;
 }
 
-/// The first segment that is not clear has become so.
+/// The first segment that is not finalised has become so.
 void count_copy(Effects& fx, const market::Run& run, market::Segment& segment, const market::Task& task) {
     if (!run.joined) return;
-    segment.not_paid = not_paid_below(fx, run, run.clear) + (is_copy(fx, run, segment, task) ? 1 : 0);
-    store(fx.state, keys::segment(run.task, run.index, run.clear), segment);
+    segment.not_paid = not_paid_below(fx, run, run.finalised) + (is_copy(fx, run, segment, task) ? 1 : 0);
+    store(fx.state, keys::segment(run.task, run.index, run.finalised), segment);
 }
 
 bool is_clear(const Effects& fx, const market::Segment& segment, const std::optional<std::uint64_t>& window) {
@@ -65,13 +66,13 @@ bool is_clear(const Effects& fx, const market::Segment& segment, const std::opti
     return decided && window && fx.height >= *window && segment.open_disputes == 0;
 }
 
-/// Advances run.clear; what is clear stays so, because its window is over.
+/// Advances run.finalised; what is finalised stays so, because its window is over.
 void advance_clear(Effects& fx, market::Run& run) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
     const std::uint64_t steps = run.joined ? std::max<std::uint64_t>(1, kStepsMax / task.runs) : kStepsMax;
-    for (std::uint64_t i = 0; i < steps; ++i, ++run.clear) {
-        auto segment = views::segment(fx.state, run.task, run.index, run.clear);
+    for (std::uint64_t i = 0; i < steps; ++i, ++run.finalised) {
+        auto segment = views::segment(fx.state, run.task, run.index, run.finalised);
         const auto window = segment ? window_end(fx.state, fx.params, spec, run, *segment) : std::nullopt;
         const bool decided = segment && is_clear(fx, *segment, window);
         const std::uint64_t wait = decided ? compared_by(fx, run, task) : kForever;
@@ -87,10 +88,10 @@ void advance_clear(Effects& fx, market::Run& run) {
     remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);
 }
 
-/// 13.8.6: what refused the next checkpoint is clear. The time for it begins, and the wait is not the solver's.
+/// 13.8.6: what refused the next checkpoint is finalised. The time for it begins, and the wait is not the solver's.
 void end_wait(Effects& fx, market::Run& run) {
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
-    if (run.deadline != 0 || complete || run.next_state - run.clear >= kUnclearMax) return;
+    if (run.deadline != 0 || complete || run.next_state - run.finalised >= kUnfinalisedMax) return;
     if (run.unaudited_since != 0) return;  // 14.12.3
     const keys::Key last = keys::checkpoint(run.task, run.index, run.next_state - 1);
     run.finish_height += fx.height - must_load<market::Checkpoint>(fx.state, last).height;
@@ -128,10 +129,10 @@ void begin_delivery(Effects& fx, std::uint64_t id) {
 
 }  // namespace
 
-void pay_what_is_clear(Effects& fx, std::uint64_t id, std::uint32_t index) {
+void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
     advance_clear(fx, run);
-    if (run.clear > run.paid) pay_until(fx, run, run.clear);
+    if (run.finalised > run.paid) pay_until(fx, run, run.finalised);
     store(fx.state, keys::run(id, index), run);
 }
 
@@ -144,9 +145,9 @@ void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
     // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.
-    std::uint64_t due = run.clear == segments ? segments : run.paid;
+    std::uint64_t due = run.finalised == segments ? segments : run.paid;
     for (const std::uint64_t state : run.retained)
-        if (state <= run.clear) due = std::max(due, state);
+        if (state <= run.finalised) due = std::max(due, state);
     if (due > run.paid) pay_until(fx, run, due);
     const bool finished = run.paid == segments;
     if (finished) run.state = market::RunState::delivering;

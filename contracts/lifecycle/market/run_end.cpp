@@ -73,7 +73,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
         // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
         // paid for may be due, and perhaps all of them have finished.
         await_replicas(fx, task);
-        schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.clear});
+        schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.finalised});
         for (const std::uint32_t active : task.active)
             remind(fx, fx.height + 1, ScheduledKind::payment, run.task, active);
         return;
@@ -125,7 +125,7 @@ void end_unaudited_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
 }
 
 void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
-    pay_what_is_clear(fx, id, index);
+    pay_what_is_finalised(fx, id, index);
     const market::Run run = run_of(fx, id, index);
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     auto task = must_load<market::Task>(fx.state, keys::task(id));

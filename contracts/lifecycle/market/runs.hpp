@@ -7,8 +7,9 @@
 
 namespace retrace::contracts {
 
-/// 13.8.5: states beyond the last clear one that a run may have committed, so that what is open of it stays bounded.
-inline constexpr std::uint64_t kUnclearMax = 1024;
+/// 13.8.5: states beyond the last finalised one that a run may have committed, so that what is open of it stays
+/// bounded.
+inline constexpr std::uint64_t kUnfinalisedMax = 1024;
 
 /// Whether others wait for state `index` of the run before they open their own (12.7.9, 13.1.1).
 bool is_awaited(const market::Run& run, std::uint64_t index);
@@ -44,8 +45,8 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run);
 /// Pays every segment that is due, in order; the last one begins the delivery.
 void advance_payments(Effects& fx, std::uint64_t task, std::uint32_t run);
 
-/// Pays all that is clear, though nobody keeps a state of it.
-void pay_what_is_clear(Effects& fx, std::uint64_t task, std::uint32_t run);
+/// Pays all that is finalised, though nobody keeps a state of it.
+void pay_what_is_finalised(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 /// Slashes `amount` of the run's lock and forfeits the run; the task goes back to bidding when no other run is left.
 void lose_run(Effects& fx, std::uint64_t task, std::uint32_t run, const U256& amount,
@@ -56,8 +57,8 @@ void lose_silent_run(Effects& fx, std::uint64_t task, std::uint32_t run, SlashRe
 void forfeit_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// 14.10: nobody came to a verdict, and most do not say why. The run ends unpaid, its lock returns.
 void end_unaudited_run(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// 14.12: the requester does not pay for what nobody audits, or says nothing. The run ends, paid for what is clear, and
-/// its lock returns; with the last one the task ends.
+/// 14.12: the requester does not pay for what nobody audits, or says nothing. The run ends, paid for what is finalised,
+/// and its lock returns; with the last one the task ends.
 void end_waiting_run(Effects& fx, std::uint64_t task, std::uint32_t run);
 /// Other runs may open states from `index` on that waited for a run which is gone; a bounded number at each height.
 void wake_after(Effects& fx, std::uint64_t task, std::uint64_t index);

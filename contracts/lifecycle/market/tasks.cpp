@@ -23,7 +23,7 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     run.assigned_height = fx.height;
     run.finish_height = offer.finish_height;
     run.locked = bid.locked;
-    run.first_state = run.next_state = run.clear = run.paid = start.index;
+    run.first_state = run.next_state = run.finalised = run.paid = start.index;
     run.first_root = start.root;
     run.joined = joins;
     // 12.7.9: what the others have committed they open without waiting for who joins, and it could copy that.
@@ -119,7 +119,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     const auto offers = views::offers(fx.state, task);
     const auto start = views::joining_state(fx.state, task);
     // 12.7.10: a run without a segment would have nothing to be paid for and no deadline to end by.
-    const bool nothing_left = views::newest_clear_state(fx.state, task).index >= spec.segments();
+    const bool nothing_left = views::newest_finalised_state(fx.state, task).index >= spec.segments();
     const auto winners = nothing_left ? std::vector<market::Winner>{}
                                       : market::clear_auction(offers, task.wanted, spec.price_ceiling);
     for (const market::Winner& winner : winners)

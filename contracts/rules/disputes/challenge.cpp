@@ -43,7 +43,7 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, market:
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
     if (!segment) return Verdict::not_opened;                                                       // 15.1.11
-    if (segment_index < run->clear) return Verdict::window_closed;                                  // 15.1.12
+    if (segment_index < run->finalised) return Verdict::window_closed;                                  // 15.1.12
     const auto end = window_end(view, context.params, spec, *run, *segment);
     if (end && context.height >= *end) return Verdict::window_closed;                               // 15.1.12
     if (views::accusation(view, kind, task, index, segment_index, context.sender) != 0 ||

@@ -55,7 +55,7 @@ std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
     // 13.8.5 would refuse the commitment: the solver waits for others, and the time for it begins afterwards.
-    const bool waits = run.next_state - run.clear >= kUnclearMax || run.unaudited_since != 0;  // 14.12.3
+    const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
     store(fx.state, keys::run(run.task, run.index), run);

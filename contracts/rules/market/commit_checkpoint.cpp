@@ -28,7 +28,7 @@ Verdict admit(const CommitCheckpoint& call, const TxContext& context, const Stat
     if (call.index != run.next_state) return Verdict::wrong_index;                              // 13.8.3
     if (call.index > must_load<TaskSpec>(view, keys::spec(call.task)).segments())
         return Verdict::wrong_index;                                                            // 13.8.4
-    if (run.next_state - run.clear >= kUnclearMax) return Verdict::too_many_open;               // 13.8.5
+    if (run.next_state - run.finalised >= kUnfinalisedMax) return Verdict::too_many_open;               // 13.8.5
     return Verdict::ok;
 }
 

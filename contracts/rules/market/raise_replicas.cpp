@@ -12,7 +12,7 @@ market::Escrow price_of(const RaiseReplicas& call, const Params& params, const S
                         const market::Task& task) {
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
     const auto more = static_cast<std::uint8_t>(call.replicas - task.active.size());
-    return market::escrow_of_more(spec, params, views::newest_clear_state(view, task).index, more);
+    return market::escrow_of_more(spec, params, views::newest_finalised_state(view, task).index, more);
 }
 
 }  // namespace
@@ -31,7 +31,7 @@ Verdict admit(const RaiseReplicas& call, const TxContext& context, const StateVi
     if (task->wanted != 0) return Verdict::already_bid;                                         // 12.7.5
     if (call.replicas <= task->active.size()) return Verdict::not_more_replicas;                // 12.7.6
     if (task->round >= context.params.rounds) return Verdict::rounds_used_up;                   // 12.7.7
-    if (views::newest_clear_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
+    if (views::newest_finalised_state(view, *task).index >= must_load<TaskSpec>(view, keys::spec(call.task)).segments())
         return Verdict::too_late;                                                               // 12.7.10
     if (context.value != price_of(call, context.params, view, *task).total())
         return Verdict::wrong_value;                                                            // 12.7.8
@@ -43,7 +43,7 @@ void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
     const market::Escrow more = price_of(call, fx.params, fx.state, task);
     task.escrow += more.work;
     task.audit_budget += more.audits;
-    const auto start = views::newest_clear_state(fx.state, task);
+    const auto start = views::newest_finalised_state(fx.state, task);
     task.joining_state = start.index;  // 12.7.8: what was paid for, whatever becomes of the run that got there
     task.joining_root = start.root;
     open_raise(fx, task, static_cast<std::uint8_t>(call.replicas - task.active.size()));

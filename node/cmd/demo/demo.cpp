@@ -168,9 +168,9 @@ Status<> Demo::follow(std::uint64_t task) {
         if (state && (market::is_final(*state) || *state == market::TaskState::delivering)) return Unit{};
         if (const auto fallen = cast_->fallen())
             return error(*fallen + " ended; its log is " + cast_->log_of(*fallen).string());
-        if (seconds() > static_cast<double>(options_.patience_s)) {
+        if (seconds() > static_cast<double>(options_.timeout_s)) {
             return error("task " + std::to_string(task) + " is not finished after " +
-                         std::to_string(options_.patience_s) + " s");
+                         std::to_string(options_.timeout_s) + " s");
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }

@@ -17,7 +17,7 @@ struct DemoOptions {
     std::filesystem::path executable;  ///< retrace.
     std::uint64_t steps = 900, interval = 100, batch = 128;
     std::uint64_t block_ms = 200;
-    std::uint64_t patience_s = 300;  ///< The demo fails after it.
+    std::uint64_t timeout_s = 300;  ///< The demo fails after it.
     bool quiet = false;              ///< No line for each event.
 };
 

@@ -44,7 +44,7 @@ Status<> EventLog::advance(RpcClient& client) {
 void EventLog::take(const PlacedLog& placed) {
     if (const auto slash = decode_event<contracts::Slashed>(placed.log)) {
         slashed_[slash->party] += slash->amount;
-        tell(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
+        print(placed.height, name(slash->party) + " is slashed " + format_coins(slash->amount) + " (" +
                                 slash->reason + "): " + format_coins(slash->burned) + " burned, " +
                                 format_coins(slash->to_others) + " to others");
         return;
@@ -57,42 +57,42 @@ void EventLog::take(const PlacedLog& placed) {
 
 void EventLog::take_capability(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::CapabilityAnswered>(log)) {
-        tell(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
+        print(height, name(e->solver) + " ran " + std::to_string(e->rounds) + " rounds of its benchmark");
     } else if (const auto e = decode_event<contracts::CapabilityMeasured>(log)) {
         capability_[e->solver] = e->score;
         const auto state = market::slug(static_cast<market::ChallengeState>(e->state));
-        tell(height, name(e->solver) + " is measured: " + std::to_string(e->score) +
+        print(height, name(e->solver) + " is measured: " + std::to_string(e->score) +
                          " multiply-adds a block (" + std::string(state) + ")");
     }
 }
 
 void EventLog::take_market(std::uint64_t height, const ledger::Log& log) {
     if (const auto e = decode_event<contracts::TaskPosted>(log)) {
-        tell(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
+        print(height, task_words(e->task) + "posted \"" + e->name + "\", " + std::to_string(e->segments) +
                          " segments, at most " + format_coins(e->price_ceiling) + " each, in escrow");
     } else if (const auto e = decode_event<contracts::TaskStateChanged>(log)) {
         states_[e->task] = static_cast<market::TaskState>(e->to);
-        tell(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
+        print(height, task_words(e->task) + std::string(market::slug(static_cast<market::TaskState>(e->to))));
     } else if (const auto e = decode_event<contracts::BidRevealed>(log)) {
-        tell(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
+        print(height, task_words(e->task) + name(e->bidder) + " bids " + format_coins(e->price) +
                          " a segment and locks " + format_coins(e->locked));
     } else if (const auto e = decode_event<contracts::TaskAssigned>(log)) {
         runs_[e->task].push_back({e->solver, e->first_state, {}});
-        tell(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " +
+        print(height, task_words(e->task) + "assigned to " + name(e->solver) + " for " +
                          format_coins(e->price) + " a segment, from checkpoint " +
                          std::to_string(e->first_state));
     } else if (const auto e = decode_event<contracts::CheckpointCommitted>(log)) {
-        tell(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
+        print(height, task_words(e->task) + "checkpoint " + std::to_string(e->index) + " committed, blind");
     } else if (const auto e = decode_event<contracts::SegmentDrawn>(log)) {
         if (!e->audited)
-            tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
+            print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is not audited");
     } else if (const auto e = decode_event<contracts::SegmentVerified>(log)) {
-        tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " verified");
+        print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " verified");
     } else if (const auto e = decode_event<contracts::SegmentsPaid>(log)) {
         Paid& paid = paid_[e->task][e->solver];
         paid.segments += e->count;
         paid.amount += e->amount;
-        tell(height, task_words(e->task) + name(e->solver) + " is paid " + format_coins(e->amount) + " for " +
+        print(height, task_words(e->task) + name(e->solver) + " is paid " + format_coins(e->amount) + " for " +
                          std::to_string(e->count) + " segments");
     } else if (const auto e = decode_event<contracts::RunEnded>(log)) {
         if (e->run < runs_[e->task].size()) runs_[e->task][e->run].ended = e->reason;
@@ -106,11 +106,11 @@ void EventLog::take_audits(std::uint64_t height, const ledger::Log& log) {
         segment_of_audit_[e->audit] = e->segment;
         std::string who;
         for (const ledger::Address& auditor : e->auditors) who += (who.empty() ? "" : ", ") + name(auditor);
-        tell(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is audited by " + who);
+        print(height, task_words(e->task) + "segment " + std::to_string(e->segment) + " is audited by " + who);
     } else if (const auto e = decode_event<contracts::VerdictRevealed>(log)) {
         const std::uint64_t task = task_of_audit_[e->audit];
         if (e->matches) ++equal_[task];
-        tell(height, task_words(task) + name(e->auditor) +
+        print(height, task_words(task) + name(e->auditor) +
                          (e->matches ? " got the same bits" : " got OTHER bits") + " in segment " +
                          std::to_string(segment_of_audit_[e->audit]));
     } else if (const auto e = decode_event<contracts::AuditPaid>(log)) {
@@ -121,11 +121,11 @@ void EventLog::take_audits(std::uint64_t height, const ledger::Log& log) {
 void EventLog::take_disputes(const PlacedLog& placed) {
     if (const auto e = decode_event<contracts::DisputeOpened>(placed.log)) {
         disputes_[e->dispute].opened = *e;
-        tell(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
+        print(placed.height, task_words(e->task) + "dispute " + std::to_string(e->dispute) + " of segment " +
                                 std::to_string(e->segment) + ": " + name(e->challenger) + " against " +
                                 name(e->solver));
     } else if (const auto e = decode_event<contracts::DisputeMoved>(placed.log)) {
-        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) +
+        print(placed.height, "dispute " + std::to_string(e->dispute) + ": round " + std::to_string(e->rounds) +
                                 ", " + std::string(verifier::slug(static_cast<verifier::Phase>(e->phase))));
     } else if (const auto e = decode_event<contracts::DisputeDecided>(placed.log)) {
         DisputeFacts& facts = disputes_[e->dispute];
@@ -133,7 +133,7 @@ void EventLog::take_disputes(const PlacedLog& placed) {
         facts.decided_height = placed.height;
         facts.last_move = placed.tx;
         const auto ending = verifier::slug(static_cast<verifier::Ending>(e->ending));
-        tell(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
+        print(placed.height, "dispute " + std::to_string(e->dispute) + ": " +
                                 (e->loser.is_zero() ? std::string("withdrawn") : name(e->loser) + " loses") +
                                 " (" + std::string(ending) + "), step " + std::to_string(e->step) + ", op " +
                                 std::to_string(e->op) + ", tile " + std::to_string(e->tile) + ", link " +

@@ -23,10 +23,10 @@ struct DisputeFacts {
 class EventLog {
 public:
     /// Called with one line for people for each event worth telling.
-    using Teller = std::function<void(std::uint64_t height, const std::string& line)>;
+    using Printer = std::function<void(std::uint64_t height, const std::string& line)>;
     /// `names` for addresses.
-    EventLog(std::map<ledger::Address, std::string> names, Teller tell)
-        : names_(std::move(names)), tell_(std::move(tell)) {}
+    EventLog(std::map<ledger::Address, std::string> names, Printer print)
+        : names_(std::move(names)), print_(std::move(print)) {}
 
     /// Reads the blocks since the last call.
     Status<> advance(RpcClient& client);
@@ -63,10 +63,10 @@ private:
     void take_market(std::uint64_t height, const ledger::Log& log);
     void take_audits(std::uint64_t height, const ledger::Log& log);
     void take_disputes(const PlacedLog& placed);
-    void tell(std::uint64_t height, const std::string& line) { tell_(height, line); }
+    void print(std::uint64_t height, const std::string& line) { print_(height, line); }
 
     std::map<ledger::Address, std::string> names_;
-    Teller tell_;
+    Printer print_;
     std::uint64_t height_ = 0;
     std::map<std::uint64_t, market::TaskState> states_;
     std::map<std::uint64_t, std::set<std::uint64_t>> audits_;

@@ -77,9 +77,9 @@ void Process::send(int signal) {
     if (running()) ::kill(pid_, signal);
 }
 
-void Process::stop(std::chrono::milliseconds patience) {
+void Process::stop(std::chrono::milliseconds timeout) {
     send(SIGTERM);
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + timeout;
     while (running() && std::chrono::steady_clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

@@ -28,8 +28,8 @@ public:
     bool running();                    ///< Reaps it when it has ended.
     std::optional<int> exit_status();  ///< Once ended: exit code, or 128 + signal.
     void send(int signal);
-    /// SIGTERM, up to `patience`, then SIGKILL; returns once it is gone.
-    void stop(std::chrono::milliseconds patience = std::chrono::seconds(5));
+    /// SIGTERM, up to `timeout`, then SIGKILL; returns once it is gone.
+    void stop(std::chrono::milliseconds timeout = std::chrono::seconds(5));
     void kill();  ///< SIGKILL, and waits.
 
 private:

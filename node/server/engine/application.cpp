@@ -33,7 +33,7 @@ Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
         promoted = std::move(added.promoted);
     }
     if (journal_ != nullptr && journal_->has_grown(pool_.bytes())) rewrite_journal();
-    tell_pending(promoted);
+    notify_pending(promoted);
     return tx->hash;
 }
 
@@ -97,8 +97,8 @@ Status<> LedgerApplication::commit() {
         if (journal_ != nullptr && !change.dropped.empty()) warn(journal_->forget(change.dropped));
     }
     if (journal_ != nullptr && journal_->wants_rewrite(pool_.bytes())) rewrite_journal();
-    tell_block(block);
-    tell_pending(change.promoted);
+    notify_block(block);
+    notify_pending(change.promoted);
     return Unit{};
 }
 
@@ -113,14 +113,14 @@ void LedgerApplication::unlisten(Token token) {
     std::erase_if(listeners_, [token](const auto& entry) { return entry.first == token; });
 }
 
-void LedgerApplication::tell_block(const std::shared_ptr<const ledger::Block>& block) {
+void LedgerApplication::notify_block(const std::shared_ptr<const ledger::Block>& block) {
     const std::lock_guard lock(listeners_mutex_);
     for (const auto& [token, listener] : listeners_) {
         if (listener.on_block) listener.on_block(block);
     }
 }
 
-void LedgerApplication::tell_pending(const std::vector<TxPtr>& txs) {
+void LedgerApplication::notify_pending(const std::vector<TxPtr>& txs) {
     if (txs.empty()) return;
     const std::lock_guard lock(listeners_mutex_);
     for (const auto& [token, listener] : listeners_) {

@@ -51,8 +51,8 @@ public:
 private:
     static void warn(const Status<>& written);
     void rewrite_journal();
-    void tell_block(const std::shared_ptr<const ledger::Block>& block);
-    void tell_pending(const std::vector<ledger::TxPtr>& txs);
+    void notify_block(const std::shared_ptr<const ledger::Block>& block);
+    void notify_pending(const std::vector<ledger::TxPtr>& txs);
 
     ledger::Chain& chain_;
     ledger::Mempool& pool_;

@@ -56,7 +56,7 @@ const Text& Event::pending_text(bool full) {
     return text;
 }
 
-void Event::tell_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& tell) {
+void Event::notify_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& send) {
     if (!logs_) {
         std::vector<LogText> made;  // whole or not at all, as others are told of them too
         for (ledger::LogEntry& log : ledger::logs_of(*block_, ledger::LogFilter{}))
@@ -66,11 +66,11 @@ void Event::tell_logs(const Subscribed& subscription, const std::function<bool(c
     for (LogText& entry : *logs_) {
         if (!subscription.wanted(entry.log.log)) continue;
         if (!entry.text) entry.text = make_text(json::serialize(log_json(entry.log)));
-        if (!tell(entry.text)) return;
+        if (!send(entry.text)) return;
     }
 }
 
-void Event::tell_progress(const Subscription& subscription, const std::function<bool(const Text&)>& tell) {
+void Event::notify_progress(const Subscription& subscription, const std::function<bool(const Text&)>& send) {
     if (!progress_) {
         std::vector<ProgressText> made;
         for (TaskProgress& event : subscription.of_block(*block_))
@@ -79,25 +79,25 @@ void Event::tell_progress(const Subscription& subscription, const std::function<
     }
     for (const ProgressText& entry : *progress_) {
         if (subscription.task != 0 && subscription.task != entry.task) continue;
-        if (!tell(entry.text)) return;
+        if (!send(entry.text)) return;
     }
 }
 
-void Event::tell(const Subscribed& subscription, const std::function<bool(const Text&)>& tell) {
+void Event::notify(const Subscribed& subscription, const std::function<bool(const Text&)>& send) {
     const Subscription& what = subscription.what;
     if (is_pending() != (what.kind == Subscription::Kind::pending_txs)) return;
     switch (what.kind) {
         case Subscription::Kind::new_heads:
-            tell(head());
+            send(head());
             return;
         case Subscription::Kind::logs:
-            tell_logs(subscription, tell);
+            notify_logs(subscription, send);
             return;
         case Subscription::Kind::pending_txs:
-            tell(pending_text(what.full_txs));
+            send(pending_text(what.full_txs));
             return;
         case Subscription::Kind::task_progress:
-            tell_progress(what, tell);
+            notify_progress(what, send);
             return;
         case Subscription::Kind::syncing:
             return;

@@ -33,8 +33,8 @@ public:
     bool is_pending() const noexcept { return pending_ != nullptr; }
     /// What it keeps in memory, about, texts included.
     std::size_t bytes() const noexcept { return bytes_; }
-    /// What `subscription` wants to know of it, in order; ends when `tell` returns false.
-    void tell(const Subscribed& subscription, const std::function<bool(const Text&)>& tell);
+    /// What `subscription` wants to know of it, in order; ends when `send` returns false.
+    void notify(const Subscribed& subscription, const std::function<bool(const Text&)>& send);
 
 private:
     struct LogText {
@@ -48,8 +48,8 @@ private:
 
     const Text& head();
     const Text& pending_text(bool full);
-    void tell_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& tell);
-    void tell_progress(const Subscription& subscription, const std::function<bool(const Text&)>& tell);
+    void notify_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& send);
+    void notify_progress(const Subscription& subscription, const std::function<bool(const Text&)>& send);
 
     const std::shared_ptr<const ledger::Block> block_;
     const ledger::TxPtr pending_;

@@ -233,7 +233,7 @@ private:
                 for (const auto& entry : *next->table) {  // clang 14 captures no binding
                     if (!next->is_for(entry.second)) continue;
                     const Subscribed& subscribed = *entry.second.subscribed;
-                    next->event->tell(subscribed, [&](const Text& text) {
+                    next->event->notify(subscribed, [&](const Text& text) {
                         prepared.emplace_back(entry.first, Message(subscribed.opening, text));
                         bytes += prepared.back().second.size();
                         return bytes <= shared_.options.held.unread;  // more cuts it off anyway

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one request may still use: time, and the patience of those at both ends.
+// What one request may still use: time, and how long those at both ends wait.
 #pragma once
 
 #include <atomic>

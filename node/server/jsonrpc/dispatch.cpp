@@ -68,13 +68,13 @@ std::string Dispatcher::refuse(const RequestBody* body, int code, const char* me
     return error_text(id != nullptr && is_id(*id) ? *id : json::value(), code, message);
 }
 
-Weight Dispatcher::weight_of(const json::value& request) const {
+RequestCost Dispatcher::cost_of(const json::value& request) const {
     const json::object* object = request.if_object();
     const json::value* name = object != nullptr ? object->if_contains("method") : nullptr;
-    if (name == nullptr || !name->is_string()) return Weight::light;  // an error, whatever it is
+    if (name == nullptr || !name->is_string()) return RequestCost::light;  // an error, whatever it is
     static const json::array no_params;
     const json::value* params = object->if_contains("params");
-    return router_.weight_of({name->get_string().data(), name->get_string().size()},
+    return router_.cost_of({name->get_string().data(), name->get_string().size()},
                              params != nullptr && params->is_array() ? params->get_array() : no_params);
 }
 
@@ -85,11 +85,11 @@ bool Dispatcher::is_light(const RequestBody& body, std::size_t bytes) const {
     if (batch != nullptr) {
         return batch->size() <= limits_.light_batch &&
                std::all_of(batch->begin(), batch->end(), [this](const json::value& request) {
-                   return weight_of(request) == Weight::light;
+                   return cost_of(request) == RequestCost::light;
                });
     }
-    const Weight weight = weight_of(body.document());
-    return weight == Weight::light || (weight == Weight::brief && bytes <= limits_.brief_bytes);
+    const RequestCost cost = cost_of(body.document());
+    return cost == RequestCost::light || (cost == RequestCost::brief && bytes <= limits_.brief_bytes);
 }
 
 std::string Dispatcher::handle_batch(const json::array& requests, Caller& caller) const {

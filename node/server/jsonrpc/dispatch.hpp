@@ -38,7 +38,7 @@ public:
     const DispatchLimits& limits() const noexcept { return limits_; }
 
 private:
-    Weight weight_of(const json::value& request) const;
+    RequestCost cost_of(const json::value& request) const;
     /// The answer to one request as text; empty for a notification.
     std::string handle_one(const json::value& request, Caller& caller) const;
     std::string handle_batch(const json::array& requests, Caller& caller) const;

@@ -44,22 +44,22 @@ const Method* Router::find(std::string_view name) const {
     return it == methods_.end() ? nullptr : &it->second;
 }
 
-void Router::set_weight(std::string_view name, Weight weight) {
+void Router::set_cost(std::string_view name, RequestCost cost) {
     const auto it = methods_.find(name);
-    ensure(it != methods_.end(), "only a method that was registered has a weight");
-    it->second.weight = weight;
+    ensure(it != methods_.end(), "only a method that was registered has a cost");
+    it->second.cost = cost;
 }
 
-void Router::set_weight(std::string_view name, Weigh weigh) {
-    ensure(find(name) != nullptr, "only a method that was registered has a weight");
-    weighs_[std::string(name)] = std::move(weigh);
+void Router::set_cost(std::string_view name, CostFunction weigh) {
+    ensure(find(name) != nullptr, "only a method that was registered has a cost");
+    cost_functions_[std::string(name)] = std::move(weigh);
 }
 
-Weight Router::weight_of(std::string_view name, const json::array& params) const {
+RequestCost Router::cost_of(std::string_view name, const json::array& params) const {
     const Method* method = find(name);
-    if (method == nullptr) return Weight::light;  // an error
-    const auto weigh = weighs_.find(name);
-    return weigh != weighs_.end() ? weigh->second(params) : method->weight;
+    if (method == nullptr) return RequestCost::light;  // an error
+    const auto weigh = cost_functions_.find(name);
+    return weigh != cost_functions_.end() ? weigh->second(params) : method->cost;
 }
 
 Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {

@@ -62,14 +62,14 @@ struct Caller {
 };
 
 /// How long one request of a method may hold a thread.
-enum class Weight : std::uint8_t {
+enum class RequestCost : std::uint8_t {
     heavy,  ///< As long as the budget lasts.
     brief,  ///< A few lookups of one small record, if the parameters are small: below a millisecond.
     light,  ///< One lookup, or one signature: below 100 microseconds, so a batch of them is brief.
 };
 
 /// Of a request by its parameters. Called where nobody may be held up longer than one lookup takes.
-using Weigh = std::function<Weight(const json::array& params)>;
+using CostFunction = std::function<RequestCost(const json::array& params)>;
 
 using Answer = Checked<json::value>;
 using Handler = std::function<Answer(const Params&, Caller&)>;
@@ -87,7 +87,7 @@ struct Method {
     std::string result;  ///< As ParamInfo::type.
     Handler handler;
     bool admin = false;  ///< Only for callers that show the node's token.
-    Weight weight = Weight::heavy;
+    RequestCost cost = RequestCost::heavy;
     bool mutates_state = false;  ///< Changes what the chain is made of: its broken invariants end the process.
 };
 
@@ -97,10 +97,10 @@ public:
     void add(Method method);
     const Method* find(std::string_view name) const;
     /// Of a method that was added (asserted).
-    void set_weight(std::string_view name, Weight weight);
-    void set_weight(std::string_view name, Weigh weigh);
+    void set_cost(std::string_view name, RequestCost cost);
+    void set_cost(std::string_view name, CostFunction weigh);
     /// Of a call; light when there is no such method.
-    Weight weight_of(std::string_view name, const json::array& params) const;
+    RequestCost cost_of(std::string_view name, const json::array& params) const;
     /// By name.
     const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
 
@@ -109,7 +109,7 @@ public:
 
 private:
     std::map<std::string, Method, std::less<>> methods_;
-    std::map<std::string, Weigh, std::less<>> weighs_;  // of those whose weight depends on the parameters
+    std::map<std::string, CostFunction, std::less<>> cost_functions_;  // of those whose cost depends on the parameters
 };
 
 }  // namespace retrace::node::rpc

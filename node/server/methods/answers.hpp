@@ -44,11 +44,11 @@ struct TaskAnswer {
     market::TaskSpec spec;
     std::uint64_t segments = 0;
     std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed,
-    std::uint64_t clear = 0;      ///< that can no longer be disputed,
+    std::uint64_t finalised = 0;      ///< that can no longer be disputed,
     std::uint64_t paid = 0;       ///< that are paid.
     std::vector<market::Run> runs;
     static auto tie(auto& t) {
-        return std::tie(t.task, t.spec, t.segments, t.committed, t.clear, t.paid, t.runs);
+        return std::tie(t.task, t.spec, t.segments, t.committed, t.finalised, t.paid, t.runs);
     }
     static Names names() { return {"task", "spec", "segments", "committed", "clear", "paid", "runs"}; }
 };

@@ -45,8 +45,8 @@ void register_methods(Router& router, const Backend& backend) {
     register_retrace_audits(router, backend);
     register_retrace_parties(router, backend);
     register_retrace_explain(router, backend);
-    for (const char* name : kLight) router.set_weight(name, Weight::light);
-    for (const char* name : kBrief) router.set_weight(name, Weight::brief);
+    for (const char* name : kLight) router.set_cost(name, RequestCost::light);
+    for (const char* name : kBrief) router.set_cost(name, RequestCost::brief);
     weigh_system_txs(router, backend);
 }
 

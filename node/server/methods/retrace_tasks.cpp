@@ -74,7 +74,7 @@ Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
     if (!out.runs.empty()) {
         const market::Run& newest = out.runs.back();
         out.committed = newest.next_state == 0 ? 0 : newest.next_state - 1;
-        out.clear = newest.clear;
+        out.finalised = newest.finalised;
         out.paid = newest.paid;
     }
     return record_json(out);

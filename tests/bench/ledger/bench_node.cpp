@@ -16,7 +16,7 @@
 namespace retrace::bench {
 namespace {
 
-constexpr double kPatience = 60;  // seconds until a node must have answered
+constexpr double kTimeout = 60;  // seconds until a node must have answered
 
 long resident_kib(int pid) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -71,7 +71,7 @@ BenchNode::BenchNode(const NodeProgram& program, const std::filesystem::path& fo
             Connection(port_).exchange(ask);
             break;
         } catch (const std::runtime_error&) {
-            if (!process_->running() || seconds_since(start) > kPatience) {
+            if (!process_->running() || seconds_since(start) > kTimeout) {
                 throw std::runtime_error("the node does not answer; see " + (folder / "node.log").string());
             }
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

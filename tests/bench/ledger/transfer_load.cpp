@@ -151,8 +151,8 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
     };
     load.finished = [&] { return out.sent == (what.end - what.first) * kBatch; };
     run_load(connections, load, start + std::chrono::milliseconds(static_cast<long>(what.seconds * 1000)));
-    const Clock::time_point patience = Clock::now() + std::chrono::seconds(30);
-    while (follower.included() + out.refused < out.sent && Clock::now() < patience) {
+    const Clock::time_point end = Clock::now() + std::chrono::seconds(30);
+    while (follower.included() + out.refused < out.sent && Clock::now() < end) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     stop = true;

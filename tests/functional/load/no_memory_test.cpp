@@ -33,7 +33,7 @@ std::size_t told(rpc::Event& event, const rpc::Subscribed& subscriber, int alloc
     std::size_t out = 0;
     allocations_left = allocations;
     try {
-        event.tell(subscriber, [&](const rpc::Text&) {
+        event.notify(subscriber, [&](const rpc::Text&) {
             ++out;
             return true;
         });

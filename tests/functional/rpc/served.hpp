@@ -68,8 +68,8 @@ inline void connect(tcp::socket& socket, std::uint16_t port, const std::string& 
     socket.open(tcp::v4());
     socket.bind({net::ip::make_address(from), 0});
     socket.connect({net::ip::make_address("127.0.0.1"), port});
-    timeval patience{10, 0};
-    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    timeval timeout{10, 0};
+    ::setsockopt(socket.native_handle(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
 }
 
 /// A blocking client.

@@ -305,9 +305,9 @@ TEST_F(Workers, that_send_a_byte_now_and_then_get_no_more_time_for_it) {
     const auto runner = runner_of(task, short_of_time);
     kernels::State state = task.initial();
     const auto training = runner->train(task.train, state, task.pool);
-    const auto began = Patience::Clock::now();
+    const auto began = StepTimeout::Clock::now();
     EXPECT_THAT(what_is_thrown([&] { training->advance(); }), HasSubstr("it did not answer within"));
-    EXPECT_LT(Patience::Clock::now() - began, std::chrono::seconds(60));
+    EXPECT_LT(StepTimeout::Clock::now() - began, std::chrono::seconds(60));
 }
 
 /// The party can do its other duties, and the task is not at fault before its time is over.

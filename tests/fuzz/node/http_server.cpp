@@ -62,8 +62,8 @@ public:
         to.sin_family = AF_INET;
         to.sin_port = htons(port);
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        const timeval patience{10, 0};
-        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const timeval timeout{10, 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
         // Ends with a reset where it can, and each has an address of its own: thousands in a second would use
         // up the ports of one, which rest for a minute, and nobody else on this machine could connect.
         const linger at_once{1, 0};

@@ -23,7 +23,7 @@ protected:
         ASSERT_TRUE(advance_until([&] {
             serve("alice");
             if (segment(0).state != market::SegmentState::verified) check_audits();
-            return segment(0).state == market::SegmentState::verified && run().clear == 1;
+            return segment(0).state == market::SegmentState::verified && run().finalised == 1;
         }));
         const market::Audit audit = views::audit(state, 1).value();
         keeper = name_of(audit.seats.at(0).auditor);

@@ -204,7 +204,7 @@ TEST_F(Limits, NothingOfARunBecomesFinalWhileStrangersAreRefused) {
     const std::uint64_t ended = height;
     EXPECT_EQ(run(0, id).heard_until, ended + params.challenge_blocks);
     ASSERT_TRUE(advance_until([&] { return height > windows; }));
-    EXPECT_LT(run(0, id).clear, 7u);
+    EXPECT_LT(run(0, id).finalised, 7u);
     EXPECT_EQ(challenge("bob", id, 7), Verdict::ok) << last.revert_reason;
 }
 
@@ -217,7 +217,7 @@ TEST_F(Limits, WithoutFurtherChallengesARunThatWasFullIsPaid) {
     ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
     for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
         ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
-    ASSERT_TRUE(advance_until([&] { return run(0, id).clear >= 10; }));
+    ASSERT_TRUE(advance_until([&] { return run(0, id).finalised >= 10; }));
     EXPECT_EQ(height, run(0, id).heard_until);
     EXPECT_EQ(challenge("bob", id, 7), Verdict::window_closed);
 }
@@ -247,7 +247,7 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     ASSERT_TRUE(advance_until(heard, 2'000));
     EXPECT_GT(height, before + params.challenge_blocks + 40) << "no window ends while they wait for their opponents";
     advance(50);
-    EXPECT_EQ(run(0, fraud).clear, 0u) << "the window counts from when strangers are heard again";
+    EXPECT_EQ(run(0, fraud).finalised, 0u) << "the window counts from when strangers are heard again";
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
 }
 

@@ -12,7 +12,7 @@ class RaiseEscrow : public MarketTest {
 protected:
     static constexpr std::uint64_t kSegments = 12;
 
-    /// alice computes alone, and nobody keeps a state of hers: what is clear is not paid.
+    /// alice computes alone, and nobody keeps a state of hers: what is finalised is not paid.
     void start() {
         auto wide = small_params();
         wide.checkpoint_blocks = 150;

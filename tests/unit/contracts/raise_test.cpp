@@ -35,7 +35,7 @@ protected:
         slow.checkpoint_blocks = 100;
         begin(slow);
         start_run();
-        for (int i = 0; i < 200 && run().clear < 1; ++i) {
+        for (int i = 0; i < 200 && run().finalised < 1; ++i) {
             if (run().next_state <= 3) {
                 ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
             }

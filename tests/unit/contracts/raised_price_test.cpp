@@ -63,7 +63,7 @@ protected:
             check_audits();
             next_block();
         }
-        ASSERT_EQ(run(0).clear, kReached);
+        ASSERT_EQ(run(0).finalised, kReached);
         ASSERT_EQ(run(0).paid, 1u);
     }
 };

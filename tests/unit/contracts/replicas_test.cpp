@@ -47,7 +47,7 @@ TEST_F(Replicas, EqualRootsArePaidTwice) {
     EXPECT_EQ(task().state, market::TaskState::settled);
 }
 
-/// 13.4: a segment is clear when every replica has opened its end; then the one that waited is paid too.
+/// 13.4: a segment is finalised when every replica has opened its end; then the one that waited is paid too.
 TEST_F(Replicas, WhoIsReadyFirstIsPaidWhenTheOtherHasOpened) {
     market::Params slow = small_params();
     slow.reveal_segment_blocks = 25;

@@ -24,7 +24,7 @@ protected:
             }
             serve("alice");
             check_audits();
-            return run().clear == 2;
+            return run().finalised == 2;
         }));
         ASSERT_EQ(run().paid, 1u) << "nobody keeps state 2";
     }
@@ -94,8 +94,8 @@ TEST_F(Retention, ASolverPaysForKeepingAndIsPaidForItsWork) {
     EXPECT_EQ(run().state, RunState::running);
 }
 
-/// Solvers read from the list whether what is clear waits for a keeper: a state that stayed there would keep them from
-/// asking for ever.
+/// Solvers read from the list whether what is finalised waits for a keeper: a state that stayed there would keep them
+/// from asking for ever.
 TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
     open_state_2();
     EXPECT_FALSE(views::checkpoint(state, 1, 0, 1)->keepers.empty());

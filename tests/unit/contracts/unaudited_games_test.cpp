@@ -83,7 +83,7 @@ protected:
     void decide() {
         if (task().state == TaskState::running && with_chance(4)) {
             const auto replicas = static_cast<std::uint8_t>(between(1, 3));
-            const std::uint64_t from = views::newest_clear_state(state, task()).index;
+            const std::uint64_t from = views::newest_finalised_state(state, task()).index;
             if (replicas > task().active.size() && from < views::spec(state, 1)->segments()) {
                 const auto more = static_cast<std::uint8_t>(replicas - task().active.size());
                 const auto price = market::escrow_of_more(*views::spec(state, 1), params, from, more);

@@ -140,7 +140,7 @@ TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
         check_audits();
         if (run().state == RunState::running && run().deadline == height + 1)
             EXPECT_EQ(checkpoint("alice", 4), Verdict::ok);
-        return run().clear == 3;
+        return run().finalised == 3;
     }));
     for (const char* name : {"v1", "v2", "v3"}) {
         if (views::audit_count(state) != 0 && open_audit_ids(1, 0).empty()) {

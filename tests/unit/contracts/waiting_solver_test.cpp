@@ -24,17 +24,17 @@ protected:
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
         ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        for (std::uint64_t i = 0; i + 1 < kUnclearMax; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
+        for (std::uint64_t i = 0; i + 1 < kUnfinalisedMax; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
         for (std::uint64_t i = 0; i < phase; ++i) pass_block();
-        ASSERT_EQ(checkpoint("alice", kUnclearMax - 1), Verdict::ok);
-        ASSERT_EQ(checkpoint("alice", kUnclearMax), Verdict::too_many_open);
+        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax - 1), Verdict::ok);
+        ASSERT_EQ(checkpoint("alice", kUnfinalisedMax), Verdict::too_many_open);
     }
     void pass_block() {
         serve("alice");
         check_audits();
         next_block();
     }
-    bool may_commit() const { return run().next_state - run().clear < kUnclearMax; }
+    bool may_commit() const { return run().next_state - run().finalised < kUnfinalisedMax; }
 };
 
 TEST_F(WaitingSolver, HasItsWholeTimeFromWhenItMayGoOn) {
@@ -46,7 +46,7 @@ TEST_F(WaitingSolver, HasItsWholeTimeFromWhenItMayGoOn) {
     EXPECT_EQ(run().deadline, height + params.checkpoint_blocks);
     EXPECT_EQ(run().finish_height, finish + height - since) << "the finishing height waits too";
     while (height < run().deadline) pass_block();
-    EXPECT_EQ(checkpoint("alice", kUnclearMax), Verdict::ok) << "in the last block";
+    EXPECT_EQ(checkpoint("alice", kUnfinalisedMax), Verdict::ok) << "in the last block";
 }
 
 TEST_F(WaitingSolver, LosesNothingInAnyPhaseOfTheChain) {
@@ -61,7 +61,7 @@ TEST_F(WaitingSolver, LosesNothingInAnyPhaseOfTheChain) {
             pass_block();
             ASSERT_EQ(run().state, market::RunState::running) << "phase " << phase << " at height " << height;
         }
-        EXPECT_GT(run().next_state, kUnclearMax);
+        EXPECT_GT(run().next_state, kUnfinalisedMax);
         EXPECT_TRUE(all<Slashed>().empty());
     }
 }

@@ -204,13 +204,13 @@ TEST(HostilePrograms, damaged_bands_are_refused) {
     const std::uint32_t y = generator.op(OpCode::iota, {}, {64, 4}, {0}, DType::i32);
     generator.op(OpCode::convert, {y}, {64, 4}, {1});
     MemoryPlan banded;
-    banded.places = {{Place::Where::band, 0}, {Place::Where::arena, 0}};
+    banded.places = {{BufferLocation::Where::band, 0}, {BufferLocation::Where::arena, 0}};
     banded.units = {{0, 2, 0}};
     banded.bands = {{64, 1, {false}, {{0, 1}, {1, 1}}, 64}};
     banded.bytes = 1024;
     banded.band_bytes = 64;
     EXPECT_FALSE(check_plan(generator.program, banded));
-    banded.places[0] = {Place::Where::arena, 1024};
+    banded.places[0] = {BufferLocation::Where::arena, 1024};
     banded.bytes = 2048;
     EXPECT_FALSE(check_plan(generator.program, banded));
 }

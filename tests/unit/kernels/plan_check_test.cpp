@@ -20,7 +20,7 @@ namespace retrace::kernels {
 namespace {
 
 using ::testing::HasSubstr;
-using Where = Place::Where;
+using Where = BufferLocation::Where;
 
 std::vector<PlanOptions> all_options() {
     PlanOptions rows{false, false};

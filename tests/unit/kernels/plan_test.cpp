@@ -33,14 +33,14 @@ TEST(MemoryPlan, every_op_is_in_one_unit_and_every_place_inside_the_arena) {
         const Program program = testing::random_program(seed);
         const MemoryPlan plan = plan_memory(program);
         std::uint32_t next = 0;
-        for (const Unit& unit : plan.units) {
+        for (const PlanStep& unit : plan.units) {
             ASSERT_EQ(unit.first, next);
             next = unit.end();
         }
         ASSERT_EQ(next, program.ops.size());
         for (std::uint32_t op = 0; op < next; ++op) {
             const std::uint64_t bytes = geometry(program.tensors[program.output_of(op)].dims).elements() * 4;
-            if (plan.places[op].where == Place::Where::arena &&
+            if (plan.places[op].where == BufferLocation::Where::arena &&
                 program.tensors[program.output_of(op)].dtype == DType::f32) {
                 ASSERT_LE(plan.places[op].at + bytes, plan.bytes);
             }

@@ -44,8 +44,8 @@ Program program_of(const Case& c, std::uint64_t& gathers) {
         g.set_next(g.state("next", g.shape(result).dtype, g.dims(result)), result);
     }
     const Program program = *g.build();
-    for (const Place& place : plan_memory(program).places)
-        gathers += place.where == Place::Where::gathered;
+    for (const BufferLocation& place : plan_memory(program).places)
+        gathers += place.where == BufferLocation::Where::gathered;
     return program;
 }
 

@@ -139,9 +139,9 @@ TEST(Econ, ProspectsAreTheClosedForms) {
     EXPECT_NEAR(gain(setting, Fraud::starve_auditors), (1 - p) * g - p * stake, 1e-9);
     Setting colluding = setting;
     colluding.params.collusion_bp = 1'000;
-    const double starved = p * std::pow(0.9, 1 + 2 * 4), ground = p * 0.9 * 0.99,
+    const double unserved = p * std::pow(0.9, 1 + 2 * 4), ground = p * 0.9 * 0.99,
                  net = (1 - a) * stake - costs;
-    EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - starved) * g - starved * stake, 1e-9);
+    EXPECT_NEAR(gain(colluding, Fraud::starve_auditors), (1 - unserved) * g - unserved * stake, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::grind_beacon), (1 - ground) * g - ground * net, 1e-9);
     EXPECT_NEAR(gain(colluding, Fraud::skip_segment), (1 - p * 0.99) * g - p * 0.99 * net, 1e-9);
 }

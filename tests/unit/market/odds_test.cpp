@@ -54,9 +54,9 @@ TEST(Odds, TheFloorCountsOnAuditorsThatAreNotServed) {
             for (std::uint8_t v = 1; v <= 3; ++v) {
                 params.redraws = redraws;
                 params.collusion_bp = f;
-                const Ratio starved = starved_audit_probability(500, params, v);
+                const Ratio unserved = unserved_audit_probability(500, params, v);
                 const double odds = 0.05 * std::pow(1 - f / 1e4, 1 + v * (1 + redraws));
-                EXPECT_NEAR(static_cast<double>(detection_ppm(starved, 1)), 1e6 * odds, 1) << f << " " << int{v};
+                EXPECT_NEAR(static_cast<double>(detection_ppm(unserved, 1)), 1e6 * odds, 1) << f << " " << int{v};
             }
     params.collusion_bp = 9'999;
     params.redraws = 3;

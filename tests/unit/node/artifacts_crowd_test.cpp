@@ -100,8 +100,8 @@ TEST_F(Crowd, WhatCostsMuchForOneAddressKeepsNoOtherWaiting) {
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         address.sin_port = htons(http->port());
         EXPECT_EQ(::connect(one, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-        const timeval patience{3, 0};
-        ::setsockopt(one, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const timeval timeout{3, 0};
+        ::setsockopt(one, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
         const std::string text = "GET /artifact/" + root + "/info HTTP/1.1\r\nHost: a\r\n\r\n";
         EXPECT_EQ(::send(one, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
         sockets.push_back(one);

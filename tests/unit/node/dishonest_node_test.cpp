@@ -7,7 +7,7 @@
 #include "ledger/crypto/keccak.hpp"
 #include "market/record.hpp"
 #include "merkle/base/ensure.hpp"
-#include "node/agents/party.hpp"
+#include "node/agents/agent_process.hpp"
 #include "node/agents/remote_state.hpp"
 #include "tests/unit/node/artifacts_fixture.hpp"
 #include "tests/unit/node/artifacts_hostile_peer.hpp"

@@ -64,7 +64,7 @@ struct DeliveredTask {
         run.state = run_state;
         run.first_state = first;
         run.first_root = first == 0 ? Hash32{} : root_of(first);
-        run.clear = run.paid = clear;
+        run.finalised = run.paid = clear;
         contracts::store(state, keys::run(1, index), run);
     }
     void open(std::uint32_t run, std::uint64_t index, const Hash32& root) {

@@ -226,7 +226,7 @@ TEST_F(RpcMarket, PushesProgressOfOneTaskOrOfAll) {
     rpc::Event event(world.chain->tip());
     const auto told = [&](const rpc::Subscription& subscription) {
         json::array out;
-        event.tell(rpc::Subscribed("0x1", subscription), [&](const rpc::Text& text) {
+        event.notify(rpc::Subscribed("0x1", subscription), [&](const rpc::Text& text) {
             out.push_back(json::parse(*text));
             return true;
         });

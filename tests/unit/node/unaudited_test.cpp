@@ -71,7 +71,7 @@ struct Unaudited : ::testing::Test {
         run.solver = leader;
         run.state = market::RunState::running;
         run.next_state = next;
-        run.clear = clear;
+        run.finalised = clear;
         contracts::store(state, keys::run(1, 0), run);
         market::Checkpoint last;
         last.height = 10 * (next - 1);

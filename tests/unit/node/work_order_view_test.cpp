@@ -176,19 +176,19 @@ TEST_F(WorkOrderView, AReplicaThatAccusesBeginsWithTheStatesOfItsOwnRun) {
     EXPECT_EQ(accused[0].first_state, 0u);
 }
 
-/// Also while its own segments are clear and paid: another replica may yet differ about them.
+/// Also while its own segments are finalised and paid: another replica may yet differ about them.
 TEST_F(WorkOrderView, StatesAreKeptAsLongAsAnyReplicaMayDisputeFromThem) {
     const auto keep_from = [&] {
         const auto quote = [](std::uint64_t, const market::TaskSpec&) { return Quote{}; };
         return solver_view(state, 100, solver, quote, immutable).runs.at(0).keep_from;
     };
     market::Run run = contracts::views::run(state, 1, 0).value();
-    run.clear = run.paid = 3;
+    run.finalised = run.paid = 3;
     state.put(keys::run(1, 0), run);
     EXPECT_EQ(keep_from(), 3u);
     market::Run behind = run;
     behind.index = 1;
-    behind.clear = 2;
+    behind.finalised = 2;
     behind.paid = 1;
     state.put(keys::run(1, 1), behind);
     market::Task task = contracts::views::task(state, 1).value();

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "merkle/hash/sha256.hpp"
-#include "solver/attacks/boast.hpp"
+#include "solver/attacks/inflated_benchmark.hpp"
 #include "solver/capability/bench.hpp"
 
 namespace retrace::solver {
@@ -156,7 +156,7 @@ TEST_F(Capability, ATileOfAnotherLengthIsRefused) {
 }
 
 TEST_F(Capability, ABoastIsNotProved) {
-    BoastfulBench boaster(pool);
+    InflatedBenchmark boaster(pool);
     const CapabilityClaim boast = boaster.run(kChallenge, seed, 16, never);
     EXPECT_EQ(boast.rounds, 16u);
     const auto drawn = capability_draws(beacon("draws"), kChallenge, boast.rounds, 4);

@@ -4,7 +4,7 @@
 #include "kernels/ops/opcode.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
-#include "solver/agent/pace.hpp"
+#include "solver/agent/deadline_check.hpp"
 #include "tests/unit/solver/broken_device.hpp"
 #include "tests/unit/solver/tiny_task.hpp"
 

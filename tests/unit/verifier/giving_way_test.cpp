@@ -47,9 +47,9 @@ struct GivingWay : ::testing::Test {
     std::size_t steps = 0;
     std::function<void()> after_step;
 
-    explicit GivingWay(std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+    explicit GivingWay(std::chrono::milliseconds timeout = std::chrono::seconds(10)) {
         solver::SolverConfig config;
-        config.step_patience = patience;
+        config.step_timeout = timeout;
         config.secret = Hash32{{7}};
         config.on_progress = [this](std::uint64_t, const solver::Progress&) {
             ++steps;

@@ -58,7 +58,7 @@ struct OneWorker : ::testing::Test {
     std::size_t steps = 0;
     std::function<void()> before_step = [this] { ++steps; };
     std::function<void()> in_initialiser = [] {};
-    std::chrono::milliseconds patience{10'000};
+    std::chrono::milliseconds timeout{10'000};
 
     void begin(solver::RunnerFactory runners = solver::honest_runners()) {
         solver = std::make_unique<SolverParty>(task, std::move(runners));
@@ -81,7 +81,7 @@ struct OneWorker : ::testing::Test {
         config.address = party->address;
         config.beacon_length = 4;
         config.watch_bp = 10'000;
-        config.step_patience = patience;
+        config.step_timeout = timeout;
         agent = std::make_unique<VerifierAgent>(config, *task_cache, *party->store);
         view.height = 100;
     }

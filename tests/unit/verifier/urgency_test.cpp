@@ -48,7 +48,7 @@ TEST_F(Urgency, a_long_replay_is_put_off_for_a_seat_that_is_due_earlier_and_goes
 }
 
 TEST_F(Urgency, a_step_that_takes_too_long_is_left_between_two_ops_and_its_segment_begun_again) {
-    patience = std::chrono::milliseconds(0);
+    timeout = std::chrono::milliseconds(0);
     begin();
     sit(10, 5, 1, 5'000);
     run(*next().work, 3, [&] { sit(11, 6, 2, 140); });
@@ -138,7 +138,7 @@ TEST_F(Urgency, what_the_ledger_gave_first_goes_first_whatever_is_due_first) {
 }
 
 TEST_F(Urgency, the_check_of_an_initial_state_is_left_between_two_ops_for_what_comes_first_and_made_again) {
-    patience = std::chrono::milliseconds(0);
+    timeout = std::chrono::milliseconds(0);
     begin();
     Hash32 forged = root(0);
     forged.bytes[0] ^= 1;
@@ -188,7 +188,7 @@ TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to
 
 /// Each was asked for when its order went out, and is over in the middle of it.
 TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
-    patience = std::chrono::milliseconds(0);
+    timeout = std::chrono::milliseconds(0);
     begin();
     const auto is_left_after = [&](std::size_t at, const char* name) {
         const auto out = next();
@@ -339,7 +339,7 @@ TEST_F(Urgency, a_move_in_a_dispute_is_put_off_between_two_steps_and_goes_on_whe
 }
 
 TEST_F(Urgency, a_long_step_of_a_move_is_left_between_two_ops) {
-    patience = std::chrono::milliseconds(0);
+    timeout = std::chrono::milliseconds(0);
     begin(solver::fraud_runners(solver::Fraud::ulp));
     view.disputes.push_back(dispute_of(1, 3, 900));
     run(*next().work, 5, [&] { sit(10, 6, 1, 140); });

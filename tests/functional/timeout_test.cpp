@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Clock = std::chrono::steady_clock;
 
-class Patience : public TaskTest {
+class WithoutNode : public TaskTest {
 protected:
     void SetUp() override {
         TaskTest::SetUp();
@@ -36,9 +36,9 @@ protected:
     std::string port_;
 };
 
-TEST_F(Patience, a_command_that_comes_before_its_node_waits_for_it) {
+TEST_F(WithoutNode, a_command_that_comes_before_its_node_waits_for_it) {
     auto early = std::async(std::launch::async, [&] {
-        return retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60");
+        return retrace("wallet balance " + std::string(kAccount) + node() + " --timeout 60");
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(700));
     const auto started = start_node();
@@ -50,28 +50,29 @@ TEST_F(Patience, a_command_that_comes_before_its_node_waits_for_it) {
     EXPECT_THAT(ran.err, HasSubstr("answers"));
 }
 
-TEST_F(Patience, it_ends_when_nobody_comes) {
+TEST_F(WithoutNode, it_ends_when_nobody_comes) {
     for (const std::string& command :
          {"stake show " + std::string(kAccount), std::string("task list"), std::string("task follow 1"),
           std::string("stake deposit 5 --dev-account 1")}) {
         const auto start = Clock::now();
-        const Ran ran = retrace(command + node() + " --patience 1");
+        const Ran ran = retrace(command + node() + " --timeout 1");
         EXPECT_EQ(ran.status, 1) << command;
         EXPECT_GE(Clock::now() - start, std::chrono::seconds(1)) << command;
         EXPECT_THAT(ran.err, HasSubstr("waiting for the node at")) << command;
         EXPECT_THAT(ran.err, HasSubstr("error: no answer from the node at")) << command;
     }
-    const Ran impatient = retrace("task list" + node() + " --patience 0");
+    EXPECT_THAT(retrace("task list" + node() + " --patience 0").err, HasSubstr("--patience is now --timeout"));
+    const Ran impatient = retrace("task list" + node() + " --timeout 0");
     EXPECT_EQ(impatient.status, 1);
     EXPECT_THAT(impatient.err, Not(HasSubstr("waiting")));
 }
 
-TEST_F(Patience, what_was_sent_before_the_node_died_is_sent_again) {
+TEST_F(WithoutNode, what_was_sent_before_the_node_died_is_sent_again) {
     auto first = start_node();
     ASSERT_TRUE(first.has_value());
-    ASSERT_EQ(retrace("wallet balance " + std::string(kAccount) + node() + " --patience 60").status, 0);
+    ASSERT_EQ(retrace("wallet balance " + std::string(kAccount) + node() + " --timeout 60").status, 0);
     auto deposits = node::Process::start(RETRACE_PROGRAM,
-                                         {"stake", "deposit", "5", "--dev-account", "1", "--patience", "60",
+                                         {"stake", "deposit", "5", "--dev-account", "1", "--timeout", "60",
                                           "--node", "http://127.0.0.1:" + port_},
                                          path("deposit.log"));
     ASSERT_TRUE(deposits.has_value());

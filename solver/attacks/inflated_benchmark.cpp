@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/attacks/boast.hpp"
+#include "solver/attacks/inflated_benchmark.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ constexpr std::uint64_t kTimes = 8;
 
 }  // namespace
 
-CapabilityClaim BoastfulBench::run(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds_max,
+CapabilityClaim InflatedBenchmark::run(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds_max,
                                    const std::atomic<bool>& stop) {
     const CapabilityClaim honest =
         honest_.run(challenge, seed, std::max<std::uint64_t>(1, rounds_max / kTimes), stop);
@@ -19,7 +19,7 @@ CapabilityClaim BoastfulBench::run(std::uint64_t challenge, std::uint64_t seed, 
     return {leaves.size(), capability_root(leaves)};
 }
 
-Bytes BoastfulBench::prove(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds,
+Bytes InflatedBenchmark::prove(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds,
                            const std::vector<CapabilityDraw>& draws) {
     const std::uint64_t done = std::max<std::uint64_t>(1, rounds / kTimes);
     std::vector<CapabilityDraw> near = draws;

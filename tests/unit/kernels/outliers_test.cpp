@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/crest.hpp"
+#include "kernels/exec/outliers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -35,29 +35,29 @@ std::size_t place(bool side_by_side, std::uint64_t vectors, std::uint64_t m, std
 
 class Crest : public ::testing::Test {
 protected:
-    std::vector<ProductCrest> of(const Program& program, const State& state) {
+    std::vector<ProductOutliers> of(const Program& program, const State& state) {
         Executor executor(program, pool);
         const State before = state;
-        auto crests = product_crests(executor, program, state, {});
+        auto found = product_outliers(executor, program, state, {});
         EXPECT_EQ(state, before);
-        return crests;
+        return found;
     }
     ThreadPool pool{1};
 };
 
 TEST_F(Crest, of_normal_data_is_about_three_and_nothing_is_an_outlier) {
     const Program program = products(false, false, Precision::i8x2);
-    const auto crests = of(program, bell(program));
-    ASSERT_EQ(crests.size(), 2u);
-    EXPECT_EQ(crests[0].blocks, kMatrices * kRows * 2);  // 300 terms are two blocks
-    EXPECT_EQ(crests[1].blocks, kMatrices * kColumns * 2);
-    for (const ProductCrest& crest : crests) {
-        EXPECT_GT(crest.median, 1.9f);
-        EXPECT_LT(crest.worst, 6.0f);
-        EXPECT_EQ(crest.outliers, 0.0);
+    const auto found = of(program, bell(program));
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].blocks, kMatrices * kRows * 2);  // 300 terms are two blocks
+    EXPECT_EQ(found[1].blocks, kMatrices * kColumns * 2);
+    for (const ProductOutliers& product : found) {
+        EXPECT_GT(product.median, 1.9f);
+        EXPECT_LT(product.worst, 6.0f);
+        EXPECT_EQ(product.outliers, 0.0);
     }
-    EXPECT_EQ(crests[0].input, 0u);
-    EXPECT_EQ(crests[1].input, 1u);
+    EXPECT_EQ(found[0].input, 0u);
+    EXPECT_EQ(found[1].input, 1u);
 }
 
 TEST_F(Crest, an_outlier_is_found_in_the_block_that_has_it_however_the_operand_lies) {
@@ -69,13 +69,13 @@ TEST_F(Crest, an_outlier_is_found_in_the_block_that_has_it_however_the_operand_l
             for (std::uint64_t m = 0; m < kMatrices; ++m)  // one channel of the first factor, in its first block
                 for (std::uint64_t v = 0; v < kRows; ++v) state.tensors[0].f32()[place(!ta, kRows, m, v, 17)] = 256;
             state.tensors[1].f32()[place(tb, kColumns, 2, 4, 299)] = 50;  // one value, in a block of 44 terms
-            const auto crests = of(program, state);
-            ASSERT_EQ(crests.size(), 2u);
-            EXPECT_DOUBLE_EQ(crests[0].outliers, 0.5);
-            EXPECT_GT(crests[0].worst, 200.0f);
-            EXPECT_DOUBLE_EQ(crests[1].outliers, 1.0 / (kMatrices * kColumns * 2));
-            EXPECT_GT(crests[1].worst, 40.0f);
-            const auto summary = summary_of(crests);
+            const auto found = of(program, state);
+            ASSERT_EQ(found.size(), 2u);
+            EXPECT_DOUBLE_EQ(found[0].outliers, 0.5);
+            EXPECT_GT(found[0].worst, 200.0f);
+            EXPECT_DOUBLE_EQ(found[1].outliers, 1.0 / (kMatrices * kColumns * 2));
+            EXPECT_GT(found[1].worst, 40.0f);
+            const auto summary = summary_of(found);
             ASSERT_TRUE(summary);
             EXPECT_EQ(summary->most.input, 0u);
             EXPECT_EQ(summary->blocks, kMatrices * (kRows + kColumns) * 2);
@@ -90,10 +90,10 @@ TEST_F(Crest, blocks_of_nothing_and_of_what_is_not_finite_are_left_out) {
     state.tensors[0] = zeros(DType::f32, {kMatrices, kRows, kTerms});
     std::fill_n(state.tensors[1].f32(), kMatrices * kTerms * kColumns, std::numeric_limits<float>::infinity());
     state.tensors[1].f32()[0] = std::numeric_limits<float>::quiet_NaN();
-    const auto crests = of(program, state);
-    ASSERT_EQ(crests.size(), 2u);
-    EXPECT_EQ(crests[0].blocks + crests[1].blocks, 0u);
-    EXPECT_FALSE(summary_of(crests));
+    const auto found = of(program, state);
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(found[0].blocks + found[1].blocks, 0u);
+    EXPECT_FALSE(summary_of(found));
 }
 
 /// As the gradient of a pool or of a ReLU.
@@ -101,13 +101,13 @@ TEST_F(Crest, zeros_make_no_outlier_of_the_rest) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);
     for (std::size_t i = 0; i < kMatrices * kRows * kTerms; ++i) state.tensors[0].f32()[i] = i % 100 == 0 ? 3.0f : 0.0f;
-    const auto crests = of(program, state);
-    EXPECT_EQ(crests[0].worst, 1.0f);
-    EXPECT_EQ(crests[0].outliers, 0.0);
+    const auto found = of(program, state);
+    EXPECT_EQ(found[0].worst, 1.0f);
+    EXPECT_EQ(found[0].outliers, 0.0);
 }
 
 TEST_F(Crest, products_with_three_slices_are_named_only_where_there_are_no_others) {
-    ProductCrest two, three;
+    ProductOutliers two, three;
     two.blocks = three.blocks = 10, two.slices = 2, three.slices = 3;
     two.outliers = 0.1, three.outliers = 0.9;
     EXPECT_EQ(summary_of({three, two})->most.slices, 2u);
@@ -129,11 +129,11 @@ TEST_F(Crest, a_large_operand_is_looked_at_in_places) {
     State state = bell(program);
     std::fill_n(state.tensors[0].f32(), 5000 * 64, 1.0f);
     for (std::size_t row = 2500; row < 5000; ++row) state.tensors[0].f32()[row * 64 + 9] = -100;  // as deep as a head
-    const auto crests = of(program, state);
-    EXPECT_EQ(crests[0].blocks, kCrestBlocks);
-    EXPECT_EQ(crests[0].median, 100.0f);
-    EXPECT_EQ(crests[0].worst, 100.0f);
-    EXPECT_NEAR(crests[0].outliers, 0.5, 0.001);
+    const auto found = of(program, state);
+    EXPECT_EQ(found[0].blocks, kOutlierBlocks);
+    EXPECT_EQ(found[0].median, 100.0f);
+    EXPECT_EQ(found[0].worst, 100.0f);
+    EXPECT_NEAR(found[0].outliers, 0.5, 0.001);
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 namespace retrace::solver {
 
 /// How long a step may go on while something urgent waits. No result depends on it: a step that is left is made again.
-class Patience {
+class StepTimeout {
 public:
-    explicit Patience(std::chrono::milliseconds most) : most_(most) {}
+    explicit StepTimeout(std::chrono::milliseconds most) : most_(most) {}
     /// A step begins.
     void begin() { began_ = Clock::now(); }
     bool is_over() const { return is_over_since(began_); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "node/agents/party.hpp"
+#include "node/agents/agent_process.hpp"
 
 #include <spdlog/spdlog.h>
 
@@ -21,13 +21,13 @@ namespace retrace::node {
 
 namespace fs = std::filesystem;
 
-Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience) {
+Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& timeout) {
     const auto start = std::chrono::steady_clock::now();
     for (bool told = false;; told = true) {
         const auto chain_id = client.chain_id();
         if (chain_id) return *chain_id;
         if (!chain_id.error().silence) return error(chain_id.error().message);
-        if (patience && std::chrono::steady_clock::now() - start >= *patience) {
+        if (timeout && std::chrono::steady_clock::now() - start >= *timeout) {
             return error(chain_id.error().message +
                          "; start one with `retrace node --dev` or name another with --node");
         }
@@ -52,13 +52,13 @@ std::uint64_t usual_memory() {
     return memory_limit() / 4 * 3;
 }
 
-Party::Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client)
+AgentProcess::AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client)
     : options_(options), key_(std::move(key)), client_(std::move(client)), pool_(options.threads) {}
 
-Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::SecretKey key) {
+Result<std::unique_ptr<AgentProcess>> AgentProcess::open(const AgentOptions& options, ledger::SecretKey key) {
     RETRACE_TRY(client, RpcClient::connect(options.node_url));
-    std::unique_ptr<Party> party(new Party(options, std::move(key), std::move(client)));
-    RETRACE_TRY(chain_id, wait_for_node(party->client_, options.patience));
+    std::unique_ptr<AgentProcess> party(new AgentProcess(options, std::move(key), std::move(client)));
+    RETRACE_TRY(chain_id, wait_for_node(party->client_, options.timeout));
     RETRACE_CHECK(keep_to_chain(options.data_dir, chain_id));
     party->submitter_ = std::make_unique<Submitter>(party->client_, party->key_, chain_id);
     const auto height = party->client_.height();
@@ -73,7 +73,7 @@ Result<std::unique_ptr<Party>> Party::open(const PartyOptions& options, ledger::
     return party;
 }
 
-Status<> Party::open_stores() {
+Status<> AgentProcess::open_stores() {
     auto artifacts = Store::open(options_.data_dir / "artifacts");
     if (!artifacts) return error(artifacts.error().message);
     artifacts_ = std::move(*artifacts);
@@ -105,28 +105,28 @@ Status<> Party::open_stores() {
     return Unit{};
 }
 
-Hash32 Party::secret() const {
+Hash32 AgentProcess::secret() const {
     return merkle::sha256({view(std::string_view("retrace/party-secret/1")), key_.bytes()});
 }
 
-std::string Party::endpoint() const {
+std::string AgentProcess::endpoint() const {
     return options_.endpoint.empty() ? http_->url() : options_.endpoint;
 }
 
-void Party::set_peers(std::vector<std::string> peers) {
+void AgentProcess::set_peers(std::vector<std::string> peers) {
     std::erase(peers, http_ ? endpoint() : std::string());
     peers.insert(peers.begin(), options_.node_url);
     const std::lock_guard lock(peers_mutex_);
     peers_ = std::move(peers);
 }
 
-void Party::begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way) {
+void AgentProcess::begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way) {
     const std::uint64_t height = height_;
     fetching_ = {what, fetch_by > height ? height + (fetch_by - height) / 2 : height, fetch_by, false,
                  std::move(gives_way)};
 }
 
-bool Party::fetching_is_over() {
+bool AgentProcess::fetching_is_over() {
     if (stopping_ || (fetching_.gives_way && fetching_.gives_way())) return true;
     if (fetching_.by == 0) return false;
     const std::uint64_t height = height_;
@@ -137,7 +137,7 @@ bool Party::fetching_is_over() {
     return height >= fetching_.by;
 }
 
-Status<> Party::bond(const ledger::U256& minimum) {
+Status<> AgentProcess::bond(const ledger::U256& minimum) {
     const auto height = client_.height();
     if (!height) return error(height.error().message);
     const RemoteState state(client_, *height);
@@ -150,7 +150,7 @@ Status<> Party::bond(const ledger::U256& minimum) {
     return Unit{};
 }
 
-std::optional<std::uint64_t> Party::new_height() {
+std::optional<std::uint64_t> AgentProcess::new_height() {
     const auto height = client_.height();
     if (!height) {
         if (!lost_node_) spdlog::warn("node unreachable, waiting: {}", height.error().message);
@@ -164,7 +164,7 @@ std::optional<std::uint64_t> Party::new_height() {
     return *height;
 }
 
-void Party::report_outcomes() {
+void AgentProcess::report_outcomes() {
     for (const Finished& finished : submitter_->poll()) {
         if (finished.outcome.ok)
             spdlog::debug("done call=\"{}\" height={}", finished.what, finished.outcome.height);
@@ -174,7 +174,7 @@ void Party::report_outcomes() {
     }
 }
 
-void Party::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
+void AgentProcess::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
     constexpr std::uint64_t kEvery = 100;  // Blocks: it reads the folders of the store.
     if (tidied_height_ != 0 && height < tidied_height_ + kEvery) return;
     tidied_height_ = height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "solver/agent/pace.hpp"
+#include "solver/agent/deadline_check.hpp"
 
 #include <algorithm>
 #include <span>

@@ -20,7 +20,7 @@
 
 namespace retrace::node {
 
-struct PartyOptions {
+struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
     std::string listen = "127.0.0.1";  ///< Where artifacts are served.
@@ -32,12 +32,12 @@ struct PartyOptions {
     std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
     std::uint64_t retention_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
     bool require_sandbox = false;  ///< Tasks run in a sandbox or not at all.
-    std::optional<std::chrono::seconds> patience;  ///< With a node that does not answer at the start; none: for ever.
+    std::optional<std::chrono::seconds> timeout;  ///< With a node that does not answer at the start; none: for ever.
     ArtifactServer::Tamper tamper;  ///< Developer chains only: with what is served.
 };
 
 /// The chain id of the node, as soon as it answers: says once that it waits.
-Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& patience);
+Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& timeout);
 
 /// Remembers in the folder whose chain its checkpoints, bids and salts are, and refuses every other: what is signed for
 /// one would count on another where the account is known too.
@@ -46,12 +46,12 @@ Status<> keep_to_chain(const std::filesystem::path& folder, std::uint64_t chain_
 /// What tasks may take of this machine's memory when nobody says: three quarters of memory_limit().
 std::uint64_t usual_memory();
 
-class Party {
+class AgentProcess {
 public:
     /// Connects, opens the stores, starts the artifact server. Errors name the cause and the remedy.
-    static Result<std::unique_ptr<Party>> open(const PartyOptions& options, ledger::SecretKey key);
+    static Result<std::unique_ptr<AgentProcess>> open(const AgentOptions& options, ledger::SecretKey key);
 
-    const PartyOptions& options() const noexcept { return options_; }
+    const AgentOptions& options() const noexcept { return options_; }
     const ledger::Address& address() const noexcept { return submitter_->address(); }
     /// Salts and beacon chains come from it: SHA-256("retrace/party-secret/1" ‖ private key).
     Hash32 secret() const;
@@ -98,13 +98,13 @@ public:
     void tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
 
 private:
-    Party(const PartyOptions& options, ledger::SecretKey key, RpcClient client);
+    AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
     void begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way);
     /// Whether nobody waits for peers any more.
     bool fetching_is_over();
 
-    PartyOptions options_;
+    AgentOptions options_;
     ledger::SecretKey key_;
     RpcClient client_;
     std::unique_ptr<Submitter> submitter_;

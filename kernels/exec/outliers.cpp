@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "kernels/exec/crest.hpp"
+#include "kernels/exec/outliers.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ struct Vectors {
     std::uint64_t blocks() const { return batch * vectors * blocks_each(); }
 
     /// 0 where the block is all zero, NaN where it is not finite.
-    float crest_of(std::uint64_t block) const {
+    float crest_factor_of(std::uint64_t block) const {
         const std::uint64_t vector = block / blocks_each(), first = block % blocks_each() * kBlockTerms;
         const std::uint64_t count = std::min<std::uint64_t>(kBlockTerms, terms - first);
         const float* at =
@@ -50,34 +50,34 @@ Vectors operand_of(const MatmulShape& s, std::uint32_t input, const std::uint8_t
     return {reinterpret_cast<const float*>(data), s.batch, vectors, s.k, rows ? s.k : 1, rows ? 1 : vectors};
 }
 
-ProductCrest crest_of(std::uint32_t op, std::uint32_t input, std::uint32_t slices, const Vectors& operand) {
-    ProductCrest out{op, input, slices};
+ProductOutliers crest_factor_of(std::uint32_t op, std::uint32_t input, std::uint32_t slices, const Vectors& operand) {
+    ProductOutliers out{op, input, slices};
     const std::uint64_t all = operand.blocks();
-    const std::uint64_t looks = std::min(all, kCrestBlocks);
-    std::vector<float> crests;
+    const std::uint64_t looks = std::min(all, kOutlierBlocks);
+    std::vector<float> factors;
     for (std::uint64_t i = 0; i < looks; ++i) {
-        const float crest = operand.crest_of(i * (all / looks) + i * (all % looks) / looks);
-        if (crest > 0) crests.push_back(crest);
+        const float factor = operand.crest_factor_of(i * (all / looks) + i * (all % looks) / looks);
+        if (factor > 0) factors.push_back(factor);
     }
-    if (crests.empty()) return out;
-    std::sort(crests.begin(), crests.end());
-    out.blocks = crests.size();
-    out.median = crests[crests.size() / 2];
-    out.worst = crests.back();
-    const auto over = crests.end() - std::upper_bound(crests.begin(), crests.end(), kOutlierCrest);
-    out.outliers = static_cast<double>(over) / static_cast<double>(crests.size());
+    if (factors.empty()) return out;
+    std::sort(factors.begin(), factors.end());
+    out.blocks = factors.size();
+    out.median = factors[factors.size() / 2];
+    out.worst = factors.back();
+    const auto over = factors.end() - std::upper_bound(factors.begin(), factors.end(), kOutlierCrest);
+    out.outliers = static_cast<double>(over) / static_cast<double>(factors.size());
     return out;
 }
 
-std::tuple<bool, double, float> needs_digits(const ProductCrest& crest) {
-    return {crest.slices < 3, crest.outliers, crest.worst};
+std::tuple<bool, double, float> needs_digits(const ProductOutliers& product) {
+    return {product.slices < 3, product.outliers, product.worst};
 }
 
 }  // namespace
 
-std::vector<ProductCrest> product_crests(Executor& executor, const Program& program, const State& state,
+std::vector<ProductOutliers> product_outliers(Executor& executor, const Program& program, const State& state,
                                          const Inputs& inputs) {
-    std::vector<ProductCrest> out;
+    std::vector<ProductOutliers> out;
     executor.inspect(state, inputs,
                      [&](std::uint32_t op, std::span<const std::uint8_t* const> operands, const std::uint8_t*) {
                          if (program.ops[op].code != OpCode::matmul) return;
@@ -86,22 +86,22 @@ std::vector<ProductCrest> product_crests(Executor& executor, const Program& prog
                          if (slices == 0) return;
                          for (std::uint32_t input = 0; input < 2; ++input) {
                              const Vectors operand = operand_of(shape, input, operands[input]);
-                             if (operand.blocks() != 0) out.push_back(crest_of(op, input, slices, operand));
+                             if (operand.blocks() != 0) out.push_back(crest_factor_of(op, input, slices, operand));
                          }
                      });
     return out;
 }
 
-std::optional<CrestSummary> summary_of(const std::vector<ProductCrest>& crests) {
-    CrestSummary out;
+std::optional<OutlierSummary> summary_of(const std::vector<ProductOutliers>& factors) {
+    OutlierSummary out;
     double outliers = 0;
     std::vector<float> medians;
-    for (const ProductCrest& crest : crests) {
-        if (crest.blocks == 0) continue;
-        out.blocks += crest.blocks;
-        outliers += crest.outliers * static_cast<double>(crest.blocks);
-        medians.push_back(crest.median);
-        if (out.most.blocks == 0 || needs_digits(crest) > needs_digits(out.most)) out.most = crest;
+    for (const ProductOutliers& product : factors) {
+        if (product.blocks == 0) continue;
+        out.blocks += product.blocks;
+        outliers += product.outliers * static_cast<double>(product.blocks);
+        medians.push_back(product.median);
+        if (out.most.blocks == 0 || needs_digits(product) > needs_digits(out.most)) out.most = product;
     }
     if (out.blocks == 0) return std::nullopt;
     std::sort(medians.begin(), medians.end());

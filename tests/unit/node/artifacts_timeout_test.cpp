@@ -47,7 +47,7 @@ std::uint64_t number_in(const std::string& line, const std::string& name) {
     return std::stoull(line.substr(line.find(name + "=") + name.size() + 1));
 }
 
-struct Patience : ::testing::Test {
+struct Timeouts : ::testing::Test {
     test::TemporaryFolder folder;
     std::unique_ptr<Store> there = test::open_store(folder.path() / "there");
     std::unique_ptr<Store> here = test::open_store(folder.path() / "here");
@@ -81,7 +81,7 @@ struct Patience : ::testing::Test {
     }
 };
 
-TEST_F(Patience, FewerTilesThanAskedForAreRefused) {
+TEST_F(Timeouts, FewerTilesThanAskedForAreRefused) {
     HostilePeer peer(slowly(milliseconds(0), 1));
     ArtifactClient client(*here, hasty());
     const auto fetched = client.fetch_tensor({peer.url()}, root);
@@ -90,7 +90,7 @@ TEST_F(Patience, FewerTilesThanAskedForAreRefused) {
     EXPECT_EQ(peer.requests(), 2) << "info, and one message with tiles";
 }
 
-TEST_F(Patience, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
+TEST_F(Timeouts, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
     HostilePeer peer(slowly(milliseconds(450), 1024));  // Each message in time, all of them not.
     ArtifactClient::Options options = hasty();
     options.deadline = milliseconds(1200);
@@ -106,7 +106,7 @@ TEST_F(Patience, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
     EXPECT_EQ(*here->tensor(root), tensor);
 }
 
-TEST_F(Patience, GivingUpEndsAFetchInTheMiddleOfAMessage) {
+TEST_F(Timeouts, GivingUpEndsAFetchInTheMiddleOfAMessage) {
     HostilePeer peer(slowly(milliseconds(60'000), 1024));
     std::atomic<bool> over{false};
     ArtifactClient::Options options;
@@ -125,7 +125,7 @@ TEST_F(Patience, GivingUpEndsAFetchInTheMiddleOfAMessage) {
     EXPECT_LT(spent, milliseconds(2000)) << "the deadline of the message was ten seconds";
 }
 
-TEST_F(Patience, APeerThatHangsIsLeftAloneForAWhile) {
+TEST_F(Timeouts, APeerThatHangsIsLeftAloneForAWhile) {
     HostilePeer peer(slowly(milliseconds(60'000), 1024));
     ArtifactClient client(*here, hasty());
     EXPECT_FALSE(client.fetch_tensor({peer.url()}, root));
@@ -143,7 +143,7 @@ TEST_F(Patience, APeerThatHangsIsLeftAloneForAWhile) {
 }
 
 /// A stranger chooses the server that answers for its name.
-TEST_F(Patience, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
+TEST_F(Timeouts, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
     ArtifactClient client(*here, hasty());
     const milliseconds spent = time_of([&] {
         ASSERT_TRUE(client.fetch_tensor({std::string("http://") + kHangs + ":80", http->url()}, root));
@@ -165,7 +165,7 @@ TEST_F(Patience, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
     EXPECT_EQ(asked_for_hangs, 2);
 }
 
-TEST_F(Patience, NamesAreResolved) {
+TEST_F(Timeouts, NamesAreResolved) {
     std::string url = http->url();
     url.replace(url.find("127.0.0.1"), 9, "localhost");
     ArtifactClient client(*here, hasty());
@@ -173,14 +173,14 @@ TEST_F(Patience, NamesAreResolved) {
     EXPECT_TRUE(fetched) << fetched.error().message;
 }
 
-TEST_F(Patience, ANameThatNoMemoryIsLeftForEndsNoProcess) {
+TEST_F(Timeouts, ANameThatNoMemoryIsLeftForEndsNoProcess) {
     ArtifactClient client(*here, hasty());
     EXPECT_FALSE(client.fetch_tensor({"http://throws.invalid:80"}, root));
     const auto fetched = client.fetch_tensor({"http://throws.invalid:80", http->url()}, root);
     EXPECT_TRUE(fetched) << fetched.error().message;
 }
 
-TEST_F(Patience, ASourceNamesTheFirstMissingTile) {
+TEST_F(Timeouts, ASourceNamesTheFirstMissingTile) {
     ASSERT_TRUE(here->add_tiles(root, *there->tiles(root, 0, 7)));
     ArtifactClient client(*here, hasty());
     PeerSource source(*here, client, [] { return std::vector<std::string>{"http://127.0.0.1:1"}; });

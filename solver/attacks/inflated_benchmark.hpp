@@ -9,9 +9,9 @@ namespace retrace::solver {
 
 /// Runs the benchmark honestly, adds seven made-up rounds for each true one, and opens true rounds whatever
 /// is drawn.
-class BoastfulBench final : public Benchmarker {
+class InflatedBenchmark final : public Benchmarker {
 public:
-    explicit BoastfulBench(kernels::ThreadPool& pool) : honest_(pool) {}
+    explicit InflatedBenchmark(kernels::ThreadPool& pool) : honest_(pool) {}
     CapabilityClaim run(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds_max,
                         const std::atomic<bool>& stop) override;
     Bytes prove(std::uint64_t challenge, std::uint64_t seed, std::uint64_t rounds,
