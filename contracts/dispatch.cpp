@@ -21,7 +21,7 @@ std::optional<std::uint64_t> task_of_record(const std::optional<Record>& record)
     return record ? std::optional(record->task) : std::nullopt;
 }
 
-/// The task that a call is about: it names it, or something that belongs to one.
+/// Returns the task of a call: the one that it names, or the owner of the record that it names.
 template <class Call>
 std::optional<std::uint64_t> task_of(const Call& call, const StateView& view) {
     if constexpr (requires { call.task; }) return call.task;
@@ -31,7 +31,7 @@ std::optional<std::uint64_t> task_of(const Call& call, const StateView& view) {
     else return std::nullopt;
 }
 
-/// All phases of one rule. A payload that lacks one does not compile.
+/// Runs all phases of one rule. A payload that lacks one does not compile.
 template <class Call>
 Outcome run_rule(const ledger::Call& raw, Effects& fx) {
     const std::uint64_t least = least_gas(raw.data);
@@ -72,7 +72,7 @@ std::vector<Method> methods_of(std::type_identity<std::variant<Call...>>) {
     return {Method{Call::kContract, abi::selector(signature_of<Call>()), &run_rule<Call>, &rule_gas<Call>}...};
 }
 
-/// nullptr: there is none of that selector.
+/// Returns nullptr when no method has that selector.
 const Method* method_of(Contract contract, View data) {
     static const std::vector<Method> methods = methods_of(std::type_identity<AnyCall>{});
     if (data.size() < kSelectorSize) return nullptr;

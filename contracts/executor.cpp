@@ -30,7 +30,7 @@ ledger::CallResult refusal(const Outcome& outcome) {
     return result;
 }
 
-/// What keeps a view method from being read, before anything is read.
+/// Returns the refusal of a view call that may not read any record.
 std::optional<ledger::CallResult> refused_read(const ledger::Call& call) {
     if (call.gas < read_gas(call.data)) return refusal({Verdict::out_of_gas, {}, call.gas});
     if (!call.value.is_zero()) return refusal({Verdict::not_payable, {}, read_gas(call.data)});
@@ -55,7 +55,7 @@ ledger::CallResult Executor::call(ledger::State& state, const ledger::BlockConte
     ensure(contract.has_value(), "only calls of native contracts reach the executor");
     if (is_view(*contract, call.data)) {
         if (const auto refused = refused_read(call)) return *refused;
-        return {true, {}, read_gas(call.data), {}, {}};  // 6.5: nobody on the ledger takes the answer
+        return {true, {}, read_gas(call.data), {}, {}};  // 6.5: a transaction gets no answer back
     }
     const Params params = params_of(state);
     Effects fx{state, params, block.height, {}};
@@ -89,7 +89,7 @@ ledger::CallResult Executor::view_call(const ledger::StateView& view, const ledg
         return {true, std::move(answer->output), read_gas(call.data), {}, {}};
     }
     ledger::State scratch(view);
-    return Executor().call(scratch, block, call);  // Nobody is told what a question breaks: it may pretend any state.
+    return Executor().call(scratch, block, call);  // Without a handler: a query may assume any state.
 }
 
 std::vector<ledger::Log> Executor::begin_block(ledger::State& state, const ledger::BlockContext& block) const {

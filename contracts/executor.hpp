@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The native contracts as the ledger calls them.
+// The native contracts behind the ledger's TxExecutor interface.
 #pragma once
 
 #include "contracts/lifecycle/isolate.hpp"
@@ -10,18 +10,18 @@ namespace retrace::contracts {
 
 class Executor final : public ledger::TxExecutor {
 public:
-    /// `on_broken` hears of broken invariants (SPEC 8.3): a node logs and counts them.
+    /// `on_broken` receives broken invariants (SPEC 8.3): a node logs and counts them.
     explicit Executor(BrokenInvariantHandler on_broken = {}) : on_broken_(std::move(on_broken)) {}
 
     bool is_contract(const ledger::Address& address) const override;
     std::uint64_t gas_of(const ledger::Address& contract, View data) const override;
     ledger::CallResult call(ledger::State& state, const ledger::BlockContext& block,
                             const ledger::Call& call) const override;
-    /// Views, and every other method with its effects thrown away.
+    /// Answers view methods, and every other method with its effects discarded.
     ledger::CallResult view_call(const ledger::StateView& view, const ledger::BlockContext& block,
                                  const ledger::Call& call) const override;
     std::vector<ledger::Log> begin_block(ledger::State& state, const ledger::BlockContext& block) const override;
-    /// `config` is market::encode(Params); checked before by market::decode_params (a bad one is asserted against).
+    /// `config` is market::encode(Params), already validated by market::decode_params (asserted).
     void genesis(ledger::State& state, View config) const override;
     std::optional<std::string> broken_invariant(const ledger::StateView& before,
                                                 const ledger::State& after) const override;

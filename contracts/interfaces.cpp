@@ -12,12 +12,12 @@ namespace {
 
 using contracts::Contract;
 
-/// A named type, with the struct's name where it is one.
+/// A named type, with the struct's name if it is a struct.
 struct Field {
     std::string name;
     Type type;
     std::string record;          ///< Solidity name of the (element's) struct; empty for plain types.
-    std::vector<Field> parts;    ///< Of that struct.
+    std::vector<Field> parts;    ///< Fields of that struct.
 };
 
 template <class T>
@@ -130,7 +130,7 @@ std::vector<Entry> entries_of(Contract contract) {
 
 // --- JSON ---
 
-/// "tuple", "tuple[]" or the plain name.
+/// Returns "tuple", "tuple[]" or the plain type name.
 std::string json_type(const Field& field) {
     if (field.parts.empty()) return field.type.name();
     return field.type.kind == Type::Kind::array ? "tuple[]" : "tuple";

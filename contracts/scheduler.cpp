@@ -25,7 +25,7 @@ void checkpoint_deadline(Effects& fx, std::uint64_t task, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     if (run.state != market::RunState::running || run.deadline == 0) return;  // 13.8.6: none is due
     count_work(fx, run);
-    if (fx.height <= run.deadline)  // It has committed since, or the deadline moved.
+    if (fx.height <= run.deadline)  // A commitment or a wait has moved the deadline.
         return remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, task, index);
     lose_silent_run(fx, task, index, SlashReason::not_checkpointed);
 }
@@ -39,7 +39,7 @@ void open_deadline(Effects& fx, std::uint64_t task, std::uint32_t index, std::ui
 
 void deliver_deadline(Effects& fx, std::uint64_t id) {
     if (must_load<market::Task>(fx.state, keys::task(id)).state != market::TaskState::delivering) return;
-    std::uint64_t due = 0;  // 16.1.18: of the answers to what the requester reported before its time was over.
+    std::uint64_t due = 0;  // 16.1.18: when answers to the requester's reports are due
     for (const std::uint64_t open : views::open_reports(fx.state, id)) {
         const auto report = must_load<market::Report>(fx.state, keys::report(open));
         if (report.kind == market::ReportKind::model) due = std::max(due, report.deadline);
@@ -53,7 +53,7 @@ void task_payments(Effects& fx, std::uint64_t id) {
     for (const std::uint32_t index : active) advance_payments(fx, id, index);
 }
 
-/// Kinds of which one reminder is enough (SPEC 9.3).
+/// Whether one reminder of this kind is enough (SPEC 9.3).
 bool is_single(ScheduledKind kind) {
     return kind == ScheduledKind::checkpoint_deadline || kind == ScheduledKind::payment ||
            kind == ScheduledKind::dispute_clock || kind == ScheduledKind::audit_deadline ||
@@ -82,7 +82,7 @@ void handle(Effects& fx, const ScheduledItem& item) {
     }
 }
 
-/// The task that an item is about; none for a challenge of a solver's capability.
+/// Returns the task of an item; nullopt for a challenge of a solver's capability.
 std::optional<std::uint64_t> task_of(const StateView& view, const ScheduledItem& item) {
     switch (item.kind) {
         case ScheduledKind::audit_deadline:
@@ -94,7 +94,8 @@ std::optional<std::uint64_t> task_of(const StateView& view, const ScheduledItem&
     }
 }
 
-/// 8.4: what breaks is undone, and its task frozen. Nothing that is due for a frozen task happens but its release.
+/// 8.4: handles an item. If it breaks an invariant, its effects are undone and its task is frozen. Items of a frozen
+/// task are skipped, except its release.
 void handle_isolated(Effects& fx, const ScheduledItem& item, const BrokenInvariantHandler& on_broken) {
     std::optional<std::uint64_t> task;
     const bool done = isolate(fx, on_broken, [&](Effects& inner) {
@@ -112,8 +113,8 @@ struct Cursor {
     static auto tie(auto& c) { return std::tie(c.height, c.index); }
 };
 
-/// Handles at most `most` items of the page that the cursor is on. Nothing is added to it meanwhile: only to what is
-/// in the future.
+/// Handles at most `most` items of the page at the cursor. The page does not grow meanwhile, because items are only
+/// scheduled at future heights.
 std::size_t handle_page(Effects& fx, Cursor& at, std::size_t most, const BrokenInvariantHandler& on_broken) {
     const keys::Key key = keys::due_page(at.height, at.index / kDuePage);
     const auto page = must_load<ListOf<ScheduledItem>>(fx.state, key).items;
@@ -139,7 +140,7 @@ void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken) {
         }
         if (count != 0) remove(fx.state, keys::due_count(at.height));
         at = {at.height + 1, 0};
-        --left;  // So that passing heights at which nothing was due is bounded too.
+        --left;  // Bounds the number of empty heights that are passed, too.
     }
     if (at.height <= fx.height) store(fx.state, keys::due_cursor(), at);
     else if (late) remove(fx.state, keys::due_cursor());

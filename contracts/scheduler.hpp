@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What happens by itself. SPEC 9.
+// The scheduler of the contracts. SPEC 9.
 #pragma once
 
 #include "contracts/lifecycle/isolate.hpp"
 
 namespace retrace::contracts {
 
-/// The beacon first; then what is due at this height or still waits from earlier ones, in order of these
-/// heights and then as it was written, at most kDueMax items; then the draws of auditors. What breaks an
-/// invariant is undone and its task frozen (8.4).
+/// Handles, in this order: the beacon; items that are due at this height or still wait from earlier ones, by height and
+/// then in the order of writing, at most kDueMax; the draws of auditors. The effects of an item that breaks an
+/// invariant are undone and its task is frozen (8.4).
 void run_scheduler(Effects& fx, const BrokenInvariantHandler& on_broken);
 
 }  // namespace retrace::contracts

@@ -10,7 +10,7 @@
 namespace retrace::market {
 namespace {
 
-/// Fit offers from the best score on; ties: the lower address.
+/// Ranks the fit offers, best score first; ties go to the lower address.
 struct Ranked {
     std::size_t offer = 0;
     U256 score;
@@ -27,15 +27,15 @@ std::vector<Ranked> rank(const std::vector<Offer>& offers) {
     return out;
 }
 
-/// Places in the ranking, ascending, with the sum of their scores.
+/// Places in the ranking, ascending, and the sum of their scores.
 struct Chosen {
     std::vector<std::size_t> places;
     U256 sum;
 };
 constexpr std::size_t kNobody = ~std::size_t{0};
 
-/// The best set of `count` whose slowest member is at least as fast as `slowest` and whose fastest is alike
-/// to that, without place `without`.
+/// Returns the best set of `count` offers whose slowest speed is at least `slowest` and whose fastest is alike to it,
+/// without place `without`.
 std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t count, std::uint64_t slowest,
                                  std::size_t without, bool any_speed) {
     Chosen out;
@@ -49,8 +49,8 @@ std::optional<Chosen> best_above(const std::vector<Ranked>& ranked, std::size_t 
     return out;
 }
 
-/// Every set of alike speeds lies above its slowest member, so trying each speed as the slowest finds the
-/// best one.
+/// Returns the best set. A set of alike speeds is bounded by its slowest member, so trying each speed as the slowest
+/// finds the best one.
 std::optional<Chosen> best_set(const std::vector<Ranked>& ranked, std::size_t count, std::size_t without,
                                bool any_speed) {
     std::optional<Chosen> best;
@@ -82,8 +82,8 @@ Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price
 std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability,
                          std::uint64_t best_capability) {
     std::uint64_t weight = reputation_weight(reputation);
-    // A machine with half the best measured speed counts as a quarter dearer. One that was not measured
-    // counts as the slowest: otherwise the slow would do better by not answering.
+    // A machine with half the best measured speed counts as a quarter more expensive. An unmeasured machine counts as
+    // the slowest: otherwise slow machines would gain by not answering challenges.
     if (capability < best_capability) {
         const U256 lag = ledger::mul_div(best_capability - capability, kBasisPoints, best_capability);
         weight += weight * lag.low64() / kBasisPoints / 2;
@@ -119,7 +119,7 @@ std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t 
     for (const std::size_t place : chosen->places) {
         const Ranked& winner = ranked[place];
         U256 price = ceiling;
-        // The score up to which this offer stays in the best set, whatever it bids.
+        // The highest score with which this offer would stay in the best set, whatever it bids.
         if (const auto other = best_set(ranked, count, place, any_speed))
             price = ledger::min(
                 ceiling, (other->sum - (chosen->sum - winner.score)) / U256(offers[winner.offer].weight_bp));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sealed bids, second price. SPEC 4. Pure: no state.
+// Sealed-bid second-price auctions. SPEC 4. Pure: no state.
 #pragma once
 
 #include <optional>
@@ -9,26 +9,26 @@
 
 namespace retrace::market {
 
-/// SHA-256("retrace/bid/1" ‖ task u64 ‖ round u32 ‖ price 32 big endian ‖ finish height u64 ‖ salt 32 ‖ bidder 20).
-/// The bidder is inside, so a copied commitment cannot be opened by the copier.
+/// SHA-256("retrace/bid/1" ‖ task u64 ‖ round u32 ‖ price 32 big endian ‖ finish height u64 ‖ salt 32 ‖
+/// bidder 20). The bidder is part of the message, so no other account can open a copied commitment.
 Hash32 bid_commitment(std::uint64_t task, std::uint32_t round, const U256& price, std::uint64_t finish_height,
                       const Hash32& salt, const Address& bidder);
 
-/// Weight of a bid in basis points: 10,000 is neutral, more is worse. From what the solver did before and from how its
-/// measured speed compares with the best among the bids; a machine that was not measured counts as the slowest.
+/// Weight of a bid in basis points: 10,000 is neutral, more is worse. It depends on the solver's reputation and on its
+/// measured speed relative to the fastest bidder; a machine that was not measured counts as the slowest.
 std::uint64_t bid_weight(const Reputation& reputation, std::uint64_t capability, std::uint64_t best_capability);
 
 struct Offer {
     Address bidder;
-    U256 price;                       ///< Below 2^128: the ceiling is.
+    U256 price;                       ///< Below 2^128, as the ceiling is.
     std::uint64_t finish_height = 0;
     std::uint64_t weight_bp = kNeutralWeight;
     std::uint64_t capability = 0;     ///< Measured speed; 0: not measured.
-    bool fit = true;                  ///< False: its measured speed cannot keep its promise; set aside (4.5).
+    bool fit = true;                  ///< False: its measured speed cannot keep its promise, so it is set aside (4.5).
 
     static constexpr std::uint64_t kNeutralWeight = 10'000;
 };
-/// A revealed bid with what the chain knows of its bidder.
+/// A revealed bid with the chain's records about its bidder.
 struct RevealedBid {
     Address bidder;
     U256 price;
@@ -36,20 +36,21 @@ struct RevealedBid {
     Reputation reputation;
     std::uint64_t capability = 0;
 };
-/// The offers in the order of the bids. SPEC 4.3, 4.5.
+/// Returns the offers in the order of the bids. SPEC 4.3, 4.5.
 std::vector<Offer> weigh(const std::vector<RevealedBid>& bids, const Demand& demand);
 
 struct Winner {
     std::size_t offer = 0;            ///< Index into the offers.
-    U256 price;                       ///< What it is paid for each segment.
+    U256 price;                       ///< Price that it is paid per segment.
 };
 
-/// Among the sets of `count` fit offers whose speeds are alike (of all sets, when there is none such), the one with the
-/// lowest sum of price × weight wins; ties: the set with the better places in the order of score and address. Each
-/// winner is paid the price at which the best set without it would have won instead, capped by `ceiling`; without such
-/// a set, the ceiling. With one winner, or speeds that are all alike, that is the best loser's score. Which sets are
-/// allowed does not depend on any price, so bidding one's cost is the best strategy (Vickrey 1961, Clarke 1971). Fewer
-/// than `count` fit offers: empty. Winners in the order of score. count ≤ kReplicasMax.
+/// Clears an auction. Among the sets of `count` fit offers whose speeds are alike (among all sets, if there is no such
+/// set), the set with the lowest sum of price × weight wins; ties go to the set with the better places in the order of
+/// score and address. Each winner is paid the price at which the best set without it would have won instead, at most
+/// `ceiling`; without such a set, `ceiling`. With one winner, or when all speeds are alike, this is the best loser's
+/// score. The allowed sets do not depend on any price, so bidding one's cost is the best strategy (Vickrey 1961, Clarke
+/// 1971). Returns the winners in the order of score; none when there are fewer than `count` fit offers. count ≤
+/// kReplicasMax.
 std::vector<Winner> clear_auction(const std::vector<Offer>& offers, std::size_t count, const U256& ceiling);
 
 }  // namespace retrace::market

@@ -52,7 +52,7 @@ std::optional<std::uint64_t> fitness_bp(const Demand& demand, std::uint64_t capa
     const std::uint64_t blocks =
         finish_height > demand.start_height ? finish_height - demand.start_height : 0;
     const U256 able =
-        U256(capability) * U256(blocks);  // Below 2^128, and the work below 2^104: nothing overflows.
+        U256(capability) * U256(blocks);  // Below 2^128, and the work is below 2^104: no overflow.
     if (able >= demand.work) return kBasisPoints;
     if (able * U256(demand.slack_bp) < demand.work * U256(kBasisPoints)) return std::nullopt;
     return ledger::mul_div(demand.work, kBasisPoints, able).low64();

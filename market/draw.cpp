@@ -16,7 +16,7 @@ Hash32 mix_beacon(const Hash32& before, std::uint64_t epoch, const std::vector<R
 bool is_drawn(const std::vector<Reveal>& reveals, std::uint64_t task, std::uint32_t run,
               std::uint64_t segment, std::uint16_t audit_bp) {
     const U256 two_64 = U256(1) + U256(~std::uint64_t{0});
-    // No stake is near 2^128; the bound keeps the products below 2^216, whatever a genesis file gives away.
+    // No stake is near 2^128; the bound keeps the products below 2^216, whatever amounts a genesis file contains.
     const auto weight_of = [most = two_64 * two_64](const Reveal& reveal) {
         return ledger::min(reveal.weight, most);
     };
@@ -30,8 +30,8 @@ bool is_drawn(const std::vector<Reveal>& reveals, std::uint64_t task, std::uint3
                                   .update_u32(run)
                                   .update_u64(segment)
                                   .finish();
-        // With W the total and C the stake before this one: chance p w / (W - p C), so that the chance that
-        // none of the first k draws is 1 - p C_k / W, and of all of them 1 - p.
+        // With W the total weight and C the weight before this reveal, it draws with probability p w / (W - p C). The
+        // probability that none of the first k draws is then 1 - p C_k / W, and for all of them 1 - p.
         const U256 weight = weight_of(reveal);
         const U256 rest = total * U256(kBasisPoints) - before * U256(audit_bp);
         if (U256(load_u64(digest.data())) * rest < weight * U256(audit_bp) * two_64) return true;

@@ -10,13 +10,13 @@ namespace {
 using ledger::mul_div;
 
 constexpr std::uint64_t kFixedOne = 1'000'000'000'000'000'000;
-/// A stake at its floor loses by less than one of the smallest unit; so gains are compared in parts of it.
+/// Gains are compared in parts of the smallest unit, because a stake at its floor may lose by less than one unit.
 constexpr std::uint64_t kParts = 1ull << 32;
 
 U256 share_of(const U256& amount, std::uint64_t bp) {
     return mul_div(amount, bp, kBasisPoints);
 }
-/// Rounded up.
+/// Returns amount · ratio, rounded up.
 U256 times_up(const U256& amount, const Ratio& ratio) {
     const U256 floor = mul_div(amount, ratio.numerator, ratio.denominator);
     const bool exact =
@@ -30,12 +30,12 @@ Ratio other(const Ratio& p) {
     return {p.denominator - p.numerator, p.denominator};
 }
 
-/// Of being caught while the reveals of all members count.
+/// Probability of being caught when the reveals of all members count.
 Ratio chance(const Setting& s, std::uint64_t audit_bp) {
     const Ratio seats = honest_seat_probability(s.params.collusion_bp, s.spec.auditors);
     return {U256(audit_bp) * seats.numerator, U256(kBasisPoints) * seats.denominator};
 }
-/// What a convicted solver loses when its own verifier takes the challenger's share and costs.
+/// Loss of a convicted solver whose own verifier takes the challenger's share and costs.
 U256 net_loss(const Setting& s) {
     const Conviction paid = conviction(s.stake, audit_fee(s.params, s.spec), s.params);
     return s.stake - paid.share - paid.costs;
@@ -44,12 +44,12 @@ U256 replay_cost(const Setting& s) {
     return share_of(s.spec.price_ceiling, s.cost_bp);
 }
 
-/// Paid if it is not found, with the loss if it is.
+/// A fraud that wins `price` if it is not found, and costs `loss` if it is.
 Prospect bet(Fraud fraud, const U256& price, const U256& loss, const Ratio& found) {
     const U256 win = times_up(price * U256(kParts), other(found)), lose = times(loss * U256(kParts), found);
     return {fraud, (win + U256(kParts - 1)) / U256(kParts), lose / U256(kParts), win > lose};
 }
-/// What is certain.
+/// A fraud with a certain outcome.
 Prospect sure(Fraud fraud, const U256& win, const U256& lose) {
     return {fraud, win, lose, win > lose};
 }
@@ -59,7 +59,7 @@ Prospect skip(Fraud fraud, const Setting& s, const Ratio& p) {
     return bet(fraud, s.spec.price_ceiling, net_loss(s), p);
 }
 
-/// SPEC 8.2.10: caught when nobody of all who are drawn colludes; then the whole stake is burned.
+/// SPEC 8.2.10: it is caught when no drawn auditor colludes; then the whole stake is burned.
 Prospect starve(const Setting& s) {
     return bet(Fraud::starve_auditors, s.spec.price_ceiling, s.stake,
                unserved_audit_probability(s.spec.audit_bp, s.params, s.spec.auditors));
@@ -83,7 +83,7 @@ Prospect skip_many(const Setting& s, const Ratio& p, std::uint64_t count) {
     return one;
 }
 
-/// SPEC 8.2.11: each task is a bet of its own, since no limit and no clock of one run depends on another.
+/// SPEC 8.2.11: each task is a separate bet, since no limit and no clock of one run depends on another.
 Prospect skip_in_tasks(const Setting& s, const Ratio& p) {
     Prospect one = skip(Fraud::several_tasks, s, p);
     one.win = one.win * U256(kOpenItemsMax);
@@ -91,7 +91,7 @@ Prospect skip_in_tasks(const Setting& s, const Ratio& p) {
     return one;
 }
 
-/// SPEC 8.2.12: the dispute keeps nobody out of another run, and of its bond only the solver's part comes back.
+/// SPEC 8.2.12: the dispute blocks no other run, and only the solver's part of its bond comes back.
 Prospect dispute_decoy(const Setting& s, const Ratio& p) {
     Prospect out = skip(Fraud::dispute_decoy, s, p);
     const U256 bond = challenge_bond(s.params, s.spec);
@@ -107,13 +107,14 @@ Prospect harass(const Setting& s) {
                 share_of(challenge_bond(s.params, s.spec), s.params.solver_cost_bp));
 }
 
-/// SPEC 8.2.8: only reveals of honest members draw. The penalties of the others would come on top.
+/// SPEC 8.2.8: only reveals of honest members draw. Penalties for the withheld reveals are left out; they would add to
+/// the loss.
 Prospect grind(const Setting& s) {
     return skip(Fraud::grind_beacon, s,
                 effective_audit_probability(s.spec.audit_bp, s.params.collusion_bp, s.spec.auditors));
 }
 
-/// SPEC 8.2.9: whoever is drawn could take the challenger's share instead.
+/// SPEC 8.2.9: each drawn auditor could take the challenger's share instead.
 Prospect bribe(const Setting& s) {
     const Ratio p = chance(s, s.spec.audit_bp);
     const U256 each = share_of(s.stake, s.params.challenger_share_bp);

@@ -15,15 +15,15 @@ namespace {
 
 using ledger::mul_div;
 
-/// How a solver plays: which segments it makes up, and what it bids relative to its cost of honest work.
+/// Strategy of a solver: the segments that it makes up, and its bid relative to its cost of honest work.
 struct SolverStrategy {
     const char* name;
-    std::uint64_t bad_bp;   ///< Of the segments it hopes are not audited.
-    std::uint64_t bid_bp;   ///< Of its honest cost.
+    std::uint64_t bad_bp;   ///< Share made up of the segments that it hopes are not audited.
+    std::uint64_t bid_bp;   ///< Bid as a share of its honest cost.
     bool stops = false;     ///< Leaves in the middle of every second run.
     bool colludes = false;  ///< Tells colluding verifiers its roots.
-    bool starves = false;   ///< Serves nobody what would convict it.
-    bool decoys = false;    ///< Posts tasks of one segment that it does itself, for the reputation.
+    bool starves = false;   ///< Serves no data that would convict it.
+    bool decoys = false;    ///< Posts tasks of one segment and runs them itself, for the reputation.
 };
 constexpr std::array<SolverStrategy, 8> kSolvers = {{{"honest", 0, 10'000},
                                                      {"cheats_seldom", 500, 9'600},
@@ -38,11 +38,11 @@ static_assert(kSolvers[kColludingSolvers].colludes);
 struct VerifierStrategy {
     const char* name;
     bool replays = true;
-    bool commits = true;   ///< Who does not is silent; who commits without a replay hides its verdict.
+    bool commits = true;   ///< If false, it is silent; if true without a replay, it hides its verdict.
     bool accuses = false;  ///< Challenges a right segment now and then.
     bool colludes = false;
 };
-/// Those who collude come last.
+/// Colluding verifiers come last.
 constexpr std::array<VerifierStrategy, 5> kVerifiers = {{{"honest"},
                                                          {"lazy", false, false},
                                                          {"guesses", false, true},
@@ -64,10 +64,10 @@ struct Agent {
     U256 earned, spent;
     std::uint64_t jobs = 0, convictions = 0;
     Reputation reputation;
-    std::uint64_t cost_bp = 0;  ///< Of a solver: what honest work costs it, as a share of the usual cost.
+    std::uint64_t cost_bp = 0;  ///< Solvers only: cost of honest work as a share of the usual cost.
 };
 
-/// Uniform numbers from a hash, so that every machine draws the same.
+/// Uniform pseudo-random numbers from a hash, so that every machine draws the same.
 class Dice {
 public:
     explicit Dice(std::uint64_t seed) : seed_(seed) {}
@@ -90,7 +90,7 @@ public:
     Market(const Setting& setting, const EconomyOptions& options) : setting_(setting), dice_(options.seed) {
         for (std::size_t i = 0; i < kSolvers.size() * kSolversEach; ++i) {
             Agent agent{address_of(1, i), i % kSolvers.size(), {}, {}, 0, 0, {}, 0};
-            agent.cost_bp = 8'500 + 750 * (i / kSolvers.size()) * 2;  // alike in every strategy
+            agent.cost_bp = 8'500 + 750 * (i / kSolvers.size()) * 2;  // the same costs in every strategy
             solvers_.push_back(agent);
         }
         for (std::size_t i = 0; i < kHonestVerifiers + kVerifiers.size() - 1; ++i)
@@ -105,7 +105,7 @@ public:
             out.solvers.push_back(sum("solver", kSolvers[s].name, s, solvers_));
         for (std::size_t s = 0; s < kVerifiers.size(); ++s)
             out.verifiers.push_back(sum("verifier", kVerifiers[s].name, s, verifiers_));
-        // Who colludes shares: solvers and verifier of the ring are weighed against as many honest ones.
+        // Colluding agents share: the solvers and the verifier of the ring are compared with as many honest ones.
         const StrategyResult& insiders = out.solvers[kColludingSolvers];
         out.rings = {ring(out.solvers[0], out.verifiers[0]), ring(insiders, out.verifiers.back())};
         out.verifiers.pop_back();
@@ -137,7 +137,7 @@ private:
         return out;
     }
 
-    /// All solvers of a strategy and one verifier.
+    /// Sums up all solvers of a strategy and one verifier.
     static StrategyResult ring(const StrategyResult& solvers, const StrategyResult& verifiers) {
         StrategyResult out = solvers;
         out.role = "ring";
@@ -161,7 +161,7 @@ private:
         agent.spent += amount;
         burned_ += amount;
     }
-    /// A slashed amount, of which a share goes to `winner`.
+    /// Slashes `amount`, of which a share goes to `winner`.
     void slash(Agent& agent, Agent& winner, const U256& amount, std::uint64_t share_bp) {
         const Split parts = split(amount, share_bp);
         agent.spent += amount;
@@ -170,7 +170,7 @@ private:
     }
 
     void convict(Agent& solver, Agent& winner) {
-        if (kSolvers[solver.strategy].starves) return burn(solver, lock_);  // Nobody proved anything.
+        if (kSolvers[solver.strategy].starves) return burn(solver, lock_);  // There is no proof, so no share.
         const Conviction paid = conviction(lock_, audit_fee(setting_.params, spec_), setting_.params);
         solver.spent += lock_;
         winner.earned += paid.share + paid.costs;
@@ -181,7 +181,7 @@ private:
 
     void play(std::uint64_t task) {
         spec_ = setting_.spec;
-        // Between half of the price and the whole.
+        // The price is between half of the highest price and all of it.
         spec_.price_ceiling = mul_div(setting_.spec.price_ceiling, 5'000 + dice_.below(5'001), kBasisPoints);
         cost_ = mul_div(spec_.price_ceiling, setting_.cost_bp, kBasisPoints);
         lock_ = mul_div(setting_.stake, spec_.price_ceiling, setting_.spec.price_ceiling);
@@ -197,8 +197,8 @@ private:
         }
     }
 
-    /// What the owner pays itself is no matter. Its one segment is the first and the last, so it is audited: one
-    /// auditor is paid for a replay, and the segment has to be right.
+    /// Plays a decoy. Payments of the owner to itself are left out. Its one segment is the first and the last, so it is
+    /// audited: one auditor is paid for a replay, and the segment must be right.
     void play_decoy(std::uint64_t task, Agent& owner) {
         compute(owner, cost_of(owner));
         std::vector<Candidate> candidates;
@@ -207,7 +207,7 @@ private:
         for (const Address& drawn : draw_auditors(dice_.hash(), task, 0, candidates, 1)) {
             Agent& auditor = *std::find_if(verifiers_.begin(), verifiers_.end(),
                                            [&](const Agent& agent) { return agent.address == drawn; });
-            if (!kVerifiers[auditor.strategy].replays) continue;  // Redrawn; the owner pays one fee all the same.
+            if (!kVerifiers[auditor.strategy].replays) continue;  // Replaced; the owner pays one fee all the same.
             const U256 fee = audit_fee(setting_.params, spec_);
             ++auditor.jobs;
             compute(auditor, cost_);
@@ -217,14 +217,14 @@ private:
         ++owner.reputation.settled;
     }
 
-    /// The winner's number among the solvers, and its price.
+    /// Returns the winner's index in `solvers_` and its price.
     std::optional<Winner> auction(const std::vector<Address>& excluded) {
         std::vector<Offer> offers;
         std::vector<std::size_t> who;
         for (std::size_t i = 0; i < solvers_.size(); ++i) {
             const Agent& solver = solvers_[i];
             if (std::find(excluded.begin(), excluded.end(), solver.address) != excluded.end()) continue;
-            // Not everybody is idle when a task comes.
+            // Some solvers are busy when a task comes.
             if (dice_.happens(5'000)) continue;
             const U256 price = mul_div(cost_of(solver), kSolvers[solver.strategy].bid_bp, kBasisPoints);
             if (price > spec_.price_ceiling) continue;
@@ -236,7 +236,7 @@ private:
         return Winner{who[winners[0].offer], winners[0].price};
     }
 
-    /// Plays a run from segment `first`; the first segment that its successor must do.
+    /// Plays a run from segment `first`. Returns the first segment that a successor must do.
     std::uint64_t work(std::uint64_t task, std::uint32_t run, Agent& solver, const U256& price,
                        std::uint64_t first) {
         const SolverStrategy& strategy = kSolvers[solver.strategy];
@@ -270,7 +270,7 @@ private:
         return n;
     }
 
-    /// Whether the segment was shown to be bad.
+    /// Audits a segment. Returns whether it was proved bad.
     bool audit(const Hash32& beacon, std::uint64_t segment, Agent& solver, bool bad) {
         std::vector<Candidate> candidates;
         for (const Agent& verifier : verifiers_)
@@ -328,7 +328,7 @@ bool first_is_best(const std::vector<StrategyResult>& results) {
 }  // namespace
 
 bool StrategyResult::better_than(const StrategyResult& other) const {
-    // (earned - spent) / agents compared without negative numbers; sums stay far below 2^192.
+    // Compares (earned - spent) / agents without negative numbers; sums stay far below 2^192.
     const U256 mine = U256(other.agents), theirs = U256(agents);
     return earned * mine + other.spent * theirs > other.earned * theirs + spent * mine;
 }

@@ -10,8 +10,8 @@ U256 audit_fee(const Params& params, const TaskSpec& spec) {
 }
 
 U256 challenge_bond(const Params& params, const TaskSpec& spec) {
-    // 6.5: half of it pays for two executions of the segment and three of one step. No overflow: the ceiling is below
-    // 2^128.
+    // 6.5: half of the bond pays for two executions of the segment and three of one step. The product cannot overflow,
+    // because the ceiling is below 2^128.
     const std::uint64_t steps = std::max<std::uint64_t>(1, spec.interval);
     const U256 single_steps = (spec.price_ceiling * U256(6) + U256(steps - 1)) / U256(steps);
     return std::max(params.challenge_bond, spec.price_ceiling * U256(4) + single_steps);
@@ -38,7 +38,7 @@ Conviction conviction(const U256& lock, const U256& audit_fee, const Params& par
 
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas) {
     const U256 units = U256(spec.segments() - first) * U256(replicas);
-    // No overflow: postTask has seen that the whole escrow is a number, and five times that is below 2^256 (the
+    // This cannot overflow: postTask has checked that the whole escrow fits, and five times that is below 2^256 (the
     // ceiling and the fee are below 2^128, the units below 2^23).
     return {spec.price_ceiling * units, audit_fee(params, spec) * U256(spec.auditors) * units};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where coins go. SPEC 6. Every split is exact: the parts sum to the whole.
+// Amounts of escrow, fees and splits. SPEC 6. Every split is exact: the parts sum to the whole.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace retrace::market {
 
-/// What each auditor of a segment gets: a share of the segment's price ceiling, for a replay costs what the segment
-/// costs its solver; at least the chain's own fee.
+/// Fee of each auditor of a segment: a share of the segment's price ceiling, because a replay costs as much as the
+/// segment costs its solver; at least the chain's own fee.
 U256 audit_fee(const Params& params, const TaskSpec& spec);
 
-/// What a challenge brings. Half of a false one goes to the solver (solver_cost_bp), which had to compute the segment
-/// up to twice: so it is at least four of the segment's price ceilings.
+/// Bond that a challenge must bring. It is at least four of the segment's price ceilings, because half of a lost bond
+/// goes to the solver (solver_cost_bp), which had to compute the segment up to twice.
 U256 challenge_bond(const Params& params, const TaskSpec& spec);
 
-/// What postTask must bring. Overflow: nullopt (the ceiling is refused before).
+/// Escrow that postTask must bring; nullopt on overflow (the ceiling is refused before that).
 struct Escrow {
     U256 work;      ///< ceiling · n · r
     U256 audits;    ///< audit fee · v · n · r
@@ -25,20 +25,21 @@ struct Escrow {
 };
 std::optional<Escrow> escrow_of(const TaskSpec& spec, const Params& params);
 
-/// A slashed amount: a share to somebody, the rest burned.
+/// A slashed amount: one share is paid out, the rest is burned.
 struct Split {
     U256 share, burned;
 };
 Split split(const U256& amount, std::uint64_t share_bp);
 
-/// Of a convicted solver's lock. `costs` are one audit fee of the task, but never so much that less is burned than
-/// honesty needs: (1-a) · S - costs ≥ (1-a) · S / safety, so accusing oneself stays a loss (SPEC 5.2 and 6.3).
+/// The challenger's parts of a convicted solver's lock. `costs` are one audit fee of the task, but limited so that
+/// enough is burned to keep honesty the best strategy: (1-a) · S - costs ≥ (1-a) · S / safety, so accusing oneself
+/// stays a loss (SPEC 5.2 and 6.3).
 struct Conviction {
     U256 share, costs;
 };
 Conviction conviction(const U256& lock, const U256& audit_fee, const Params& params);
 
-/// What another `replicas` of a task need when they run the segments from `first` on.
+/// Returns the escrow that another `replicas` of a task need when they run the segments from `first` on.
 Escrow escrow_of_more(const TaskSpec& spec, const Params& params, std::uint64_t first, std::uint8_t replicas);
 
 }  // namespace retrace::market

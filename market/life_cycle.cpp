@@ -21,7 +21,7 @@ constexpr Row kRows[] = {
     {assigned, TaskEvent::leave, forfeited},
     {running, TaskEvent::forfeit, forfeited},
     {running, TaskEvent::finish, delivering},
-    // What is being delivered is paid for; a solver that will not serve it loses its stake, the work stays settled.
+    // Work in delivery is already paid; a solver that does not serve it loses its stake, but the task stays settled.
     {delivering, TaskEvent::settle, settled},
     {delivering, TaskEvent::forfeit, settled},
     {forfeited, TaskEvent::open_auction, bidding},

@@ -77,7 +77,7 @@ std::uint64_t audit_cost_bp(const Params& params, const TaskSpec& spec) {
     const std::uint64_t n = spec.segments();
     if (n == 0 || spec.price_ceiling.is_zero()) return 0;
     const std::uint64_t always = std::min<std::uint64_t>(n, 2);
-    // Audits times 10,000, so that the share of a segment stays whole.
+    // Audits times 10,000, so that a segment's share stays an integer.
     const U256 audits_bp = U256(always * kWhole) + U256(n - always) * U256(spec.audit_bp);
     const U256 fees = audit_fee(params, spec) * U256(spec.auditors);
     const U256 share = ledger::mul_div(audits_bp, fees, spec.price_ceiling) / U256(n);

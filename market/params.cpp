@@ -7,7 +7,7 @@ namespace retrace::market {
 namespace {
 
 constexpr std::uint64_t kDurationMax = 1'000'000'000;
-constexpr std::uint64_t kCapabilityDrawsMax = 8;  // What fits one transaction (solver/capability).
+constexpr std::uint64_t kCapabilityDrawsMax = 8;  // Elements that fit one transaction (solver/capability).
 
 }  // namespace
 

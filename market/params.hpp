@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers that genesis fixes. SPEC 1.
+// The parameters of the market, fixed in genesis. SPEC 1.
 #pragma once
 
 #include <string_view>
@@ -14,38 +14,38 @@ namespace retrace::market {
 using ledger::U256;
 
 inline constexpr std::uint64_t kBasisPoints = 10'000;
-/// The unit of the literals below: 10^15 of the smallest unit, a thousandth of a coin.
+/// Unit of the amounts below: 10^15 of the smallest unit, a thousandth of a coin.
 inline constexpr std::uint64_t kMilli = 1'000'000'000'000'000;
 
 struct Params {
     Hash32 contract_hash;                        ///< Kernel contract that every task must name.
-    bool developer_chain = false;                ///< Agents may run adversaries (never read by a rule).
+    bool developer_chain = false;                ///< Agents may run adversaries (no rule reads it).
 
     // Durations in blocks.
-    std::uint64_t epoch_blocks = 10;             ///< Of the beacon.
+    std::uint64_t epoch_blocks = 10;             ///< Length of a beacon epoch.
     std::uint64_t bid_blocks = 10;
-    std::uint64_t reveal_blocks = 10;            ///< To reveal bids.
+    std::uint64_t reveal_blocks = 10;            ///< For revealing bids.
     std::uint64_t accept_blocks = 60;            ///< acceptData after the assignment.
     std::uint64_t checkpoint_blocks = 600;       ///< Between checkpoints; a task may ask for more.
-    std::uint64_t open_blocks = 60;              ///< openSegment and openRoots once they are legal.
+    std::uint64_t open_blocks = 60;              ///< For openSegment and openRoots, once they are legal.
     std::uint64_t verdict_blocks = 60;           ///< commitVerdict, on top of the task's replay allowance.
     std::uint64_t reveal_segment_blocks = 60;    ///< Solver's reveal of the segment's end.
     std::uint64_t reveal_verdict_blocks = 60;    ///< Auditors' reveal.
     std::uint64_t challenge_blocks = 120;        ///< Window after a state was opened.
     std::uint64_t deliver_blocks = 600;          ///< acceptModel.
     std::uint64_t answer_blocks = 60;            ///< answerUnavailable, answerCapability.
-    std::uint64_t unbond_blocks = 10'000;        ///< Of stake; no bound of a dispute (contracts 18.5).
+    std::uint64_t unbond_blocks = 10'000;        ///< For unbonding stake; no bound of a dispute (contracts 18.5).
     std::uint64_t move_blocks = 20;              ///< Chess clock: blocks a move,
-    std::uint64_t moves = 30;                    ///< times moves, beside the work of its machine (contracts 15.3).
+    std::uint64_t moves = 30;                    ///< times moves, in addition to the machine's work (contracts 15.3).
     std::uint64_t capability_blocks = 20;        ///< Window of a benchmark run.
     std::uint64_t capability_rest_blocks = 500;  ///< Between challenges of one solver.
-    std::uint64_t unaudited_blocks = 600;        ///< Before a requester decides on what nobody can be drawn for.
+    std::uint64_t unaudited_blocks = 600;        ///< Wait before a requester may decide on audits without auditors.
 
     // Amounts.
     U256 bid_deposit = 10 * kMilli;
     U256 min_verifier_stake = 1'000 * kMilli;
     U256 min_solver_stake = 1'000 * kMilli;
-    U256 audit_bond = 100 * kMilli;              ///< Locked of an auditor's stake for each audit.
+    U256 audit_bond = 100 * kMilli;              ///< Locked from an auditor's stake for each audit.
     U256 challenge_bond = 100 * kMilli;
     U256 report_fee = 1 * kMilli;
     U256 audit_fee = 5 * kMilli;                 ///< To each auditor for each audit, at least (market/escrow.hpp).
@@ -53,17 +53,17 @@ struct Params {
     U256 capability_penalty = 10 * kMilli;       ///< For a claimed benchmark run that is not proved.
 
     // Shares in basis points.
-    std::uint64_t audit_fee_bp = 10'000;         ///< Of a segment's price ceiling, to each auditor of it.
-    std::uint64_t challenger_share_bp = 2'000;   ///< Of what a convicted solver loses.
-    std::uint64_t silence_penalty_bp = 1'000;    ///< Of a silent party's lock.
-    std::uint64_t solver_cost_bp = 5'000;        ///< Of a false accuser's bond, to the solver.
+    std::uint64_t audit_fee_bp = 10'000;         ///< Share of a segment's price ceiling paid to each of its auditors.
+    std::uint64_t challenger_share_bp = 2'000;   ///< Share of a convicted solver's loss.
+    std::uint64_t silence_penalty_bp = 1'000;    ///< Share of a silent party's lock.
+    std::uint64_t solver_cost_bp = 5'000;        ///< Share of a false accuser's bond that the solver gets.
     std::uint64_t safety_bp = 20'000;            ///< Stake floor's safety factor, 2.
     std::uint64_t collusion_bp = 0;              ///< Assumed share f of the verifiers' stake that colludes.
-    std::uint64_t capability_bp = 100;           ///< Of registered solvers that each beacon challenges.
-    std::uint64_t capability_slack_bp = 40'000;  ///< A task may run so much faster than the benchmark.
+    std::uint64_t capability_bp = 100;           ///< Share of registered solvers that each beacon challenges.
+    std::uint64_t capability_slack_bp = 40'000;  ///< Factor by which a task may run faster than the benchmark.
 
     // Counts.
-    std::uint64_t redraws = 3;                   ///< Of auditors that were silent, and of audits without a match.
+    std::uint64_t redraws = 3;                   ///< Redraws of silent auditors, and audit rounds without a match.
     std::uint64_t rounds = 16;                   ///< Auctions of one task.
     std::uint64_t reports = 8;                   ///< Open reports of one party.
     std::uint64_t capability_draws = 6;          ///< Elements of a benchmark run that are shown.
@@ -94,9 +94,9 @@ struct Params {
 };
 
 Bytes encode(const Params& params);
-/// The genesis section "contracts". Fails with a codec error or with the sentence of `check`.
+/// Decodes the genesis section "contracts". Fails with a codec error or with the message of `check`.
 Result<Params> decode_params(View bytes);
-/// Ranges that the rules rely on: no zero duration, shares within 100 %, amounts below 2^128.
+/// Checks the ranges on which the rules rely: no zero duration, shares within 100 %, amounts below 2^128.
 Status<> check(const Params& params);
 
 }  // namespace retrace::market

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Canonical encoding of records from their field lists: every record names its fields once, in `tie`. SPEC 2.
+// The canonical encoding of records, derived from their field lists: every record names its fields once, in `tie`. SPEC
+// 2.
 #pragma once
 
 #include <concepts>
@@ -39,7 +40,8 @@ void put(Writer& out, const T& value) {
     }
 }
 
-/// Enums name their last value through an overload of `last_of`; their first is 1, because zero is invalid.
+/// Decodes a value. An enum names its last value through an overload of `last_of`; its first is 1, because zero is
+/// invalid.
 template <class T>
 void get(Reader& in, T& value) {
     if constexpr (std::same_as<T, bool>) value = in.boolean();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the contracts store about tasks, runs, audits, disputes and stakes. SPEC 2. The zero value of every enum is
+// Records of the contracts about tasks, runs, audits, disputes and stakes. SPEC 2. The zero value of every enum is
 // invalid, so a record that was never written cannot be mistaken for one in some state.
 #pragma once
 
@@ -17,13 +17,13 @@ inline constexpr std::size_t kNameMax = 64;
 inline constexpr std::size_t kEndpointMax = 256;
 inline constexpr std::uint8_t kAuditorsMax = 5;
 inline constexpr std::uint8_t kReplicasMax = 5;
-inline constexpr std::size_t kBiddersMax = 64;         ///< Of one auction.
+inline constexpr std::size_t kBiddersMax = 64;         ///< Bidders of one auction.
 inline constexpr std::size_t kVerifiersMax = 1024;
 inline constexpr std::size_t kSolversMax = 1024;
-/// Of one party: bids and runs together, and audits and disputes that it opened together.
+/// Limit for one party: on its bids and runs together, and on its audit seats and the disputes that it opened together.
 inline constexpr std::size_t kOpenItemsMax = 256;
 
-/// Everything that determines the result of a task, and what is paid for it. Immutable once posted.
+/// The terms of a task: they determine its result and its price. Immutable once posted.
 struct TaskSpec {
     std::string name;
     Hash32 program_root;
@@ -35,17 +35,17 @@ struct TaskSpec {
     std::uint64_t interval = 0;    ///< C, steps in a segment.
     std::uint64_t seed = 0;
     Hash32 contract_hash;          ///< Kernel contract.
-    U256 price_ceiling;            ///< For each segment.
+    U256 price_ceiling;            ///< Per segment.
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2;     ///< v
     std::uint8_t replicas = 1;     ///< r
     std::uint8_t hardware_class = 0;      ///< 0: any.
-    std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's own.
-    std::uint64_t replay_blocks = 0;      ///< Allowance to re-execute one segment.
-    std::uint64_t finish_blocks = 0;      ///< A bid's finishing height is at most this far after the auction.
-    std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: not said.
+    std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's.
+    std::uint64_t replay_blocks = 0;      ///< Allowance in blocks to execute one segment again.
+    std::uint64_t finish_blocks = 0;      ///< Limit on a bid's finishing height, in blocks after the auction.
+    std::uint64_t step_cost = 0;          ///< Multiply-adds of a step, by the program's cost rules; 0: unknown.
     bool allow_unaudited =
-        false;  ///< Audits for which nobody can be drawn count as not drawn (contracts 14.12).
+        false;  ///< Audits for which no auditors can be drawn count as not drawn (contracts 14.12).
 
     bool operator==(const TaskSpec&) const = default;
     static auto tie(auto& s) {
@@ -73,21 +73,21 @@ struct Task {
     Address requester;
     TaskState state{};
     std::uint64_t posted_height = 0;
-    std::uint32_t round = 0;             ///< Auctions so far.
+    std::uint32_t round = 0;             ///< Number of auctions so far.
     std::uint64_t bid_end = 0;           ///< Commitments are taken below this height,
-    std::uint64_t reveal_end = 0;        ///< reveals from there to below this one.
-    U256 escrow;                         ///< Left for segments.
-    U256 audit_budget;                   ///< Left for audits.
+    std::uint64_t reveal_end = 0;        ///< reveals from then on, below this height.
+    U256 escrow;                         ///< Remaining coins for segments.
+    U256 audit_budget;                   ///< Remaining coins for audits.
     std::uint64_t first_state = 0;       ///< Segments below it are paid; a successor starts here.
-    Hash32 resume_root;                  ///< Of state first_state; zero while first_state is 0.
-    std::uint32_t runs = 0;              ///< Run numbers given out.
+    Hash32 resume_root;                  ///< Root of state first_state; zero while first_state is 0.
+    std::uint32_t runs = 0;              ///< Number of runs so far.
     std::vector<std::uint32_t> active;   ///< Runs that are not over, one for each replica.
-    std::vector<Address> bidders;        ///< Of the current auction, in order of commitment.
-    std::vector<Address> excluded;       ///< Declined or forfeited before; may not bid again.
+    std::vector<Address> bidders;        ///< Bidders of the current auction, in order of commitment.
+    std::vector<Address> excluded;       ///< Solvers that declined or forfeited; they may not bid again.
     std::uint64_t deliver_end = 0;
-    std::uint8_t wanted = 0;             ///< Replicas that the open auction looks for; 0: bids are not taken.
-    std::uint64_t joining_state = 0;     ///< Where these start when the task runs already,
-    Hash32 joining_root;                 ///< and that state's root; zero for state 0.
+    std::uint8_t wanted = 0;             ///< Replicas that the open auction seeks; 0: no bids are taken.
+    std::uint64_t joining_state = 0;     ///< State at which these start when the task runs already,
+    Hash32 joining_root;                 ///< and its root; zero for state 0.
 
     bool operator==(const Task&) const = default;
     static auto tie(auto& t) {
@@ -106,9 +106,9 @@ struct Bid {
     Hash32 commitment;
     U256 deposit;
     bool revealed = false;
-    U256 price;                          ///< For each segment.
+    U256 price;                          ///< Per segment.
     std::uint64_t finish_height = 0;
-    U256 locked;                         ///< Of the bidder's stake.
+    U256 locked;                         ///< Locked from the bidder's stake.
     bool operator==(const Bid&) const = default;
     static auto tie(auto& b) {
         return std::tie(b.commitment, b.deposit, b.revealed, b.price, b.finish_height, b.locked);
@@ -122,30 +122,30 @@ struct Run {
     std::uint32_t index = 0;
     Address solver;
     RunState state{};
-    U256 price;                          ///< For each segment; set by the second price.
+    U256 price;                          ///< Per segment; set by the second price.
     std::uint64_t assigned_height = 0;
-    std::uint64_t finish_height = 0;     ///< The last checkpoint is due by then.
-    U256 locked;                         ///< Of the solver's stake.
+    std::uint64_t finish_height = 0;     ///< Height by which the last checkpoint is due.
+    U256 locked;                         ///< Locked from the solver's stake.
     std::uint64_t first_state = 0;
     std::uint64_t next_state = 0;        ///< Index of the checkpoint to post next.
-    std::uint64_t deadline = 0;          ///< For acceptData, then for that checkpoint; 0 when none is due.
+    std::uint64_t deadline = 0;          ///< Deadline of acceptData, then of that checkpoint; 0: none.
     std::uint64_t finalised = 0;             ///< Segments below it can no longer be disputed (starts at first_state).
     std::uint64_t paid = 0;              ///< Segments below it are paid; at most `finalised`.
-    std::vector<std::uint64_t> retained; ///< Verified states that an auditor keeps, above `paid`, ascending.
+    std::vector<std::uint64_t> retained; ///< Verified states above `paid` that a keeper has, ascending.
     std::uint32_t open_disputes = 0;
     U256 earned;
-    Hash32 first_root;                   ///< Agreed root of state first_state; zero while that is 0.
-    std::uint64_t not_awaited_below = 0; ///< Of a replica that joined: nobody waits for its states up to this one.
-    std::uint32_t reports = 0;           ///< Tiles of its first state that nobody served.
-    std::uint64_t waits_until = 0;       ///< For answers to these, as far as `deadline` counts it.
-    std::uint64_t work_counted = 0;      ///< Of the machine time ever given to its solver: what `deadline` and
-                                         ///< `finish_height` have moved by (contracts 18.4).
-    std::uint32_t challenges = 0;        ///< Of its open disputes, those that strangers opened.
-    std::uint64_t heard_until = 0;       ///< Their places were all taken: no window ends before this height.
-    bool joined = false;                 ///< While others ran the task: it may have seen what they opened.
+    Hash32 first_root;                   ///< Agreed root of state first_state; zero while first_state is 0.
+    std::uint64_t not_awaited_below = 0; ///< For a replica that joined: no run waits for its states up to this one.
+    std::uint32_t reports = 0;           ///< Reports of tiles of its first state that were not served.
+    std::uint64_t waits_until = 0;       ///< Height to which `deadline` includes the wait for their answers.
+    std::uint64_t work_counted = 0;      ///< Part of the machine time ever assigned to its solver by which
+                                         ///< `deadline` and `finish_height` have moved (contracts 18.4).
+    std::uint32_t challenges = 0;        ///< Number of open disputes that strangers opened.
+    std::uint64_t heard_until = 0;       ///< No challenge window ends before this height: strangers' places were full.
+    bool joined = false;                 ///< Joined while others ran the task, so it may have seen states they opened.
     std::uint64_t unaudited_since = 0;   ///< Height at which an audit began to wait for auditors; 0: none waits.
     std::uint64_t unaudited_from = 0;    ///< The first segment whose audit waits.
-    bool pays_unaudited = false;         ///< The requester pays for what waits; it is being worked off.
+    bool pays_unaudited = false;         ///< The requester pays for the waiting audits; they are being processed.
     bool operator==(const Run&) const = default;
     static auto tie(auto& r) {
         return std::tie(r.task, r.index, r.solver, r.state, r.price, r.assigned_height, r.finish_height, r.locked,
@@ -162,7 +162,7 @@ struct Run {
     }
 };
 
-/// State `index` of a run: committed blindly, opened later.
+/// State `index` of a run: committed without revealing it, opened later.
 struct Checkpoint {
     Hash32 commitment;
     std::uint64_t height = 0;
@@ -170,7 +170,7 @@ struct Checkpoint {
     std::uint64_t open_height = 0;
     std::uint64_t open_deadline = 0;     ///< 0 until openRoots is due.
     Hash32 salt, root;
-    std::vector<Address> keepers;        ///< Who attested to keep it.
+    std::vector<Address> keepers;        ///< Parties that attested to keep it.
     bool operator==(const Checkpoint&) const = default;
     static auto tie(auto& c) {
         return std::tie(c.commitment, c.height, c.opened, c.open_height, c.open_deadline, c.salt, c.root, c.keepers);
@@ -181,11 +181,11 @@ struct Checkpoint {
 };
 
 enum class SegmentState : std::uint8_t {
-    waiting_draw = 1,   ///< Committed; the beacon that decides is not known yet.
-    unaudited = 2,      ///< Not drawn (or no audit came to a verdict).
+    waiting_draw = 1,   ///< Committed; the beacon that decides on an audit is not known yet.
+    unaudited = 2,      ///< Not drawn, or no audit came to a verdict.
     auditing = 3,
     verified = 4,       ///< A matching reveal.
-};                      // (Paid are the segments below Run::paid.)
+};                      // (Segments below Run::paid are paid.)
 constexpr SegmentState last_of(SegmentState) { return SegmentState::verified; }
 std::string_view slug(SegmentState state) noexcept;
 
@@ -193,16 +193,16 @@ std::string_view slug(SegmentState state) noexcept;
 struct Segment {
     SegmentState state{};
     std::uint64_t commit_height = 0;
-    std::uint64_t draw_epoch = 0;        ///< The beacon that decides.
+    std::uint64_t draw_epoch = 0;        ///< Epoch of the beacon that decides on an audit.
     std::uint32_t audits = 0;            ///< Audit rounds so far.
-    std::uint32_t postponed = 0;         ///< Draws that found no verifier.
-    std::uint64_t audit = 0;             ///< The newest; 0: none.
+    std::uint32_t postponed = 0;         ///< Number of draws that found no verifier.
+    std::uint64_t audit = 0;             ///< Id of the newest audit; 0: none.
     std::uint64_t window_end = 0;        ///< 0 until both ends are opened.
     std::uint32_t open_disputes = 0;
-    std::uint32_t challenges = 0;        ///< Of them, those that strangers opened.
-    std::uint64_t audit_dispute = 0;     ///< The open one of a drawn auditor; 0: none.
+    std::uint32_t challenges = 0;        ///< Number of these that strangers opened.
+    std::uint64_t audit_dispute = 0;     ///< Open dispute of a drawn auditor; 0: none.
     bool not_awaited = false;            ///< Its end was committed when no other run waited for it.
-    std::uint64_t not_paid = 0;          ///< Copies among its run's segments up to this one; set when it is finalised.
+    std::uint64_t not_paid = 0;          ///< Number of copies in its run up to this segment; set when finalised.
     bool operator==(const Segment&) const = default;
     static auto tie(auto& s) {
         return std::tie(s.state, s.commit_height, s.draw_epoch, s.audits, s.postponed, s.audit, s.window_end,
@@ -215,14 +215,14 @@ struct Segment {
 };
 
 enum class AuditPhase : std::uint8_t {
-    waiting = 1,      ///< Opening its start would leak another audit's answer.
-    opening = 2,      ///< Solver: openSegment.
-    collecting = 3,   ///< Auditors: commitVerdict.
-    drawing = 4,      ///< A later beacon draws auditors, or others for those who were silent.
-    revealing = 5,    ///< Solver: revealSegment.
-    verdicts = 6,     ///< Auditors: revealVerdict.
+    waiting = 1,      ///< Opening the segment's start would leak another audit's answer.
+    opening = 2,      ///< The solver owes openSegment.
+    collecting = 3,   ///< The auditors owe commitVerdict.
+    drawing = 4,      ///< A later beacon draws auditors, or replacements for silent ones.
+    revealing = 5,    ///< The solver owes revealSegment.
+    verdicts = 6,     ///< The auditors owe revealVerdict.
     closed = 7,
-    no_auditors = 8,  ///< Nobody can be drawn: the requester may decide what becomes of it (contracts 14.12).
+    no_auditors = 8,  ///< No auditors can be drawn: the requester may decide (contracts 14.12).
 };
 constexpr AuditPhase last_of(AuditPhase) { return AuditPhase::no_auditors; }
 std::string_view slug(AuditPhase phase) noexcept;
@@ -235,7 +235,7 @@ constexpr SeatState last_of(SeatState) { return SeatState::released; }
 struct Seat {
     Address auditor;
     SeatState state{};
-    U256 bond;                           ///< Locked of the auditor's stake; zero once released or lost.
+    U256 bond;                           ///< Locked from the auditor's stake; zero once released or lost.
     Hash32 commitment, root;
     bool paid = false;
     std::uint32_t reports = 0;           ///< Tiles that it reported as not served.
@@ -253,7 +253,7 @@ struct Audit {
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
     AuditPhase phase{};
-    std::uint64_t deadline = 0;          ///< Of the phase; 0 in waiting and closed.
+    std::uint64_t deadline = 0;          ///< Deadline of the phase; 0: none.
     std::uint64_t redraws = 0;
     std::vector<Seat> seats;
     std::vector<std::uint32_t> waiting;  ///< Seats whose verdict differs and has no dispute yet, in order of reveal.
@@ -268,7 +268,7 @@ struct Audit {
 
 enum class DisputeKind : std::uint8_t {
     audit = 1,        ///< A drawn auditor's reveal differs.
-    challenge = 2,    ///< challengeSegment, at own cost.
+    challenge = 2,    ///< challengeSegment, at the challenger's cost.
     initial = 3,      ///< challengeInitial: the seeded initial state.
     replica = 4,      ///< Another run's root differs.
     replica_initial = 5,  ///< Another run's seeded initial state differs.
@@ -285,12 +285,12 @@ enum class DisputeState : std::uint8_t {
     open = 1,
     solver_lost = 2,
     challenger_lost = 3,
-    withdrawn = 4,    ///< Closed by the run's end; the bond went back.
+    withdrawn = 4,    ///< Closed by the run's end; the bond was returned.
 };
 constexpr DisputeState last_of(DisputeState) { return DisputeState::withdrawn; }
 std::string_view slug(DisputeState state) noexcept;
 
-/// The dispute's books; the game itself is another record (contracts/views: game).
+/// The accounts of a dispute; the game itself is another record (contracts/views: game).
 struct Dispute {
     std::uint64_t id = 0;
     DisputeKind kind{};
@@ -299,19 +299,19 @@ struct Dispute {
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
     Address solver, challenger;
-    std::uint64_t audit = 0;             ///< In which the challenger has the seat that it speaks from; 0: none.
-    Hash32 claimed_root;                 ///< What the challenger says the end is; zero when it did not say.
+    std::uint64_t audit = 0;             ///< Audit in which the challenger holds its seat; 0: none.
+    Hash32 claimed_root;                 ///< The challenger's result for the end; zero when it gave none.
     U256 bond;                           ///< Coins held, or locked stake for audit and replica.
-    std::uint64_t solver_clock = 0, challenger_clock = 0;   ///< Blocks left.
-    std::uint64_t turn_height = 0;       ///< When the party to move got the turn.
-    std::uint64_t deadline = 0;          ///< Its clock runs out after this height.
+    std::uint64_t solver_clock = 0, challenger_clock = 0;   ///< Remaining blocks.
+    std::uint64_t turn_height = 0;       ///< Height at which the party to move got the turn.
+    std::uint64_t deadline = 0;          ///< The mover's clock runs out after this height.
     std::uint8_t mover = 0;              ///< 1 solver, 2 challenger (verifier::Side).
     std::uint64_t opened_height = 0;
     std::uint8_t ending = 0;             ///< verifier::Ending
     std::uint32_t rounds = 0;
     std::uint64_t evidence_bytes = 0;
-    std::uint32_t reports = 0;           ///< Tiles that the challenger reported as not served.
-    std::uint64_t waits_until = 0;       ///< For answers to these, as far as its clock counts it.
+    std::uint32_t reports = 0;           ///< Number of tiles that the challenger reported as not served.
+    std::uint64_t waits_until = 0;       ///< Height to which its clock includes the wait for their answers.
     std::uint64_t solver_due = 0, challenger_due = 0;   ///< Places in the parties' orders of work (contracts 18.2).
     bool operator==(const Dispute&) const = default;
     static auto tie(auto& d) {
@@ -333,7 +333,7 @@ constexpr ReportKind last_of(ReportKind) { return ReportKind::kept; }
 enum class ReportState : std::uint8_t { open = 1, answered = 2, failed = 3 };
 constexpr ReportState last_of(ReportState) { return ReportState::failed; }
 
-/// "This tile is not served." Kind `kept` is said to the keepers of a state, every other to the run's solver.
+/// A report that a tile is not served. Kind `kept` addresses the keepers of a state, every other kind the run's solver.
 struct Report {
     std::uint64_t id = 0;
     ReportKind kind{};
@@ -341,7 +341,7 @@ struct Report {
     Address reporter;
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::uint64_t index = 0;             ///< State, or data set; 0 otherwise.
+    std::uint64_t index = 0;             ///< Index of the state or data set; 0 for other kinds.
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
     std::uint64_t deadline = 0;
@@ -360,14 +360,14 @@ struct Report {
 enum class RetentionState : std::uint8_t { open = 1, kept = 2, withdrawn = 3 };
 constexpr RetentionState last_of(RetentionState) { return RetentionState::withdrawn; }
 
-/// A solver's offer: who keeps this state gets the fee.
+/// A solver's offer of `fee` to the party that keeps a state.
 struct Retention {
     std::uint64_t id = 0;
     RetentionState state{};
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t index = 0;
-    Address solver, keeper;              ///< The keeper is zero until somebody attests.
+    Address solver, keeper;              ///< `keeper` is zero until a verifier attests.
     U256 fee;
     bool operator==(const Retention&) const = default;
     static auto tie(auto& r) {

@@ -31,7 +31,7 @@ bool all_are(View bytes, std::uint8_t byte) {
     return std::all_of(bytes.begin(), bytes.end(), [&](std::uint8_t b) { return b == byte; });
 }
 
-/// Whether the bits outside the type are as they must be.
+/// Whether the bits outside the type have their required values.
 bool fits(const Type& type, const Word& word) {
     const View w = view(word);
     switch (type.kind) {
@@ -69,7 +69,7 @@ bool is_utf8(View text) {
     return true;
 }
 
-/// The type of member `i` of a list of this type.
+/// Returns the type of member `i` of a list of this type.
 const Type& part_of(const Type& type, std::size_t i) {
     return type.kind == Kind::tuple ? type.parts[i] : type.parts[0];
 }
@@ -96,9 +96,9 @@ class Decoder {
 public:
     explicit Decoder(View data) : data_(data) {}
 
-    /// The value of `type` whose encoding begins at `at` of `frame`.
+    /// Decodes the value of `type` whose encoding begins at `at` of `frame`.
     std::optional<Value> value(const Type& type, View frame, std::size_t at) {
-        // Aliased tails could make little data describe very many values.
+        // Bounds the number of values, because aliased tails could encode very many values in little data.
         if (++values_ > kValuesMax || values_ > data_.size() / kWord * 2 + 64) return refuse(AbiError::too_long);
         switch (type.kind) {
             case Kind::bytes:
@@ -131,7 +131,7 @@ private:
         if (at > frame.size() || frame.size() - at < kWord) return refuse(AbiError::too_short);
         return to_hash32(frame.subspan(at, kWord));
     }
-    /// A length or offset: at most 32 bits, which is more than any transaction holds.
+    /// Reads a length or offset: at most 32 bits, which exceeds any transaction.
     std::optional<std::size_t> small(View frame, std::size_t at, AbiError over) {
         const auto word = word_at(frame, at);
         if (!word) return std::nullopt;
@@ -152,7 +152,7 @@ private:
         return Value{to_bytes(bytes)};
     }
 
-    /// Members whose heads begin at `at`; offsets count from there.
+    /// Decodes members whose heads begin at `at`, from where offsets count.
     std::optional<Value> list(const Type& type, std::size_t count, View frame, std::size_t at) {
         if (at > frame.size()) return refuse(AbiError::too_short);
         const View base = frame.subspan(at);
@@ -219,7 +219,7 @@ Result<Value, AbiError> decode(const Type& type, View data) {
     Decoder decoder(data);
     auto value = decoder.value(type, data, 0);
     if (!value) return Unexpected{decoder.error()};
-    // One value, one encoding: refuses aliasing, gaps, dirty padding and trailing bytes in one stroke.
+    // Comparing with the canonical encoding refuses aliasing, gaps, dirty padding and trailing bytes at once.
     if (!equal(encode(type, *value), data)) return Unexpected{AbiError::not_canonical};
     return std::move(*value);
 }

@@ -12,7 +12,7 @@
 namespace retrace::abi {
 
 struct Value;
-using Word = Hash32;                ///< 32 bytes as they stand in the encoding: every elementary static type.
+using Word = Hash32;                ///< The 32 encoded bytes of an elementary static type.
 using List = std::vector<Value>;    ///< Arrays and tuples.
 struct Value {
     std::variant<Word, Bytes, List> data;   ///< Bytes: `bytes` and `string`.
@@ -21,7 +21,7 @@ struct Value {
 
 enum class AbiError : std::uint8_t {
     too_short = 1,       ///< A value reaches past the end.
-    bad_offset = 2,      ///< An offset is not a place inside the data.
+    bad_offset = 2,      ///< An offset points outside the data.
     out_of_range = 3,    ///< An integer, bool, address or bytesN with bits outside its type.
     too_long = 4,        ///< More elements than the limit or the data allow.
     bad_utf8 = 5,
@@ -29,9 +29,9 @@ enum class AbiError : std::uint8_t {
 };
 std::string_view slug(AbiError error) noexcept;
 
-/// Encodes `value` as `type`, a tuple for arguments. A value of another shape is an error of the caller (asserted).
+/// Encodes `value` as `type`, which is a tuple for arguments. `value` must have the shape of `type` (asserted).
 Bytes encode(const Type& type, const Value& value);
-/// Decodes arguments: `type` is a tuple. Accepts exactly the bytes that `encode` makes.
+/// Decodes arguments: `type` is a tuple. Accepts only bytes that `encode` produces.
 Result<Value, AbiError> decode(const Type& type, View data);
 
 /// First four bytes of keccak256(signature).

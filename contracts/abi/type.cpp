@@ -28,7 +28,7 @@ private:
         ++at_;
         return true;
     }
-    /// Decimal digits without a leading zero; empty: nullopt.
+    /// Parses decimal digits without a leading zero; nullopt when there are none.
     std::optional<std::uint32_t> number() {
         const char* const begin = text_.data() + at_;
         std::uint32_t value = 0;

@@ -18,12 +18,12 @@ struct Type {
     };
     Kind kind = Kind::uint;
     std::uint16_t size = 256;     ///< Bits of uint and sint; bytes of fixed_bytes.
-    std::uint32_t length = 0;     ///< Of a fixed array.
+    std::uint32_t length = 0;     ///< Elements of a fixed array.
     std::vector<Type> parts;      ///< Element of an array, members of a tuple.
 
     bool operator==(const Type&) const = default;
     bool is_dynamic() const;
-    /// Bytes in the head of an enclosing tuple: 32 for a dynamic type.
+    /// Bytes of this type in the head of an enclosing tuple: 32 for a dynamic type.
     std::size_t head_size() const;
     std::string name() const;
 };
@@ -31,9 +31,10 @@ struct Type {
 inline constexpr std::size_t kTypeDepthMax = 8;
 inline constexpr std::uint32_t kFixedArrayMax = 1024;
 
-/// "uint64", "(address,bytes4[])[]" … Aliases ("uint"), blanks and sizes that Solidity lacks are refused.
+/// Parses a type such as "uint64" or "(address,bytes4[])[]". Aliases ("uint"), blanks and sizes that Solidity lacks are
+/// errors.
 Result<Type> parse_type(std::string_view text);
-/// The parameter types of "name(type,…)" as a tuple.
+/// Parses the parameter types of "name(type,…)" into a tuple.
 Result<Type> parse_signature(std::string_view text);
 
 }  // namespace retrace::abi

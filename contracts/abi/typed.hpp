@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From C++ structs with `tie` to ABI types and values: the field list is the interface. SPEC 3.5.
+// Converts C++ structs with `tie` to ABI types and values: the field list defines the interface. SPEC 3.5.
 #pragma once
 
 #include <concepts>
@@ -78,7 +78,7 @@ Value to_value(const T& value) {
     }
 }
 
-/// `value` was decoded with type_of<T>(), so its shape and ranges are right (asserted by std::get).
+/// `value` must have been decoded with type_of<T>(), which guarantees its shape and ranges (asserted by std::get).
 template <class T>
 void from_value(const Value& value, T& out) {
     const auto word = [&]() -> const Word& { return std::get<Word>(value.data); };

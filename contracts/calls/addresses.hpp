@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the native contracts live. SPEC 1.
+// Addresses of the native contracts. SPEC 1.
 #pragma once
 
 #include <array>

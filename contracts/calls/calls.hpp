@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The methods that change state, as plain structs: the same type is what a wallet or agent fills in
-// (`calldata(CommitBid{...})`, contracts/calls/encode.hpp) and what a rule receives. A method's selector, its ABI
-// JSON and its decoder all come from kName, kFields and tie. SPEC 4.
+// The methods that change state, as plain structs: wallets and agents fill them in (`calldata(CommitBid{...})`,
+// contracts/calls/encode.hpp), and rules receive the same types. A method's selector, ABI JSON and decoder all come
+// from kName, names and tie. SPEC 4.
 #pragma once
 
 #include <tuple>
@@ -29,7 +29,8 @@ struct Deposit {
     static Names names() { return {}; }
     static auto tie(auto&) { return std::tie(); }
 };
-/// Starts to free `amount` of what is not locked; starts the clock anew for all that is unbonding.
+/// Starts to unbond `amount` of the stake that is not locked; restarts the unbonding period of all that is already
+/// unbonding.
 struct BeginUnbond {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "beginUnbond";
@@ -38,7 +39,7 @@ struct BeginUnbond {
     static auto tie(auto& c) { return std::tie(c.amount); }
     U256 amount;
 };
-/// Pays out what has finished unbonding.
+/// Pays out the stake whose unbonding period is over.
 struct Withdraw {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "withdraw";
@@ -65,7 +66,8 @@ struct RegisterVerifier {
     std::string endpoint;
     Hash32 head;
 };
-/// Leaves the verifiers: no more draws, no more reveals due. Stake locked in audits stays locked until they end.
+/// Leaves the verifiers: the sender is drawn no more and owes no more reveals. Stake locked in audits stays locked
+/// until they end.
 struct RetireVerifier {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "retireVerifier";
@@ -82,7 +84,8 @@ struct RevealBeacon {
     static auto tie(auto& c) { return std::tie(c.preimage); }
     Hash32 preimage;
 };
-/// The sender ran its benchmark for `rounds` rounds; `root` commits to all of them (solver/capability/evidence.hpp).
+/// States that the sender ran its benchmark for `rounds` rounds; `root` commits to all of them
+/// (solver/capability/evidence.hpp).
 struct AnswerCapability {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "answerCapability";
@@ -146,7 +149,7 @@ struct RevealBid {
     std::uint64_t finish_height = 0;
     Hash32 salt;
 };
-/// The winner has program and data: running begins.
+/// The winner confirms that it has program and data; the run begins.
 struct AcceptData {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "acceptData";
@@ -155,7 +158,7 @@ struct AcceptData {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
-/// The winner leaves free of charge.
+/// The winner declines at no charge.
 struct DeclineTask {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "declineTask";
@@ -164,7 +167,8 @@ struct DeclineTask {
     static auto tie(auto& c) { return std::tie(c.task); }
     std::uint64_t task = 0;
 };
-/// L_index by solver::checkpoint_commitment. The first is the run's first state, then each in turn.
+/// Commits to state `index` by solver::checkpoint_commitment. The first index is the run's first state; the others
+/// follow in order.
 struct CommitCheckpoint {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "commitCheckpoint";
@@ -176,7 +180,7 @@ struct CommitCheckpoint {
     std::uint64_t index = 0;
     Hash32 commitment;
 };
-/// Opens states first .. first + roots.size() - 1 that no audit needs blind any more.
+/// Opens states first .. first + roots.size() - 1, which no audit needs hidden any more.
 struct OpenRoots {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "openRoots";
@@ -188,7 +192,7 @@ struct OpenRoots {
     std::uint64_t first = 0;
     std::vector<Hash32> salts, roots;
 };
-/// The requester has the model.
+/// The requester confirms that it has the model.
 struct AcceptModel {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "acceptModel";
@@ -198,8 +202,8 @@ struct AcceptModel {
     std::uint64_t task = 0;
 };
 
-/// More solvers run the task from now on: `replicas` in all. msg.value is market::escrow_of_more for those that are
-/// missing, for the segments from views::newest_finalised_state on.
+/// Raises the number of replicas to `replicas` in all. msg.value is market::escrow_of_more for the missing ones, for
+/// the segments from views::newest_finalised_state on.
 struct RaiseReplicas {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "raiseReplicas";
@@ -210,8 +214,8 @@ struct RaiseReplicas {
     std::uint8_t replicas = 0;
 };
 
-/// Audits of a run wait for auditors whom nobody can draw. `pay`: what waits counts as not drawn, and the run goes on;
-/// else the run ends and is paid for what is final.
+/// The requester decides on audits for which no auditors can be drawn. `pay`: they count as not drawn, and the run goes
+/// on; otherwise the run ends and is paid for its finalised segments.
 struct DecideUnaudited {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "decideUnaudited";
@@ -237,7 +241,7 @@ struct OpenSegment {
     std::uint64_t segment = 0;
     Hash32 salt, root;
 };
-/// By solver::verdict_commitment.
+/// Commits to a verdict by solver::verdict_commitment.
 struct CommitVerdict {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "commitVerdict";
@@ -268,7 +272,7 @@ struct RevealVerdict {
     std::uint64_t audit = 0;
     Hash32 root, salt;
 };
-/// An auditor whose verdict matched keeps the segment's end (state `index`) and is paid for its audit.
+/// An auditor whose verdict matched attests that it keeps the segment's end (state `index`), and is paid for its audit.
 struct AttestRetention {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "attestRetention";
@@ -290,7 +294,7 @@ struct RequestRetention {
     std::uint32_t run = 0;
     std::uint64_t index = 0;
 };
-/// msg.value is params.report_fee; returned when the solver fails to answer.
+/// msg.value is params.report_fee, which is returned when the solver fails to answer.
 struct ReportUnavailable {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "reportUnavailable";
@@ -317,7 +321,7 @@ struct AnswerUnavailable {
 
 // --- disputes ---
 
-/// msg.value is market::challenge_bond of the task. `root` is what the sender computed for the segment's end.
+/// msg.value is market::challenge_bond of the task. `root` is the sender's result for the segment's end.
 struct ChallengeSegment {
     static constexpr Contract kContract = Contract::disputes;
     static constexpr std::string_view kName = "challengeSegment";

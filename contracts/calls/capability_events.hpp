@@ -6,7 +6,7 @@
 
 namespace retrace::contracts {
 
-/// The seed of the benchmark is known from about `seedHeight` on.
+/// The seed of the benchmark is known from about height `seedHeight` on.
 struct CapabilityChallenged {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "CapabilityChallenged";
@@ -28,7 +28,7 @@ struct CapabilityAnswered {
     std::uint64_t rounds = 0;
     Hash32 root;
 };
-/// How a challenge ended: `score` is the solver's from now on, 0 unless it was proved.
+/// A challenge ended: `score` is the solver's score from now on, 0 unless it was proved.
 struct CapabilityMeasured {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "CapabilityMeasured";

@@ -8,7 +8,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// Types of the indexed and of the other fields of an event.
+/// Returns the types of the indexed and of the other fields of an event.
 template <class Event>
 std::pair<abi::Type, abi::Type> split_types() {
     abi::Type all = abi::type_of<Event>(), rest = all;
@@ -82,7 +82,7 @@ std::optional<Refused> decode_refusal(View revert_data) {
 template Bytes calldata(const Refused&);
 template std::string signature_of<Refused>();
 
-// Taking the address instantiates; the tables below are what a new payload or event is added to by itself.
+// Taking the addresses instantiates the templates; a new payload or event is covered through the variants.
 namespace {
 
 template <class... Call>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Between the structs of calls.hpp and events.hpp and the bytes on the wire. Instantiated for every member of AnyCall
-// and AnyEvent in encode.cpp, so that including this stays cheap.
+// Conversions between the structs of calls.hpp and events.hpp and their encoded bytes. Instantiated for every member of
+// AnyCall and AnyEvent in encode.cpp, so that this header stays cheap to include.
 #pragma once
 
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace retrace::contracts {
 
-/// Selector and arguments, for a transaction to address_of(Call::kContract).
+/// Encodes selector and arguments, for a transaction to address_of(Call::kContract).
 template <class Call>
 Bytes calldata(const Call& call);
-/// "commitBid(uint64,bytes32)"; for calls, events, errors and view methods.
+/// Returns a signature such as "commitBid(uint64,bytes32)", for calls, events, errors and view methods.
 template <class T>
 std::string signature_of();
 
 template <class Event>
 ledger::Log to_log(const Event& event);
-/// nullopt when the log is another event's or malformed.
+/// Returns nullopt when the log belongs to another event or is malformed.
 template <class Event>
 std::optional<Event> decode_event(const ledger::Log& log);
-/// Any event of ours.
+/// Decodes any event of the native contracts.
 std::optional<AnyEvent> decode_any_event(const ledger::Log& log);
 
 /// The custom error of every refusal: Refused(uint16 code, string slug).
@@ -33,7 +33,7 @@ struct Refused {
     std::uint16_t code = 0;
     std::string slug;
 };
-/// From the revert data of a refused call.
+/// Decodes the revert data of a refused call.
 std::optional<Refused> decode_refusal(View revert_data);
 
 }  // namespace retrace::contracts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the contracts tell. The first kIndexed fields are topics. SPEC 5.
+// Events of the contracts. The first kIndexed fields are topics. SPEC 5.
 #pragma once
 
 #include <variant>
@@ -26,7 +26,7 @@ struct Slashed {
     static Names names() { return {"party", "task", "amount", "burned", "toOthers", "reason"}; }
     static auto tie(auto& e) { return std::tie(e.party, e.task, e.amount, e.burned, e.to_others, e.reason); }
     Address party;
-    std::uint64_t task = 0;              ///< 0: the beacon.
+    std::uint64_t task = 0;              ///< 0: slashed for the beacon or a capability challenge.
     U256 amount, burned, to_others;
     std::string reason;                  ///< Slug of a SlashReason.
 };
@@ -50,7 +50,7 @@ struct VerifierRegistered {
     std::string endpoint;
     std::uint64_t joined_epoch = 0;
 };
-/// Retired, or dropped because it did not reveal.
+/// A verifier retired, or was dropped because it did not reveal.
 struct VerifierLeft {
     static constexpr Contract kContract = Contract::staking;
     static constexpr std::string_view kName = "VerifierLeft";
@@ -117,7 +117,7 @@ struct BidRevealed {
     std::uint64_t finish_height = 0;
     U256 locked;
 };
-/// A commitment that was never revealed; its deposit was burned.
+/// A commitment was never revealed, and its deposit was burned.
 struct BidForfeited {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "BidForfeited";
@@ -194,7 +194,7 @@ struct SegmentVerified {
     std::uint64_t segment = 0;
     std::uint64_t audit = 0;
 };
-/// `count` segments from `first` on, up to what the run is paid for now; copies of a replica that joined are left out.
+/// The run was paid for `count` segments from `first` on. Copies of a replica that joined are not counted.
 struct SegmentsPaid {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "SegmentsPaid";
@@ -220,7 +220,7 @@ struct RunEnded {
     std::uint8_t state = 0;              ///< market::RunState
     std::string reason;
 };
-/// Audits of the run waited for auditors: they count as not drawn, or the run ended there.
+/// Audits of the run waited for auditors: they count as not drawn (`pay`), or the run ended there.
 struct UnauditedDecided {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "UnauditedDecided";
@@ -229,10 +229,10 @@ struct UnauditedDecided {
     static auto tie(auto& e) { return std::tie(e.task, e.run, e.segment, e.pay); }
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    std::uint64_t segment = 0;           ///< The first that waited.
+    std::uint64_t segment = 0;           ///< First segment whose audit waited.
     bool pay = false;
 };
-/// Escrow that was not used went back to the requester.
+/// Unused escrow was returned to the requester.
 struct EscrowReturned {
     static constexpr Contract kContract = Contract::market;
     static constexpr std::string_view kName = "EscrowReturned";
@@ -359,7 +359,7 @@ struct DisputeMoved {
     static auto tie(auto& e) { return std::tie(e.dispute, e.phase, e.mover, e.rounds, e.deadline); }
     std::uint64_t dispute = 0;
     std::uint8_t phase = 0;              ///< verifier::Phase after the move
-    std::uint8_t mover = 0;              ///< Who moves next.
+    std::uint8_t mover = 0;              ///< Side that moves next.
     std::uint32_t rounds = 0;
     std::uint64_t deadline = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events about what requesters and solvers offer while a task runs. SPEC 5.
+// Events about offers of requesters and solvers while a task runs. SPEC 5.
 #pragma once
 
 #include "contracts/calls/calls.hpp"
@@ -29,7 +29,7 @@ struct RetentionRequested {
     std::uint64_t index = 0;
     U256 fee;
 };
-/// Somebody keeps the state and was paid, or (a keeper of zero) the run ended first and the fee went back.
+/// A verifier keeps the state and was paid, or (keeper zero) the run ended first and the fee was returned.
 struct RetentionClosed {
     static constexpr Contract kContract = Contract::audits;
     static constexpr std::string_view kName = "RetentionClosed";

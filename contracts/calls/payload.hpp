@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The definitions behind calldata and signature_of, for the files that instantiate them: calls/encode.cpp for calls and
-// errors, records/read_encode.cpp for the methods that read.
+// Definitions of the templates calldata and signature_of, for the files that instantiate them: calls/encode.cpp for
+// calls and errors, records/read_encode.cpp for the methods that read.
 #pragma once
 
 #include "contracts/abi/typed.hpp"

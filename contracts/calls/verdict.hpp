@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Why a call is refused. SPEC 7. Numbers are never reused: 1xx malformed for ever, 2xx not now, 3xx out of gas, 4xx a
-// fault of the rules.
+// Reasons for refusing a call. SPEC 7. Numbers are never reused: 1xx permanently malformed, 2xx not now, 3xx out of
+// gas, 4xx a fault of the rules.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,7 @@ void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item) {
 }
 
 void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run) {
-    // An opening reminds of all runs of its task: of one item, not of five.
+    // One item for the payments of all runs of a task: an opening would otherwise write up to five.
     if (kind == ScheduledKind::payment) run = 0;
     const keys::Key key = keys::reminder(static_cast<std::uint8_t>(kind), id, run);
     const std::uint64_t pending = counter(fx.state, key);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What rules write through: state, events, coins and the scheduler.
+// The interface through which rules write state, events, coins and scheduled items.
 #pragma once
 
 #include <vector>
@@ -14,10 +14,10 @@ namespace retrace::contracts {
 using ledger::StateView;
 using market::Params;
 
-/// What a rule may know of its transaction.
+/// The part of its transaction that a rule may read.
 struct TxContext {
     Address sender;
-    U256 value;                  ///< Sent with the call; the contract has it when `apply` runs.
+    U256 value;                  ///< Coins sent with the call; the contract holds them when `apply` runs.
     std::uint64_t height = 0;
     const Params& params;
 };
@@ -35,11 +35,11 @@ struct Effects {
 };
 
 // Coins. Each contract's `held` record equals its balance; every move changes both (SPEC 8.1).
-void take(Effects& fx, Contract to, const Address& from, const U256& amount);   ///< The balance was checked.
+void take(Effects& fx, Contract to, const Address& from, const U256& amount);   ///< The caller has checked the balance.
 void pay(Effects& fx, Contract from, const Address& to, const U256& amount);
 void burn_held(Effects& fx, Contract from, const U256& amount);
 
-/// What happens by itself at a height.
+/// Kinds of scheduled items. Each comment names the values of ScheduledItem's id, run and index.
 enum class ScheduledKind : std::uint8_t {
     auction_close = 1,        ///< task, round
     accept_deadline = 2,      ///< task, run
@@ -67,18 +67,18 @@ struct ScheduledItem {
     std::uint64_t index = 0;
     static auto tie(auto& d) { return std::tie(d.kind, d.id, d.run, d.index); }
 };
-/// Items that one block handles; what is more waits for the next one (SPEC 9.2). An item is a reminder: whoever handles
-/// it looks whether it still applies.
+/// Items that one block handles; the rest waits for the next block (SPEC 9.2). An item is a reminder: its handler
+/// checks whether it still applies.
 inline constexpr std::size_t kDueMax = 256;
-/// Items that one record holds.
+/// Items in one stored page.
 inline constexpr std::size_t kDuePage = 32;
-/// Schedules `item` at `height`, which is in the future. Costs the same however much is due there.
+/// Schedules `item` at `height`, which lies in the future. The cost does not depend on the number of items there.
 void schedule(Effects& fx, std::uint64_t height, const ScheduledItem& item);
-/// The same for what may be asked for very often: of each kind, id and run one reminder is enough, at the earliest
-/// height that was asked for. Whoever handles it asks again for what is later (SPEC 9.3). Payments of all runs of a
-/// task have one.
+/// As `schedule`, for items that may be requested very often: one reminder is kept for each kind, id and run, at the
+/// earliest requested height. Its handler requests the later heights again (SPEC 9.3). Payments of all runs of a task
+/// share one.
 void remind(Effects& fx, std::uint64_t height, ScheduledKind kind, std::uint64_t id, std::uint32_t run);
-/// Whether a reminder that came is the one that counts; it is used up. An earlier one may have replaced it.
+/// Whether a reminder that fired is the current one, which it then removes. An earlier one may have replaced it.
 bool use_reminder(Effects& fx, const ScheduledItem& item);
 
 }  // namespace retrace::contracts

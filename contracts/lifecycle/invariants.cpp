@@ -17,12 +17,12 @@ U256 held(const StateView& view, Contract contract) {
     return load<Amount>(view, keys::held(contract)).value_or(Amount{}).value;
 }
 
-/// Which record a slot of a contract holds, by its tag (keys.cpp).
+/// Whether a slot of a contract holds the record with this tag (keys.cpp).
 bool has_tag(const ledger::SlotKey& key, Contract contract, char tag) {
     return key.contract == address_of(contract) && !key.key.empty() && key.key[0] == static_cast<std::uint8_t>(tag);
 }
 
-/// A state that the table can reach from `from`, in any number of steps of one transaction or block.
+/// Whether the table leads from `from` to `to`, in any number of steps of one transaction or block.
 bool reachable(market::TaskState from, market::TaskState to) {
     if (from == to) return true;
     constexpr auto kFirst = market::TaskEvent::open_auction, kLast = last_of(market::TaskEvent{});
@@ -73,13 +73,13 @@ std::optional<std::string> broken_slot(const StateView& before, const ledger::Sl
     return std::nullopt;
 }
 
-/// What the records of one task say it holds and locks.
+/// Coins that the records of one task hold and lock.
 struct Sums {
     U256 market, disputes, audits;
     std::map<Address, U256> locked;
 };
 
-/// 13.4.1: what the escrow has to pay for at most, runs of the open auction included.
+/// 13.4.1: the most that the escrow may have to pay, runs of the open auction included.
 U256 most_owed(const StateView& view, const market::Task& task) {
     const auto spec = must_load<market::TaskSpec>(view, keys::spec(task.id));
     U256 owed;
@@ -125,7 +125,8 @@ std::optional<std::string> broken_invariant(const StateView& before, const State
     if (!ledger::supply_conserved(before, after)) return "supply is conserved";
     for (const Contract contract : kContracts) {
         const Address address = address_of(contract);
-        // Balances changed exactly as the records did; both sides stay sums of parts of one supply.
+        // A contract's balance must change exactly as its `held` record. The sums do not overflow: both are parts of
+        // one supply.
         if (balance_of(before, address) + held(after, contract) != balance_of(after, address) + held(before, contract))
             return "a contract's balance is what its records hold";
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is held to be true at all times. SPEC 8.
+// Invariants of the contracts' records. SPEC 8.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@
 
 namespace retrace::contracts {
 
-/// After every transaction, from the changed records alone: the sentence that does not hold, or nothing.
+/// Checks one transaction from the changed records alone. Returns a sentence that names the broken invariant, or
+/// nullopt.
 std::optional<std::string> broken_invariant(const ledger::StateView& before, const ledger::State& after);
 
-/// Everything, by walking all records from their counters: for tests, the simulation and --verify-db. `parties` are
-/// the accounts whose stakes are summed; whoever ever staked must be among them.
+/// Checks all records by walking them from their counters: for tests, the simulation and --verify-db. `parties` are the
+/// accounts whose stakes are summed; they must include every account that ever staked.
 std::optional<std::string> deep_check(const ledger::StateView& view, const std::vector<ledger::Address>& parties);
 
 }  // namespace retrace::contracts

@@ -10,7 +10,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// What broke, if anything did.
+/// Runs `work`. Returns the broken invariant, if any.
 std::optional<std::string> attempt(const StateView& before, Effects& fx, const std::function<void(Effects&)>& work) {
     try {
         const NonFatalScope scope;
@@ -44,7 +44,7 @@ bool is_frozen(const StateView& view, std::uint64_t id) {
 void freeze_task(Effects& fx, std::uint64_t id) {
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (market::is_final(task.state)) return;
-    // 8.5: a release that broke is tried again as late as the first.
+    // 8.5: a failed release is retried after the same delay.
     if (task.state != market::TaskState::frozen) move_task(fx, task, market::TaskEvent::freeze);
     schedule(fx, fx.height + fx.params.unbond_blocks, {ScheduledKind::release, id, 0, 0});
 }

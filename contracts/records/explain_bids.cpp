@@ -14,7 +14,7 @@ struct Revealed {
     std::vector<ExplainedBid> bids;  // the same order
 };
 
-/// How a solver came to its measured speed, or to none.
+/// Returns the origin of a solver's measured speed, or the reason that it has none.
 std::string measured_how(const StateView& view, const Address& party) {
     const auto info = solver(view, party);
     const auto newest = info ? challenge(view, info->challenge) : std::nullopt;
@@ -42,7 +42,7 @@ Revealed revealed_bids(const StateView& view, const market::Task& task) {
     return out;
 }
 
-/// What made a bid weigh more than a newcomer's on a chain where nobody is measured.
+/// Returns the reason that a bid weighs more than a newcomer's would on a chain without measurements.
 std::string why_heavy(const ExplainedBid& bid, std::uint64_t best_capability) {
     if (bid.weight_bp <= market::Offer::kNeutralWeight) return "";
     if (bid.capability == 0 && best_capability != 0)
@@ -74,7 +74,7 @@ void explain(ExplainedBid& bid, bool wins, std::size_t wanted, std::size_t bids,
     }
 }
 
-/// Bids that are set aside come last.
+/// Ranks the bids; those that are set aside come last.
 void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
     std::size_t fit = 0;
     std::uint64_t best_capability = 0;
@@ -82,7 +82,7 @@ void rank(Revealed& all, std::size_t wanted, const U256& ceiling, bool closed) {
         fit += offer.fit ? 1 : 0;
         best_capability = std::max(best_capability, offer.capability);
     }
-    // While bids still come in, whoever is there leads although they are too few.
+    // While bids still come in, the present ones lead even if they are too few.
     const std::size_t winners = closed ? wanted : std::min(wanted, fit);
     for (const market::Winner& winner : market::clear_auction(all.offers, winners, ceiling))
         all.bids[winner.offer].paid = winner.price;

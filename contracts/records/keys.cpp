@@ -8,7 +8,7 @@ class Builder {
 public:
     Builder(Contract contract, char tag) : key_{contract, {static_cast<std::uint8_t>(tag)}} {}
 
-    /// Big endian, so that a listing is in order.
+    /// Big endian, so that keys sort by number.
     Builder& number(std::uint64_t value) {
         for (int shift = 56; shift >= 0; shift -= 8) key_.bytes.push_back(static_cast<std::uint8_t>(value >> shift));
         return *this;
@@ -31,7 +31,7 @@ Builder disputes(char tag) { return {Contract::disputes, tag}; }
 }  // namespace
 
 Key params() { return market('P'); }
-// 'h' was a list of all that is due at a height.
+// Tag 'h' is retired: it was a list of all items due at a height.
 Key due_count(std::uint64_t height) { return std::move(market('d').number(height)); }
 Key due_page(std::uint64_t height, std::uint64_t page) { return std::move(market('e').number(height).number(page)); }
 Key due_cursor() { return market('f'); }

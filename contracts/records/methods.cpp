@@ -58,7 +58,7 @@ ViewAnswer answer(View arguments, const StateView& view) {
     if (!call) return {Verdict::bad_arguments, {}};
     const auto record = read(*call, view);
     if (!record) return {unknown<Read>(), {}};
-    // One return value, a tuple: encoded as the only member of the list of return values.
+    // There is one return value, a tuple, which is the only member of the list of return values.
     abi::Type returns;
     returns.kind = abi::Type::Kind::tuple;
     returns.parts.push_back(abi::type_of<typename Read::Answer>());

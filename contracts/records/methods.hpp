@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The methods that read, for eth_call: what wallets and explorers see of the records. Agents use views.hpp. SPEC 6.3.
-// `Answer` is the record that comes back; an unknown id is refused with the verdict that says so.
+// The methods that read records through eth_call, for wallets and explorers. Agents use views.hpp. SPEC 6.3. `Answer`
+// is the returned record; an unknown id is refused with the matching verdict.
 #pragma once
 
 #include <variant>
@@ -163,7 +163,7 @@ using AnyRead = std::variant<ReadStake, ReadSolver, ReadVerifier, ReadChallenge,
 
 inline constexpr std::uint64_t kViewGas = 30'000;
 
-/// The answer of a view method; nullopt when `data` calls none of `contract`.
+/// Answer of a view method.
 struct ViewAnswer {
     Verdict verdict = Verdict::ok;
     Bytes output;
@@ -172,8 +172,8 @@ struct ViewAnswer {
 bool is_view(Contract contract, View data);
 std::optional<ViewAnswer> answer_view(Contract contract, View data, const ledger::StateView& view);
 
-/// The record that a method returned. Instantiated for every member of AnyRead in read_encode.cpp, as calldata and
-/// signature_of of it are.
+/// Decodes the record that a method returned. Instantiated for every member of AnyRead in read_encode.cpp, as are its
+/// calldata and signature_of.
 template <class Read>
 std::optional<typename Read::Answer> decode_answer(View output);
 

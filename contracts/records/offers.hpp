@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The revealed bids of an auction as it weighs them: one reading for the rule that clears it and for whoever
-// explains it.
+// The weighed offers of an auction's revealed bids, shared by the rule that clears the auction and by explain_bids.
 #pragma once
 
 #include "contracts/records/views.hpp"
@@ -8,7 +7,7 @@
 
 namespace retrace::contracts::views {
 
-/// In the order of commitment. Bids that are not revealed are left out.
+/// Returns the offers in the order of commitment, without unrevealed bids.
 std::vector<market::Offer> offers(const StateView& view, const market::Task& task);
 
 }  // namespace retrace::contracts::views

@@ -16,7 +16,7 @@ std::optional<typename Read::Answer> decode_answer(View output) {
     return answer;
 }
 
-// Taking the address instantiates; what a new method is added to by itself.
+// Taking the addresses instantiates the templates; a new method is covered through the variant.
 namespace {
 
 template <class... Read>

@@ -19,7 +19,7 @@ std::optional<T> load(const ledger::StateView& state, const keys::Key& key) {
     if (!record) return std::nullopt;
     return std::move(*record);
 }
-/// For records that the rules themselves wrote.
+/// Loads a record that must exist because the rules wrote it (asserted).
 template <class T>
 T must_load(const ledger::StateView& state, const keys::Key& key) {
     auto record = load<T>(state, key);
@@ -34,7 +34,7 @@ inline void remove(ledger::State& state, const keys::Key& key) {
     state.set_slot(address_of(key.contract), key.bytes, {});
 }
 
-/// One number, or one list, as a record of its own.
+/// Records that hold one number or one list.
 struct Counter {
     std::uint64_t value = 0;
     static auto tie(auto& c) { return std::tie(c.value); }
@@ -52,7 +52,7 @@ struct ListOf {
 inline std::uint64_t counter(const ledger::StateView& state, const keys::Key& key) {
     return load<Counter>(state, key).value_or(Counter{}).value;
 }
-/// Adds one and returns the new value: ids begin at 1.
+/// Increments the counter and returns its new value: ids begin at 1.
 inline std::uint64_t next_id(ledger::State& state, const keys::Key& key) {
     const Counter next{counter(state, key) + 1};
     store(state, key, next);
@@ -66,7 +66,7 @@ std::vector<T> list(const ledger::StateView& state, const keys::Key& key) {
 }
 template <class T>
 void store_list(ledger::State& state, const keys::Key& key, std::vector<T> items) {
-    // A longer one would not decode, and what it lists would be lost: the rules keep every list below this.
+    // A longer list would not decode and its items would be lost; the rules keep every list below this length.
     ensure(items.size() <= market::kRecordListMax, "a list fits into its record");
     if (items.empty()) remove(state, key);
     else store(state, key, ListOf<T>{std::move(items)});

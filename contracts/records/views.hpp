@@ -21,10 +21,10 @@ using ledger::U256;
 std::optional<market::Params> params(const StateView& view);
 
 std::uint64_t task_count(const StateView& view);              ///< Ids are 1 .. task_count.
-std::vector<std::uint64_t> active_tasks(const StateView& view);  ///< Not in a final state, ascending.
+std::vector<std::uint64_t> active_tasks(const StateView& view);  ///< Tasks not in a final state, ascending.
 std::optional<market::TaskSpec> spec(const StateView& view, std::uint64_t task);
 std::optional<market::Task> task(const StateView& view, std::uint64_t task);
-std::optional<market::Bid> bid(const StateView& view, std::uint64_t task, const Address& bidder);  ///< This auction's.
+std::optional<market::Bid> bid(const StateView& view, std::uint64_t task, const Address& bidder);  ///< Current auction.
 std::optional<market::Run> run(const StateView& view, std::uint64_t task, std::uint32_t run);
 std::optional<market::Checkpoint> checkpoint(const StateView& view, std::uint64_t task, std::uint32_t run,
                                              std::uint64_t index);
@@ -32,29 +32,30 @@ std::optional<market::Segment> segment(const StateView& view, std::uint64_t task
                                        std::uint64_t index);
 std::optional<market::Audit> audit(const StateView& view, std::uint64_t audit);
 std::optional<market::Dispute> dispute(const StateView& view, std::uint64_t dispute);
-/// Only while the dispute is open.
+/// Returns nullopt unless the dispute is open.
 std::optional<verifier::Game> game(const StateView& view, std::uint64_t dispute);
 std::optional<market::Report> report(const StateView& view, std::uint64_t report);
 
-/// Zero when the party never staked.
+/// Returns zeros when the party never staked.
 market::Stake stake(const StateView& view, const Address& party);
-/// What may be locked or leave: all that is not locked, but a member of the beacon keeps its penalty (SPEC 11.7), and
-/// who keeps states a bond (16.3.1).
+/// Returns the stake that may be locked or withdrawn: all that is not locked, less the penalty that a beacon member
+/// keeps (SPEC 11.7) and the bond that a keeper of states keeps (16.3.1).
 U256 free_stake(const StateView& view, const market::Params& params, const Address& party);
-/// Tasks that are not over and of which it attested to keep a state; at most kKeptTasksMax are remembered.
+/// Returns the tasks that are not over and of which the party attested to keep a state; at most kKeptTasksMax are
+/// remembered.
 inline constexpr std::size_t kKeptTasksMax = 16;
 std::vector<std::uint64_t> kept_tasks(const StateView& view, const Address& party);
 std::optional<market::SolverInfo> solver(const StateView& view, const Address& party);
 std::optional<market::VerifierInfo> verifier(const StateView& view, const Address& party);
 std::vector<Address> verifiers(const StateView& view);        ///< Members of the beacon, in order of address.
-/// Members that may be drawn for audits of a task, some of them when they are free again (SPEC 14.2.1, 14.3); stops
-/// counting at `enough`. `barred`: parties of the task.
+/// Counts the members that may be drawn for audits of a task, now or when they are free again (SPEC 14.2.1, 14.3);
+/// stops at `enough`. `barred`: parties of the task.
 std::size_t possible_auditors(const StateView& view, const market::Params& params, const std::vector<Address>& barred,
                               std::size_t enough);
 
-/// Who may be challenged to show its capability, in order of address.
+/// Returns the solvers that may be challenged to show their capability, in order of address.
 std::vector<Address> solvers(const StateView& view);
-/// The newest challenge of each solver is there (SolverInfo::challenge); older ones are not.
+/// Only the newest challenge of each solver is stored (SolverInfo::challenge).
 std::optional<market::Challenge> challenge(const StateView& view, std::uint64_t challenge);
 
 /// The newest mixed epoch and its value; epoch 0's value comes from genesis.
@@ -65,19 +66,21 @@ struct Beacon {
     static market::Names names() { return {"epoch", "value"}; }
 };
 std::optional<Beacon> beacon(const StateView& view);
-/// Epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the next epoch's first block.
+/// Returns the epoch of a block. Reveals of epoch e are taken in its blocks; beacon e is known from the first block of
+/// epoch e + 1.
 std::uint64_t epoch_of(const market::Params& params, std::uint64_t height);
 
-// What is open for one party, in order of id; how long each list can be is in SPEC 19.
-std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);     ///< Seats of an auditor.
+// Open records of one party, in order of id. SPEC 19 limits the length of each list.
+std::vector<std::uint64_t> open_audits(const StateView& view, const Address& party);     ///< As an auditor.
 std::vector<std::uint64_t> open_disputes(const StateView& view, const Address& party);   ///< As the challenger.
 std::vector<std::uint64_t> run_disputes(const StateView& view, std::uint64_t task, std::uint32_t run);
-/// As either side: what it opened, and what is open about its runs.
+/// Returns the open disputes of a party on either side: those it opened, and those about its runs.
 std::vector<std::uint64_t> disputes_of(const StateView& view, const Address& party);
-/// The open dispute of this kind that the party opened about the segment (not of a drawn auditor); 0: none.
+/// Returns the open dispute of this kind that the party opened about the segment, drawn auditors' disputes excluded; 0:
+/// none.
 std::uint64_t accusation(const StateView& view, market::DisputeKind kind, std::uint64_t task, std::uint32_t run,
                          std::uint64_t segment, const Address& party);
-std::uint64_t open_bids(const StateView& view, const Address& party);                    ///< How many, over all tasks.
+std::uint64_t open_bids(const StateView& view, const Address& party);                    ///< Number over all tasks.
 struct RunId {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
@@ -85,9 +88,9 @@ struct RunId {
     static auto tie(auto& r) { return std::tie(r.task, r.run); }
 };
 std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
-/// Audits of a run whose auditors have yet to say what may convict it. 14.12.5
+/// Returns the number of audits of a run whose auditors have yet to reveal verdicts that may convict it. 14.12.5
 std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
-std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
+std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);
 std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention);
@@ -96,11 +99,11 @@ struct JoiningState {
     std::uint64_t index = 0;
     Hash32 root;                 ///< Zero for state 0.
 };
-/// The newest state of any running replica that nobody can dispute any more: a raise that is asked for now is about the
-/// segments from there on.
+/// Returns the newest finalised state of any running replica: a raise of the replicas requested now covers the segments
+/// from there on.
 JoiningState newest_finalised_state(const StateView& view, const market::Task& task);
-/// Where who wins the open auction starts: as the raise has paid for it, or where the task goes on. Without an auction,
-/// what a raise would begin with.
+/// Returns the state from which the winner of the open auction starts: the one that the raise was paid for, or the one
+/// at which the task resumes. Without an auction: the state from which a raise would start.
 JoiningState joining_state(const StateView& view, const market::Task& task);
 
 std::uint64_t audit_count(const StateView& view);

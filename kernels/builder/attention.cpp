@@ -15,8 +15,8 @@ Value iota(Graph& g, Dims dims, std::uint64_t axis) {
     return g.op(OpCode::iota, {}, {axis}, {DType::i32, std::move(dims)});
 }
 
-/// scores[heads, tokens, tokens] with -Inf where the second token comes after the first. The mask is the same for every
-/// head, so it is a row vector of the scores seen as [heads, tokens²].
+/// Sets scores[heads, tokens, tokens] to -Inf where the second token comes after the first. The mask is the same for
+/// every head, so it is a row vector of the scores viewed as [heads, tokens²].
 Value mask_future(Graph& g, Value scores) {
     const Dims dims = g.dims(scores);
     const std::uint64_t tokens = dims[1];
@@ -42,7 +42,7 @@ Value attention(Tape& tape, Value q, Value k, Value v, bool causal, Precision pr
     const Value weights = softmax_rows(g, scores);
     return tape.note({q, k, v}, matmul(g, weights, v, precision), [=, &g](Value dy, const Needed& needed) {
         Gradients out(3);
-        // Where the mask holds the weights are 0, and so are these gradients.
+        // Masked weights are 0, and so are these gradients.
         const Value d = matmul(g, dy, v, precision, false, true);
         const Value level = sum_rows(g, mul(g, d, weights));
         const Value d_scores = scale(g, mul(g, weights, sub(g, d, level)), factor);
@@ -55,7 +55,7 @@ Value attention(Tape& tape, Value q, Value k, Value v, bool causal, Precision pr
 
 namespace {
 
-/// Turns the planes of x by the angles whose cosine and sine are given; `back` turns the other way.
+/// Rotates the planes of x by the angles whose cosine and sine are given; `back` rotates in the opposite direction.
 Value turn(Graph& g, Value x, Value cosine, Value sine, bool back) {
     const Dims dims = g.dims(x);
     const std::uint64_t half = dims[2] / 2;
@@ -75,7 +75,7 @@ Value rotary(Tape& tape, Value x, float base) {
     const std::uint64_t tokens = g.dims(x)[1], half = g.dims(x)[2] / 2;
     const Value plane = convert(g, iota(g, {1, half}, 1), DType::f32);
     const Value exponent = scale(g, plane, -1.0f / static_cast<float>(half));
-    const Value speed = g.op(OpCode::pow, {g.scalar(base), exponent});  // radians a position
+    const Value speed = g.op(OpCode::pow, {g.scalar(base), exponent});  // radians per position
     const Value position = convert(g, iota(g, {tokens, 1}, 0), DType::f32);
     const Value turns = scale(g, mul(g, position, speed), 0.15915494f);
     const Value cosine = reshape(g, g.op(OpCode::cos_turns, {turns}), {tokens * half});

@@ -4,7 +4,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// x[n, c, h, w] as [c, n·h·w], so that a channel is a row; and back.
+/// Converts x[n, c, h, w] to [c, n·h·w], so that a channel is a row, and back.
 Value to_channels(Graph& g, Value x) {
     const Dims dims = g.dims(x);
     return reshape(g, permute(g, x, {1, 0, 2, 3}), {dims[1], dims[0] * dims[2] * dims[3]});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The primitives stretch operands along one axis of a matrix. Broadcasting of tensors of any rank becomes
-// that by a view [outer, inner]: an operand that repeats over the outer axes is a row, one that repeats over
-// the inner axes a column. What is neither is written out first.
+// The primitives stretch operands along one axis of a matrix. Broadcasting of tensors of any rank is reduced to that by
+// a view [outer, inner]: an operand that repeats over the outer axes is a row, one that repeats over the inner axes a
+// column. Any other operand is expanded first.
 #include <algorithm>
 
 #include "kernels/builder/tensor_ops.hpp"
@@ -13,7 +13,7 @@ enum class Role : std::uint8_t { full, row, column, single, mixed };
 
 struct Fit {
     Role role = Role::full;
-    std::uint64_t outer = 0;  ///< Rows of the view, of a row or a column.
+    std::uint64_t outer = 0;  ///< Rows of the view, if the role is row or column.
 };
 
 std::uint64_t product(const Dims& dims, std::size_t from, std::size_t to) {
@@ -22,7 +22,7 @@ std::uint64_t product(const Dims& dims, std::size_t from, std::size_t to) {
     return out;
 }
 
-/// With leading ones up to the rank of `whole`.
+/// Returns `dims` with leading ones up to the rank of `whole`.
 Dims aligned(const Dims& dims, const Dims& whole) {
     Dims out(whole.size() - dims.size(), 1);
     out.insert(out.end(), dims.begin(), dims.end());
@@ -42,7 +42,7 @@ Fit fit(const Dims& operand, const Dims& whole) {
     return {Role::mixed, 0};
 }
 
-/// The operand as the view [outer, inner] takes it; `view` has these rows and columns.
+/// Reshapes the operand for the view [outer, inner]; `view` has these rows and columns.
 Value as_viewed(Graph& g, Value x, Role role, const Dims& view) {
     const Geometry shape = geometry(view);
     switch (role) {
@@ -57,7 +57,8 @@ Value as_viewed(Graph& g, Value x, Role role, const Dims& view) {
     }
 }
 
-/// Copies bits while stretching: no op of its own does, and each type has one that gives back what it reads.
+/// Copies bits while stretching. There is no op for this, but each type has an op that can return its operand
+/// unchanged.
 Value stretch(Graph& g, Value x, const Dims& dims) {
     const OpFacts::Operand out{g.shape(x).dtype, dims};
     if (out.dtype == DType::boolean) return g.op(OpCode::logical_or, {x, x}, {}, out);
@@ -65,7 +66,7 @@ Value stretch(Graph& g, Value x, const Dims& dims) {
     return g.op(OpCode::select, {g.constant(DType::boolean, {}, {1}), x, x}, {}, out);
 }
 
-/// Axes of `whole` that the operand has itself, then those along which it is stretched.
+/// Returns the axes of `whole` that the operand has, then those along which it is stretched.
 std::vector<std::uint64_t> kept_first(const Dims& dims, const Dims& whole, std::size_t& kept) {
     std::vector<std::uint64_t> order;
     for (std::size_t i = 0; i < whole.size(); ++i) {
@@ -157,7 +158,7 @@ Value elementwise(Graph& g, OpCode code, std::vector<Value> operands) {
         }
         fits.push_back(how);
     }
-    // The tensor's own matrix where that is the view, so that nothing is reshaped.
+    // Uses the tensor's own matrix as the view where possible, so that nothing is reshaped.
     const std::uint64_t all = product(*whole, 0, whole->size());
     const bool own = outer == 0 || geometry(*whole).rows == outer;
     const Dims view = own ? *whole : Dims{outer, all / outer};

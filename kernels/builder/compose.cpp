@@ -33,7 +33,7 @@ Value fill(Graph& g, float value, Dims dims) {
     return g.op(OpCode::fill, {}, {to_bits(value)}, {DType::f32, std::move(dims)});
 }
 
-// x + (-0) is x, bit for bit, for either zero.
+// Adds -0: x + (-0) is x, bit for bit, for either zero.
 Value broadcast(Graph& g, Value x, Dims dims) {
     if (g.dims(x) == dims) return x;
     return g.op(OpCode::add, {x, g.scalar(-0.0f)}, {}, {DType::f32, std::move(dims)});

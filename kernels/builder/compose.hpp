@@ -18,28 +18,28 @@ inline Value select(Graph& g, Value condition, Value a, Value b) { return g.op(O
 inline Value convert(Graph& g, Value x, DType to) {
     return g.op(OpCode::convert, {x}, {static_cast<std::uint64_t>(to)});
 }
-/// The value itself where it has these extents already.
+/// Returns the value itself if it has these extents already.
 Value reshape(Graph& g, Value x, Dims dims);
 Value permute(Graph& g, Value x, std::vector<std::uint64_t> axes);
 /// `starts` and `extents` for every axis.
 Value slice(Graph& g, Value x, std::vector<std::uint64_t> starts, const Dims& extents);
 Value fill(Graph& g, float value, Dims dims);
-/// Every bit of x, spread over `dims` by the elementwise rule.
+/// Spreads x over `dims` by the elementwise rule without changing a bit.
 Value broadcast(Graph& g, Value x, Dims dims);
 
-/// All levels of a reduction: [..., cols] to [..., 1], [rows, cols] to [1, cols].
+/// All levels of a reduction: [..., cols] to [..., 1] for rows, [rows, cols] to [1, cols] for columns.
 Value sum_rows(Graph& g, Value x);
 Value max_rows(Graph& g, Value x);
 Value sum_columns(Graph& g, Value x);
-/// The sum of all elements, rank 0: rows first.
+/// Returns the sum of all elements, rank 0; rows are summed first.
 Value sum_all(Graph& g, Value x);
-/// int32 [..., 1]: the first greatest column of each row.
+/// Returns int32 [..., 1]: the first greatest column of each row.
 Value argmax_rows(Graph& g, Value x);
 
-/// The importer's policy: `wanted`, but f32 where this product's own K is below 64.
+/// Multiplies in precision `wanted`, but in f32 if this product's K is below 64 (the importer's policy).
 Value matmul(Graph& g, Value a, Value b, Precision wanted, bool transposed_a = false, bool transposed_b = false);
 
-/// bool [rows, classes] from int32 [rows, 1].
+/// Returns bool [rows, classes] for int32 [rows, 1].
 Value one_hot(Graph& g, Value labels, std::uint64_t classes);
 
 }  // namespace retrace::kernels

@@ -5,16 +5,16 @@
 
 namespace retrace::kernels {
 
-/// Declares parameters as layers ask for them.
+/// Declares parameters when layers request them.
 class Declarer {
 public:
-    /// `frozen`: what is declared is not trained, but for the corrections of lora_linear.
+    /// If `frozen`, declared parameters are not trained, except the corrections of lora_linear.
     Declarer(Tape& tape, ModelOutput& out, bool frozen = false) : tape_(tape), out_(out), frozen_(frozen) {}
     Tape& tape() noexcept { return tape_; }
 
     Value declare(ParameterSpec parameter);
-    /// Uniform within 1/√fan_in, which is what torch.nn.Linear and Conv2d draw for weights (Kaiming-uniform with
-    /// a = √5) and biases alike. The square root is correctly rounded, so the constant is the same on every machine.
+    /// Uniform within 1/√fan_in, the distribution of torch.nn.Linear and Conv2d for both weights (Kaiming-uniform
+    /// with a = √5) and biases. The square root is correctly rounded, so the constant is the same on every machine.
     Value uniform(std::string name, Dims dims, std::uint64_t fan_in);
     Value normal(std::string name, Dims dims, float deviation);
     Value constant(std::string name, Dims dims, float value);
@@ -24,8 +24,8 @@ public:
 
     /// NAME.weight [width, in], NAME.bias [width].
     Value linear(const std::string& name, Value x, std::uint64_t width, Precision precision, bool bias = true);
-    /// The same with weight and bias frozen, and NAME.lora_down [rank, in], NAME.lora_up [width, rank], which begins as
-    /// zeros.
+    /// The same with frozen weight and bias, and with NAME.lora_down [rank, in] and NAME.lora_up [width, rank], which
+    /// starts as zeros.
     Value lora_linear(const std::string& name, Value x, std::uint64_t width, std::uint64_t rank, float alpha,
                       Precision precision, bool bias = true);
     /// NAME.weight [channels, in, kernel, kernel], NAME.bias [channels]; stride 1.

@@ -9,8 +9,8 @@
 namespace retrace::kernels {
 namespace {
 
-/// The extents that all operands of an elementwise op broadcast to: those of a full operand, the one of highest rank
-/// where several are full (so a single element keeps its [1] beside scalars).
+/// Returns the extents to which all operands of an elementwise op broadcast: those of a full operand, the one of
+/// highest rank if several are full (so that a single element keeps its [1] beside scalars).
 Dims broadcast_dims(const std::vector<OpFacts::Operand>& operands) {
     Geometry whole;
     for (const auto& operand : operands) {
@@ -121,7 +121,7 @@ std::vector<bool> Graph::needed() const {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
         if (nodes_[i].kind == TensorKind::state && nodes_[i].next != kNoWriter) wanted[nodes_[i].next] = true;
         if (nodes_[i].kind == TensorKind::op_output && !nodes_[i].name.empty()) wanted[i] = true;
-        // State tensors and data sets are the program's interface and stay whether they are read or not.
+        // State tensors and data sets are the program's interface and are kept whether they are read or not.
         if (nodes_[i].kind == TensorKind::state || nodes_[i].kind == TensorKind::data) wanted[i] = true;
     }
     for (std::size_t i = nodes_.size(); i-- > 0;) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Writes programs: values are created in any order, `build` numbers them, drops ops that nothing needs and checks.
+// Writes programs: values are created in any order; `build` numbers them, drops ops whose results nothing needs, and
+// checks the program.
 #pragma once
 
 #include <deque>
@@ -19,24 +20,25 @@ struct Value {
     auto operator<=>(const Value&) const = default;
 };
 
-/// Misuse (an op whose shape rule fails) is an error of the code that builds, and asserted with the op's name.
+/// Builds a program. Misuse (an op whose shape rule fails) is a bug of the calling code and asserted with the op's
+/// name.
 class Graph {
 public:
     Value state(std::string name, DType dtype, Dims dims);
     Value dataset(std::string name, DType dtype, Dims dims);
     Value constant(DType dtype, Dims dims, Bytes data);
-    /// Rank-0 constants, one for each value.
+    /// Return a rank-0 constant; equal values share one constant.
     Value scalar(float value);
     Value scalar_i32(std::int32_t value);
 
-    /// `free_output` gives dtype and extents of ops whose output does not follow from their inputs (reshape,
-    /// generators; an elementwise op may give extents that all of its operands broadcast to).
+    /// Appends an op. `free_output` gives dtype and extents if the output does not follow from the inputs (reshape,
+    /// generators; for an elementwise op it may give extents to which all operands broadcast).
     Value op(OpCode code, std::vector<Value> inputs, std::vector<std::uint64_t> attributes = {},
              OpFacts::Operand free_output = {}, std::string stream = {});
 
-    /// The next value of a state tensor; one call a tensor at most.
+    /// Sets the next value of a state tensor; at most one call per tensor.
     void set_next(Value state, Value next);
-    /// A rank-0 fp32 value that the executor reports at every step.
+    /// Makes a rank-0 fp32 value a metric, which the executor reports at every step.
     void set_metric(Value value, std::string name);
 
     const OpFacts::Operand& shape(Value value) const { return nodes_[value.id].operand; }
@@ -50,14 +52,14 @@ private:
         TensorKind kind = TensorKind::op_output;
         OpFacts::Operand operand;
         std::string name;
-        Bytes data;                 ///< Of a constant.
-        OpRecord op;                ///< Of an op output; inputs are node numbers.
-        std::uint32_t next = kNoWriter;  ///< Of a state tensor: the node of its next value.
+        Bytes data;                 ///< Data of a constant.
+        OpRecord op;                ///< The op of an op output; its inputs are node numbers.
+        std::uint32_t next = kNoWriter;  ///< For a state tensor: the node of its next value.
     };
     Value add(Node node);
     std::vector<bool> needed() const;
 
-    std::deque<Node> nodes_;  ///< Their shapes are lent out while more are added.
+    std::deque<Node> nodes_;  ///< A deque, because `shape` returns references that must survive additions.
     std::map<std::pair<DType, std::uint32_t>, Value> scalars_;
 };
 

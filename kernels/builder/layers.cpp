@@ -114,8 +114,8 @@ Value conv2d(Tape& tape, Value x, Value weight, std::optional<Value> bias, const
     });
 }
 
-// Every channel of every image is an image of its own, so windows are rows of height × width and pooling is a maximum
-// of rows.
+// Every channel of every image is treated as a separate image, so that windows are rows of height × width and pooling
+// is a maximum of rows.
 Value max_pool2d(Tape& tape, Value x, const Window& window, bool zeros_are_equal) {
     Graph& g = tape.graph();
     const Dims in = g.dims(x);
@@ -126,7 +126,7 @@ Value max_pool2d(Tape& tape, Value x, const Window& window, bool zeros_are_equal
     const Value windows = gather_windows(g, reshape(g, x, planes), window, lowest);
     const Value y = reshape(g, max_rows(g, windows), {in[0], in[1], oh, ow});
     return tape.note({x}, y, [=, &g](Value dy, const std::vector<bool>&) {
-        // The sum of -0 and +0 is +0.
+        // Adding +0 turns -0 into +0, so both zeros compare equal.
         const Value compared = zeros_are_equal ? add(g, windows, g.scalar(0.0f)) : windows;
         const Value chosen = one_hot(g, argmax_rows(g, compared), window.height * window.width);
         const Value column = reshape(g, dy, {in[0] * in[1] * oh * ow, 1});

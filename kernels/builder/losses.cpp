@@ -4,7 +4,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// The mean over all elements, and the gradient, of losses that every element has for itself.
+/// Returns the mean over all elements, and its gradient, of elementwise losses.
 Loss mean_of(Graph& g, Value losses, Value gradients, std::optional<Value> valid) {
     const Value count = g.scalar(static_cast<float>(g.matrix(losses).elements()));
     if (valid) losses = select(g, *valid, losses, g.scalar(0.0f));
@@ -36,7 +36,7 @@ Loss mean_squared_error(Graph& g, Value output, Value target, std::optional<Valu
     return mean_of(g, mul(g, difference, difference), scale(g, difference, 2.0f), valid);
 }
 
-// log(1 + e^-|z|) + max(z, 0) - z·t: no power is larger than 1.
+// log(1 + e^-|z|) + max(z, 0) - z·t, in which no exponential exceeds 1.
 Loss binary_cross_entropy(Graph& g, Value logits, Value target, std::optional<Value> valid) {
     const Value small = g.op(OpCode::exp, {neg(g, g.op(OpCode::abs, {logits}))});
     const Value rest = g.op(OpCode::log, {add(g, small, g.scalar(1.0f))});

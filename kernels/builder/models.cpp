@@ -36,7 +36,7 @@ Value build_lenet(Declarer& declare, const ModelSpec& spec, Value x, Precision p
     return declare.linear("fc3", x, spec.classes, head_precision(precision));
 }
 
-constexpr std::uint64_t kWidthMax = 1 << 20;  ///< Of any one extent of a built-in model.
+constexpr std::uint64_t kWidthMax = 1 << 20;  ///< Maximum of each extent of a built-in model.
 
 bool is_transformer(const ModelSpec& spec) { return is_token_model(spec) || spec.kind == "vit"; }
 

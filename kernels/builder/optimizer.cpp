@@ -71,7 +71,7 @@ std::vector<std::string> moment_suffixes(const TrainingSpec& spec) {
     return {".m", ".v"};
 }
 
-/// Gradients times min(1, limit / norm), the norm taken over all of them.
+/// Multiplies the gradients by min(1, limit / norm), where the norm is taken over all of them.
 std::vector<Parameter> clipped(Graph& g, float limit, std::vector<Parameter> parameters) {
     Value total = g.scalar(0.0f);
     for (const Parameter& p : parameters) total = add(g, total, sum_all(g, mul(g, p.gradient, p.gradient)));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A small residual net for small images (He et al., 2016, section 4.2): a convolution, three stages of blocks
-// of two convolutions each, twice the channels and half the image from stage to stage, the mean of each
-// channel, a linear layer.
+// A small residual net for small images (He et al., 2016, section 4.2): a convolution, three stages of blocks of two
+// convolutions each (each stage has twice the channels and half the image size of the one before), the mean of each
+// channel, and a linear layer.
 #include "kernels/builder/declare.hpp"
 #include "kernels/builder/tensor_ops.hpp"
 #include "kernels/builder/transformer_layers.hpp"

@@ -17,9 +17,9 @@ Value as_float(Graph& g, Value x) {
     return g.shape(x).dtype == DType::f32 ? x : convert(g, x, DType::f32);
 }
 
-/// Batch t of an epoch begins at row t·batch. The epoch is floor(step / batches): with half a batch added
-/// before the division and half a one taken off after it, rounding to the nearest is rounding down, exactly
-/// for all steps allowed.
+/// Batch t of an epoch begins at row t·batch. The epoch is floor(step / batches): half a step is added before the
+/// division and one half subtracted after it, so that rounding to nearest is rounding down, exactly for all allowed
+/// steps.
 Value sequential_rows(Graph& g, std::uint64_t samples, std::uint64_t batch) {
     const Value batches = g.scalar(static_cast<float>(samples / batch)), half = g.scalar(0.5f);
     const Value step = convert(g, g.op(OpCode::step_number, {}, {0}), DType::f32);

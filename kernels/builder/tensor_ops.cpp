@@ -16,7 +16,7 @@ Value multiply(Graph& g, Value a, Value b) {
     return elementwise(g, OpCode::mul, {a, b});
 }
 
-/// dy times the derivative of a function of one argument at x, where it is y.
+/// Returns dy times the derivative of a function of one argument at x, where the function has the value y.
 Value through(Graph& g, OpCode code, Value x, Value y, Value dy) {
     const Value one = g.scalar(1.0f), zero = g.scalar(0.0f);
     switch (code) {
@@ -49,7 +49,7 @@ Value through(Graph& g, OpCode code, Value x, Value y, Value dy) {
     return dy;
 }
 
-/// x with one axis moved to the end (the permutation is its own description; `back` undoes it).
+/// Returns the permutation that moves one axis to the end; `back` is its inverse.
 std::vector<std::uint64_t> to_end(std::size_t rank, std::size_t axis, std::vector<std::uint64_t>& back) {
     std::vector<std::uint64_t> order;
     for (std::size_t i = 0; i < rank; ++i) {
@@ -251,7 +251,7 @@ Value matrix_product(Tape& tape, Value a, Value b, Precision precision) {
         out.push_back(cols);
         return out;
     };
-    // Many matrices times one are one product; else each pair is a product of its own.
+    // Many matrices times a single one are one product; otherwise each pair is a separate product.
     const bool shared = db.size() == 2;
     const Dims flat_a = shared ? Dims{count * m, k} : Dims{count, m, k};
     const Value x = view_as(tape, shared ? a : broadcast_to(tape, a, with(m, k)), flat_a);

@@ -11,7 +11,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// NaN is in no range.
+/// Checks ranges in a form that NaN never satisfies.
 Status<> check_numbers(const TrainingSpec& spec) {
     const auto share = [](float x) { return x >= 0.0f && x < 1.0f; };
     const auto least = [](float x) { return std::isfinite(x) && x >= 0.0f; };
@@ -26,7 +26,7 @@ Status<> check_numbers(const TrainingSpec& spec) {
     return Unit{};
 }
 
-/// The layers of an mlp, before ops of that size are written.
+/// Checks the sizes of an mlp's layers before ops of these sizes are written.
 Status<> check_mlp(const ModelSpec& spec) {
     std::uint64_t before = 1;
     for (const std::uint64_t extent : spec.input) before *= extent;
@@ -39,7 +39,8 @@ Status<> check_mlp(const ModelSpec& spec) {
     return Unit{};
 }
 
-/// The most numbers that one sample makes in one op: windows of convolutions, scores of attention, wide layers.
+/// Returns the largest number of elements that one sample has in one op: windows of convolutions, scores of attention,
+/// wide layers.
 std::uint64_t widest_layer(const ModelSpec& spec) {
     std::uint64_t elements = 1;
     for (const std::uint64_t extent : spec.input) elements *= extent;
@@ -123,7 +124,7 @@ Result<Program> build_train(const ModelSource& model, const TrainingSpec& spec,
     return g.build();
 }
 
-/// Uniform: the Philox value u in [0, 1) as u·2·scale - scale.
+/// For Start::uniform, a Philox value u in [0, 1) becomes u·2·scale - scale.
 Value initial_value(Graph& g, const ParameterSpec& p) {
     const OpFacts::Operand shape{DType::f32, p.dims};
     switch (p.start) {
@@ -165,7 +166,7 @@ Result<Program> build_eval(const ModelSource& model, const TrainingSpec& spec, s
         }
     }
     RETRACE_CHECK(check_output(g, model, spec.loss, out.logits, batch.target));
-    // The last batch may reach past the data set.
+    // The last batch may extend beyond the data set.
     const std::uint64_t labels = g.dims(batch.target)[0];
     const Value limit = g.scalar_i32(static_cast<std::int32_t>(samples));
     const Value known =

@@ -8,8 +8,8 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr float kDeviation = 0.02f;        ///< Of embeddings, as in GPT-2.
-constexpr std::uint64_t kPatchMax = 4096;  ///< Windows are no larger.
+constexpr float kDeviation = 0.02f;        ///< Deviation of embeddings, as in GPT-2.
+constexpr std::uint64_t kPatchMax = 4096;  ///< Maximum patch, because windows are no larger.
 
 class Transformer {
 public:
@@ -52,7 +52,8 @@ private:
         return linear(name + ".down", gelu(tape_, linear(name + ".up", x, 4 * spec_.width)), spec_.width);
     }
 
-    /// SwiGLU (Shazeer, 2020), its width two thirds of the plain one's so that the sizes are alike.
+    /// SwiGLU (Shazeer, 2020), with two thirds of the plain layer's width, so that both have about the same number of
+    /// weights.
     Value gated(const std::string& name, Value x) {
         const std::uint64_t width = 8 * spec_.width / 3;
         const Value gate = silu(tape_, linear(name + ".gate", x, width));
@@ -74,7 +75,7 @@ Value add_positions(Declarer& declare, Value x, std::uint64_t batch, std::uint64
     return view_as(declare.tape(), add_row(declare.tape(), flat, positions), {batch * tokens, width});
 }
 
-/// Patches as rows: windows that do not overlap.
+/// Embeds patches, which are windows that do not overlap, as rows.
 Value patches(Declarer& declare, const ModelSpec& spec, Value x, Precision precision) {
     Graph& g = declare.tape().graph();
     const std::vector<std::uint64_t> window{spec.patch, spec.patch, spec.patch, spec.patch, 0, 0, 0};

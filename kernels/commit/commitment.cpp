@@ -14,10 +14,10 @@ namespace {
 
 using merkle::Tag;
 
-constexpr std::uint64_t kTilesPerRun = 16;  ///< What a thread takes at least.
+constexpr std::uint64_t kTilesPerRun = 16;  ///< Minimum number of tiles that a thread takes.
 
-/// A tile behind its tag, padded to whole blocks of SHA-256: gathered in place and hashed in one go. The tile
-/// itself is aligned, so the message begins one byte before it.
+/// A tile preceded by its tag and padded to whole blocks of SHA-256, so that it is gathered in place and hashed in one
+/// call. The tile itself is aligned, so the message begins one byte before it.
 class TileMessage {
 public:
     explicit TileMessage(std::uint32_t element_size) : size_(1 + std::size_t{1024} * element_size) {
@@ -87,7 +87,7 @@ StateHeader StateHeader::decode_from(Reader& in) {
 
 namespace {
 
-/// The leaves of `count` tiles, the n-th of them tile at(n), into their places among all.
+/// Hashes `count` tiles, the n-th of which is tile at(n); each leaf is stored in `leaves` at the index of its tile.
 template <class At>
 void hash_each(const std::uint8_t* data, DType dtype, const Dims& dims, std::uint64_t count, At at,
                std::vector<Hash32>& leaves, ThreadPool& pool) {

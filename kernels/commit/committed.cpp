@@ -45,7 +45,7 @@ ProgramHeader ProgramHeader::decode_from(Reader& in) {
     header.constants = in.u32();
     header.datasets = in.u32();
     header.ops = in.u32();
-    // The sums of counts below stay in 32 bits.
+    // This check guarantees that later sums of these counts fit 32 bits.
     const std::uint64_t tensors = std::uint64_t{header.states} + header.constants + header.datasets + header.ops;
     if (header.version != 1 || tensors > Limits{}.tensors) in.fail(CodecError::not_canonical);
     header.op_tree = in.hash();

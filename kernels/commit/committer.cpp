@@ -11,9 +11,10 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kTileSide = 32;
-constexpr std::uint64_t kBytesPerRun = 1 << 18;  ///< What a thread compares at least.
+constexpr std::uint64_t kBytesPerRun = 1 << 18;  ///< Minimum number of bytes that a thread compares.
 
-/// Copies rows [first, end) of one row of tiles where they differ; true in `changed` for the tiles that do.
+/// Copies the rows of one row of tiles, from row `first` on, where they differ, and sets `changed` to 1 for the tiles
+/// that differ.
 void take_rows(const std::uint8_t* from, std::uint8_t* to, const Geometry& shape, std::uint64_t size,
                std::uint64_t first, std::uint8_t* changed) {
     const std::uint64_t end = std::min(first + kTileSide, shape.rows), row_bytes = shape.cols * size;
@@ -23,7 +24,7 @@ void take_rows(const std::uint8_t* from, std::uint8_t* to, const Geometry& shape
         for (std::uint64_t tile = 0; tile < shape.tile_cols(); ++tile) {
             const std::uint64_t at = tile * kTileSide * size,
                                 bytes = std::min(kTileSide * size, row_bytes - at);
-            // A tile that is known to have changed needs no more looking at.
+            // A tile that is known to have changed need not be compared again.
             if (changed[tile] == 0 && std::memcmp(target + at, source + at, bytes) == 0) continue;
             changed[tile] = 1;
             std::memcpy(target + at, source + at, bytes);
@@ -85,7 +86,7 @@ void StateCommitter::begin(const State& state, ThreadPool& pool) {
     }
 }
 
-/// Half of what is kept may be of another state.
+/// Drops the copy after an error, because parts of it may belong to different states.
 void StateCommitter::forget() {
     kept_.tensors.clear();
 }

@@ -3,7 +3,7 @@
 
 namespace retrace::kernels {
 
-// A constant, not the hash of a file read at run time: the code that computes and the text that it obeys are
+// A constant instead of the hash of a file read at run time, because the code and the text that it implements are
 // released together. A unit test compares it with the file.
 Hash32 contract_hash() {
     return Hash32{{0xe6, 0x8a, 0x4d, 0x73, 0xd4, 0x8a, 0xbd, 0xb1, 0x33, 0xc9, 0xee,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Also read by CUDA sources, which are C++17, and by files of one instruction set: nothing but data.
+// Also included by CUDA sources, which are C++17, and by files compiled for one instruction set; so it holds only data.
 #pragma once
 
 #include <cstdint>

@@ -12,14 +12,14 @@ namespace {
 
 alignas(16) constexpr Sha256Rounds kRounds;
 
-/// The eight words of a state as the round instruction wants them.
+/// The eight words of a state in the order that the round instruction requires.
 struct State {
     __m128i abef =
         _mm_setr_epi32(static_cast<int>(0x9b05688c), 0x510e527f, static_cast<int>(0xbb67ae85), 0x6a09e667);
     __m128i cdgh = _mm_setr_epi32(0x5be0cd19, 0x1f83d9ab, static_cast<int>(0xa54ff53a), 0x3c6ef372);
 };
 
-/// One message's part of a block: four words of schedule at a time.
+/// The message schedule of one block, four words at a time.
 struct Schedule {
     __m128i word[4];
 
@@ -31,7 +31,7 @@ struct Schedule {
         }
     }
 
-    /// Words 4·group … of the schedule; afterwards their place holds words 4·(group + 4) ….
+    /// Returns words 4·group … 4·group + 3 of the schedule and replaces them by words 4·(group + 4) ….
     template <int group>
     __m128i take() {
         const __m128i taken = word[group % 4];

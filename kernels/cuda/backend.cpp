@@ -6,7 +6,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// The interface has no errors: what fails on the device is thrown, and who made the backend decides what then.
+/// The interface returns no errors, so a failure of the device is thrown and the creator of the back end handles it.
 template <class T>
 T value_of(Result<T> result) {
     if (!result) throw std::runtime_error(result.error().message);

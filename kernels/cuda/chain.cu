@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products as chains of fma (contract 4.5): 16×16 threads, each with a square of elements whose chains
-// run in the contract's order over tiles of K in shared memory.
+// Products as chains of fma (contract 4.5): 16×16 threads, each with a square of elements whose chains run in the
+// contract's order over tiles of K in shared memory.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -21,7 +21,7 @@ template <std::uint32_t kTile>
 __device__ void fetch(const Operand& o, std::uint64_t first, std::uint64_t k, std::uint32_t depth,
                       float (&to)[kDepth][kTile + 4]) {
     for (std::uint32_t i = threadIdx.x; i < kTile * kDepth; i += kThreads) {
-        // Neighbouring threads read neighbouring addresses, whichever way the matrix lies.
+        // Neighbouring threads read neighbouring addresses, in both layouts of the matrix.
         const std::uint32_t v = o.k_stride == 1 ? i / kDepth : i % kTile;
         const std::uint32_t at = o.k_stride == 1 ? i % kDepth : i / kTile;
         const std::uint64_t vector = smaller<std::uint64_t>(first + v, o.vectors - 1);
@@ -49,11 +49,11 @@ __global__ void __launch_bounds__(kThreads)
     float carried[kEach][kEach], chain[kEach][kEach];
     RETRACE_UNROLL
     for (std::uint32_t i = 0; i < kEach * kEach; ++i) {
-        carried[i / kEach][i % kEach] = -0.0f;  // -0 + a is a, for either zero
+        carried[i / kEach][i % kEach] = -0.0f;  // -0 + a is a for either zero
         chain[i / kEach][i % kEach] = 0.0f;
     }
     for (std::uint64_t k = 0; k < k_total; k += kDepth) {
-        // Never beyond K: fma(+0, +0, -0) would turn a -0 into +0.
+        // The chain must not go beyond K, because fma(+0, +0, -0) would turn a -0 into +0.
         const std::uint32_t depth = static_cast<std::uint32_t>(smaller<std::uint64_t>(kDepth, k_total - k));
         __syncthreads();
         fetch<kTile>(a, row, k, depth, shared.a);

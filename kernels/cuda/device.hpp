@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the kernels of this folder share. C++17: .cu files include it, through nvcc or through the host
-// emulation of tests/cuda, which puts its own words for __global__, threadIdx and the like in front of them.
+// Shared by the kernels of this folder. C++17, because .cu files include it, through nvcc or through the host emulation
+// of tests/cuda, which defines __global__, threadIdx and the like before it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace retrace::kernels::cuda {
 
 inline constexpr unsigned kAllLanes = 0xffffffffu;
-inline constexpr std::uint32_t kThreads = 256;  ///< Of a block, where nothing speaks for another number.
+inline constexpr std::uint32_t kThreads = 256;  ///< Default number of threads of a block.
 
 struct Grid {
     std::uint64_t blocks = 0;
@@ -27,26 +27,26 @@ struct Grid {
     std::uint32_t shared = 0;  ///< Bytes of shared memory a block.
 };
 
-/// Blocks of kThreads that cover `n`.
+/// Returns a grid of blocks of `threads` threads that cover `n`.
 inline Grid grid_for(std::uint64_t n, std::uint32_t threads = kThreads) {
     return Grid{(n + threads - 1) / threads, threads, 0};
 }
 
-/// A grid's extents: no device takes more blocks across, or more rows of them, than these.
+/// Maximum extents of a grid on any device: blocks across, and rows of blocks.
 inline constexpr std::uint64_t kBlocksAcross = 0x7fffffff, kBlocksDown = 0xffff;
 struct Extents {
     std::uint64_t across = 0, down = 0;
 };
-/// At least `blocks` (not 0) blocks, at most `most` across. Those beyond the last have nothing to do: kernels ask for
-/// block_number() or global_thread() and compare.
+/// Returns extents of at least `blocks` (not 0) blocks, at most `most` across. Surplus blocks have nothing to do:
+/// kernels compare block_number() or global_thread() with their limit.
 inline Extents extents_of(std::uint64_t blocks, std::uint64_t most = kBlocksAcross) {
     const std::uint64_t down = (blocks - 1) / most + 1;
     return Extents{(blocks - 1) / down + 1, down};
 }
 
-/// Queues a kernel. Nothing to do is no launch. Failures stay with the runtime until `finish` asks for them. A kernel
-/// that takes more than 48 KiB of shared memory takes the same in every launch: its limit is a property of the kernel,
-/// and recorded launches are held to the last one that was set.
+/// Queues a kernel; an empty grid is not launched. Failures stay with the runtime until `finish` reports them. A kernel
+/// that takes more than 48 KiB of shared memory must take the same amount in every launch, because the limit is a
+/// property of the kernel, and recorded launches are held to the last one that was set.
 template <class... Parameters, class... Arguments>
 void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments... arguments) {
     if (grid.blocks == 0) return;
@@ -56,7 +56,7 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
                              static_cast<int>(grid.shared));
     }
     const Extents extents = extents_of(grid.blocks);
-    // Too many rows of blocks are refused by the runtime, and must not wrap.
+    // The runtime refuses too many rows of blocks; the number must not wrap.
     const auto down = static_cast<unsigned>(extents.down > kBlocksDown ? kBlocksDown + 1 : extents.down);
     kernel<<<dim3(static_cast<unsigned>(extents.across), down), dim3(grid.threads), grid.shared, stream>>>(
         static_cast<Parameters>(arguments)...);
@@ -68,7 +68,7 @@ void launch(Stream stream, Grid grid, void (*kernel)(Parameters...), Arguments..
 #endif
 }
 
-/// The block's shared memory as a T.
+/// Returns the block's shared memory as a T.
 template <class T>
 __device__ T& shared_as() {
 #if defined(__CUDACC__)
@@ -79,7 +79,7 @@ __device__ T& shared_as() {
 #endif
 }
 
-/// Of this block; may be beyond what was asked for (`extents_of`).
+/// Returns the number of this block; it may exceed the requested blocks (`extents_of`).
 __device__ inline std::uint64_t block_number() {
     return static_cast<std::uint64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
 }

@@ -12,14 +12,15 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// Of a product that is computed again rather than kept. By reasoning alone (decisions/010).
+/// Maximum terms per element of a product that is recomputed instead of kept. Chosen without measurement
+/// (decisions/010).
 constexpr std::uint64_t kProductTerms = 128;
 
 constexpr std::uint64_t kAny = std::numeric_limits<std::uint64_t>::max();
 constexpr Limits kNoLimits{std::numeric_limits<std::uint32_t>::max(), std::numeric_limits<std::uint32_t>::max(), kAny,
                            kAny, kAny};
 
-/// Of the block that a device gives for `program` as it is.
+/// Returns the bytes of the memory block that a device needs to run exactly `program`.
 std::uint64_t block_bytes(const Program& program) {
     return lay_out(program, facts_of_ops(program), plan_for_device(program)).bytes;
 }
@@ -33,8 +34,8 @@ Program for_device(const Program& program) {
     const Program lean = with_constants_first(rematerialise(program, again));
     Program best = program;
     std::uint64_t least = kAny;
-    // The least memory, and of two that take the same the one that was changed less. Nothing is run that would not pass
-    // `check` itself: what a rewriting gets wrong no plan shows.
+    // Chooses the least memory; on a tie, the program that was changed less. A program that fails `check` is skipped,
+    // because no plan would reveal an error of a rewriting.
     for (const Program& seen : {early, lean, with_runs_in_chunks(lean)}) {
         if (!check(seen, kNoLimits)) continue;
         const std::uint64_t bytes = block_bytes(seen);

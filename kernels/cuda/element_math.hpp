@@ -14,10 +14,10 @@ struct alignas(16) Quad {
     std::uint32_t word[kEach];
 };
 
-/// What an elementwise op is, wherever its operands lie.
+/// An elementwise op without the locations of its operands.
 struct ElementOp {
     OpCode code;
-    DType in, out;  ///< What convert and compare look at: the operand's type, the result's.
+    DType in, out;  ///< Types of the operand and the result, for convert and compare.
 };
 
 template <OpCode code>
@@ -63,7 +63,7 @@ __device__ inline void select(const Quad& a, const Quad& b, const Quad& c, Quad&
     for (std::uint32_t v = 0; v < kEach; ++v) out.word[v] = a.word[v] != 0 ? b.word[v] : c.word[v];
 }
 
-/// The rare ones.
+/// Computes the rarely used ops.
 __device__ inline void compute_bits(const ElementOp& step, const Quad& a, const Quad& b, Quad& out) {
     RETRACE_UNROLL
     for (std::uint32_t v = 0; v < kEach; ++v) {

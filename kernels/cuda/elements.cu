@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// All elementwise ops, alone or in runs: a thread does every step of a run on its four elements, values
-// between steps lie in the thread's slots of shared memory.
+// All elementwise ops, alone or in runs: a thread does every step of a run on its four elements; values between steps
+// are in the thread's slots of shared memory.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 
 namespace retrace::kernels::cuda {
 namespace {
 
-/// The thread's elements: `count` from `first` on, of which the first lies at (row, col).
+/// The thread's elements: `count` elements from `first` on, the first of which is at (row, col).
 struct BufferLocation {
     std::uint64_t first, row, col, cols;
     std::uint32_t count;

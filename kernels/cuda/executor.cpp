@@ -14,7 +14,7 @@ namespace retrace::kernels::cuda {
 
 namespace {
 
-/// Scratch slots up to the highest that the step uses.
+/// Returns the number of scratch slots up to the highest one that the step uses.
 std::uint32_t slots_of(const ElementStep& step) {
     std::uint32_t slots = step.result.data == nullptr ? step.result.slot + 1 : 0;
     for (std::uint32_t i = 0; i < step.inputs; ++i) {
@@ -26,33 +26,33 @@ std::uint32_t slots_of(const ElementStep& step) {
 }  // namespace
 
 struct DeviceExecutor::Impl {
-    /// Memory of isolated runs: the arena, one elementwise step, and what hashing the largest output takes.
+    /// Memory of isolated runs: the arena, one elementwise step, and the space to hash the largest output.
     struct IsolatedSpace {
         std::uint64_t step = 0, digests = 0, bytes = 0;
     };
 
-    const Program& given;   ///< Whose ops traces and outputs count.
-    const Program program;  ///< What a step runs in its place: the same states and metrics.
+    const Program& given;   ///< The given program, whose op numbers traces and outputs use.
+    const Program program;  ///< The program that a step runs instead, with the same states and metrics.
     Device device;
     Queue queue;
     std::vector<OpFacts> given_facts, facts;
     MemoryPlan plan;
     Layout layout;
     Memory memory;
-    std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null where it is in scratch slots.
-    std::vector<ElementRun> runs;   ///< Of the plan's elementwise units, in order.
-    std::vector<RowRun> bands;      ///< Of the plan's bands, in order.
+    std::vector<std::uint8_t*> at;  ///< Address of every tensor of a step; null if it is in a scratch slot.
+    std::vector<ElementRun> runs;   ///< Runs of the plan's elementwise units, in order.
+    std::vector<RowRun> bands;      ///< Runs of the plan's bands, in order.
     std::optional<DeviceTrees> state_trees;
     std::optional<DeviceCommitter> committer;
     std::uint64_t committed_step = 0;
     Recording recording;
     std::uint64_t seed = 0, step_number = 0;
     bool loaded = false;
-    bool warm = false;  ///< Every kernel has run once, so recording loads no code.
+    bool warm = false;  ///< Every kernel has run once, so that recording loads no code.
 
     MemoryPlan isolated_plan;
     IsolatedSpace isolated_space;
-    Memory isolated;  ///< Taken by the first trace.
+    Memory isolated;  ///< Allocated by the first trace or outputs.
 
     Impl(const Program& p, Device d, Queue q, std::optional<MemoryPlan> wished)
         : given(p),
@@ -143,8 +143,8 @@ struct DeviceExecutor::Impl {
                      std::max<std::uint64_t>(shape.cols, 1));
     }
 
-    /// The whole step: ops, metrics, the next state, the clock. A metric is taken when its unit has run, which is as
-    /// long as a sound plan has to keep it (check_plan).
+    /// Queues the whole step: ops, metrics, the next state, the step number. A metric is copied right after its unit,
+    /// because a sound plan keeps it no longer (check_plan).
     void queue_all() {
         std::size_t metric = 0;
         auto run = runs.begin();
@@ -205,7 +205,7 @@ struct DeviceExecutor::Impl {
         return space;
     }
 
-    /// Ops one by one, every output in memory of its own, until `last`. The state is only read.
+    /// Runs the ops up to `last` one by one, with every output in memory of its own. The state is only read.
     Status<> run_isolated(std::uint32_t last, const AfterOp& after) {
         const IsolatedSpace& space = isolated_space;
         if (isolated.bytes() == 0) {

@@ -28,9 +28,9 @@ __device__ Digest first_digest() {
                    0x5be0cd19u}};
 }
 
-/// One block of 16 big-endian words; `w` is used up.
+/// Compresses one block of 16 big-endian words; `w` is overwritten.
 __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
-    constexpr Sha256Rounds rounds;  // of this function: device code has no other constants of the host's
+    constexpr Sha256Rounds rounds;  // local, because device code cannot access other host constants
     std::uint32_t a = digest.word[0], b = digest.word[1], c = digest.word[2], d = digest.word[3];
     std::uint32_t e = digest.word[4], f = digest.word[5], g = digest.word[6], h = digest.word[7];
     RETRACE_UNROLL
@@ -50,13 +50,13 @@ __device__ void compress(Digest& digest, std::uint32_t (&w)[16]) {
     digest.word[4] += e, digest.word[5] += f, digest.word[6] += g, digest.word[7] += h;
 }
 
-/// H(tag ‖ `words` little-endian words), words a multiple of 16. `load(i, chunk)` gives words 16·i ..
-/// 16·i+15. The tag shifts everything by a byte, so each big-endian word of the message ends in the next
-/// three bytes of the data.
+/// Returns H(tag ‖ `words` little-endian words), `words` a multiple of 16. `load(i, chunk)` gives words 16·i ..
+/// 16·i+15. The tag shifts everything by one byte, so each big-endian word of the message consists of the last byte of
+/// the previous word and the first three bytes of the next.
 template <class Load>
 __device__ Digest hash_words(std::uint32_t tag, std::uint32_t words, Load load) {
     Digest digest = first_digest();
-    std::uint32_t before = tag;  // its last byte comes next
+    std::uint32_t before = tag;  // its last byte comes first in the next word
     std::uint32_t data[16], w[16];
     for (std::uint32_t block = 0; block < words / 16; ++block) {
         load(block, data);
@@ -87,12 +87,12 @@ __device__ void store_digest(const Digest& digest, std::uint8_t* out) {
     }
 }
 
-/// The tile at (row, col) of a tensor, seen as little-endian words of its rows of 32 elements.
+/// The tile at (row, col) of a tensor as little-endian words of its rows of 32 elements.
 struct TileSource {
     const HashedTensor* tensor;
     std::uint64_t row, col;
 
-    /// Word `word` of the tile: four bytes of one row; missing elements are zero bytes.
+    /// Returns word `word` of the tile: four bytes of one row; missing elements are zero bytes.
     __device__ std::uint32_t at(std::uint32_t word) const {
         const std::uint32_t words_a_row = 8 * tensor->size, elements = 4 / tensor->size;
         const std::uint64_t y = row + word / words_a_row, x = col + word % words_a_row * elements;
@@ -107,7 +107,7 @@ struct TileSource {
     }
 
     __device__ void load(std::uint32_t block, std::uint32_t (&data)[16]) const {
-        // Half a row of fp32 in four loads where the rows are aligned and the tile is whole.
+        // If the rows are aligned and the tile is whole, half a row of fp32 takes four loads.
         if (tensor->size == 4 && tensor->cols % 4 == 0 && row + 32 <= tensor->rows &&
             col + 32 <= tensor->cols) {
             const std::uint64_t first = (row + block / 2) * tensor->cols + col + block % 2 * 16;
@@ -125,7 +125,7 @@ struct TileSource {
     }
 };
 
-/// Last of `count` entries whose `start` is at most `at`.
+/// Returns the last of `count` entries whose `start` is at most `at`.
 template <class Entry>
 __device__ std::uint32_t entry_of(const Entry* entries, std::uint32_t count, std::uint64_t at,
                                   std::uint64_t Entry::*start) {
@@ -151,7 +151,8 @@ __global__ void __launch_bounds__(128)
     store_digest(digest, leaves + 32 * index);
 }
 
-/// Elements [first, …) of a column of one tile, `rows` of them, `cols` apart: what differs is copied.
+/// Copies the elements of a column of one tile that differ: `rows` elements from `first` on, `cols` apart. Returns
+/// whether any differed.
 template <class T>
 __device__ bool take_column(const TakenTensor& tensor, std::uint64_t first, std::uint64_t rows) {
     const T* const from = reinterpret_cast<const T*>(tensor.data) + first;
@@ -166,7 +167,7 @@ __device__ bool take_column(const TakenTensor& tensor, std::uint64_t first, std:
     return differs;
 }
 
-/// A warp for every tile, a lane for every column of it.
+/// One warp per tile, one lane per column of it.
 __global__ void __launch_bounds__(128)
     take_kernel(const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles, std::uint8_t* changed) {
     const std::uint64_t index = global_thread() / 32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the .cu files offer: each function queues kernels on a stream and returns at once. C++17, no CUDA
-// header. All pointers are addresses on the device; extents and strides count elements. Sizes may be 0.
+// The interface of the .cu files: each function queues kernels on a stream and returns at once. C++17, no CUDA header.
+// All pointers are device addresses; extents and strides count elements. Sizes may be 0.
 #pragma once
 
 #include <cstdint>
@@ -17,56 +17,57 @@ namespace retrace::kernels::cuda {
 
 // ---- elementwise (elements.cu) ----
 
-/// Where an elementwise step reads or writes: memory, or a scratch slot of the thread (data is null).
+/// The location that an elementwise step reads or writes: memory, or a scratch slot of the thread (data is null).
 struct ElementSide {
     std::uint8_t* data = nullptr;
     std::uint32_t slot = 0;
-    std::uint8_t size = 4;  ///< Of an element.
+    std::uint8_t size = 4;  ///< Bytes of an element.
     Spread spread = Spread::full;
 };
 struct ElementStep {
     OpCode code{};
     DType in = DType::f32,
-          out = DType::f32;  ///< What convert and compare look at: the operand's type, the result's.
+          out = DType::f32;  ///< Types of the operand and the result, for convert and compare.
     std::uint32_t inputs = 0;
     ElementSide sides[3];
     ElementSide result;
 };
 inline constexpr std::uint32_t kElementSlots = 12;
 
-/// `steps` (on the device) one after the other on every element of [elements / cols, cols]; `slots` scratch
-/// slots. Bases are multiples of 16 bytes. A step may write over memory that it or an earlier step read at
-/// the same element.
+/// Runs `steps` (on the device) one after the other on every element of [elements / cols, cols], with `slots` scratch
+/// slots. Base addresses are multiples of 16 bytes. A step may overwrite memory that it or an earlier step read at the
+/// same element.
 void run_elements(Stream stream, const ElementStep* steps, std::uint32_t count, std::uint32_t slots,
                   std::uint64_t elements, std::uint64_t cols);
 
 // ---- elementwise ops and reductions of rows, row by row (row_bands.cu) ----
 
-/// Where a step reads or writes the elements of one row: memory, or the block's own (data is null).
+/// The location of the elements of one row that a step reads or writes: memory, or the block's own memory (data is
+/// null).
 struct RowSide {
     std::uint8_t* data = nullptr;
-    std::uint64_t stride = 0;  ///< Bytes from one row to the next; 0 where all rows read the same.
+    std::uint64_t stride = 0;  ///< Bytes from one row to the next; 0 if all rows read the same elements.
     std::uint32_t at = 0;      ///< Offset in the block's own memory, a multiple of 16.
-    std::uint8_t size = 4;     ///< Of an element.
-    bool each = true;          ///< An element for each of the row's, else one for all of them.
-    bool quads = false;  ///< Four elements of four bytes at a time: every row begins at a multiple of 16.
+    std::uint8_t size = 4;     ///< Bytes of an element.
+    bool each = true;          ///< One operand element for each element of the row, else one for the whole row.
+    bool quads = false;  ///< Elements of four bytes are accessed four at a time; every row begins at a multiple of 16.
 };
 /// An elementwise op, or a reduction by one level: row_sum, row_max, row_argmax, row_argmax_pick.
 struct RowStep {
     OpCode code{};
-    DType in = DType::f32, out = DType::f32;  ///< As in ElementStep.
+    DType in = DType::f32, out = DType::f32;  ///< See ElementStep.
     std::uint32_t inputs = 0;
-    std::uint64_t cols = 0;  ///< Elements of the row that is computed; of a reduction, those that it reads.
+    std::uint64_t cols = 0;  ///< Elements of the computed row; for a reduction, the elements that it reads.
     RowSide sides[3];
     RowSide result;
 };
-/// Beyond so many bytes a row the blocks' own memory is a slab of device memory.
+/// If a row needs more bytes than this, the blocks' own memory is a slab of device memory.
 inline constexpr std::uint64_t kSharedRowBytes = 48 << 10;
-inline constexpr std::uint64_t kLongRowBytes = 1 << 20;  ///< No row of a band has more.
-/// Blocks that run side by side where each has `own_bytes` of a slab: together at most 64 MiB.
+inline constexpr std::uint64_t kLongRowBytes = 1 << 20;  ///< Maximum own bytes of a row of a band.
+/// Returns the number of concurrent blocks if each has `own_bytes` of a slab: together at most 64 MiB.
 std::uint64_t slab_blocks(std::uint64_t rows, std::uint64_t own_bytes);
-/// `steps` (on the device) one after the other on every row; a block has `own_bytes` of its own memory, shared or in a
-/// `slab` of slab_blocks(rows, own_bytes) times as much.
+/// Runs `steps` (on the device) one after the other on every row. A block has `own_bytes` of its own memory, in shared
+/// memory or in a `slab` of slab_blocks(rows, own_bytes) times that size.
 void run_row_band(Stream stream, const RowStep* steps, std::uint32_t count, std::uint32_t own_bytes,
                   std::uint64_t rows, std::uint8_t* slab = nullptr);
 
@@ -78,25 +79,24 @@ struct Slices {
     std::int8_t* digits = nullptr;
     float* scales = nullptr;
 };
-/// What a device multiplies slices with.
+/// Properties of the device that the product of slices depends on.
 struct ProductUnit {
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
-    bool warpgroups = false;         ///< wgmma; compute capability 9.0 and the code for it are there.
+    bool warpgroups = false;         ///< Use wgmma; requires compute capability 9.0 and code built for it.
 };
 inline constexpr std::uint64_t kPadK = 64;
 inline std::uint64_t padded_k(std::uint64_t k) {
     return (k + kPadK - 1) / kPadK * kPadK;
 }
 
-/// Slicing (contract 4.2) of `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is
-/// contiguous at x[(i·vectors + v)·k], or, where `across`, strided: element n at x[i·vectors·k + n·vectors +
-/// v].
+/// Slices (contract 4.2) `batch` matrices of `vectors` vectors of length k. Vector v of matrix i is contiguous at
+/// x[(i·vectors + v)·k], or, if `across`, strided: element n is at x[i·vectors·k + n·vectors + v].
 void slice_vectors(Stream stream, Precision precision, const float* x, bool across, std::uint64_t batch,
                    std::uint64_t vectors, std::uint64_t k, Slices out);
-/// Lines 9 to 14: c[batch][m][n] from the slices of A (m vectors) and B (n vectors), k > 0.
+/// Computes c[batch][m][n] (contract 4.3, 4.4) from the slices of A (m vectors) and B (n vectors); k > 0.
 void multiply_slices(Stream stream, Precision precision, Slices a, Slices b, float* c, std::uint64_t batch,
                      std::uint64_t m, std::uint64_t n, std::uint64_t k, ProductUnit unit);
-/// The product in f32 chains; transposed operands lie as [k][m] and [n][k].
+/// Computes the product in f32 chains; transposed operands are stored as [k][m] and [n][k].
 void multiply_chains(Stream stream, const float* a, bool transposed_a, const float* b, bool transposed_b,
                      float* c, std::uint64_t batch, std::uint64_t m, std::uint64_t n, std::uint64_t k);
 
@@ -106,29 +106,29 @@ void reduce_rows_on_device(Stream stream, Reduction kind, const float* x, float*
                            std::uint64_t cols);
 void reduce_columns_on_device(Stream stream, Reduction kind, const float* x, float* out, std::uint64_t rows,
                               std::uint64_t cols);
-/// row_argmax, or row_argmax_pick where `choices` is given. cols ≥ 1.
+/// Computes row_argmax, or row_argmax_pick if `choices` is given. cols ≥ 1.
 void argmax_rows_on_device(Stream stream, const float* x, const std::int32_t* choices, std::int32_t* out,
                            std::uint64_t rows, std::uint64_t cols);
 
 // ---- rows by index (rows.cu, scatter_rows.cu) ----
 
-/// out[m][width] of `size`-byte elements (1 or 4).
+/// Writes out[m][width] of `size`-byte elements (1 or 4).
 void gather_rows_on_device(Stream stream, std::uint32_t size, const std::uint8_t* table,
                            const std::int32_t* index, std::uint8_t* out, std::uint64_t table_rows,
                            std::uint64_t m, std::uint64_t width);
-/// Bytes of the workspace (aligned to 256) that the sum of rows by index needs.
+/// Returns the bytes of the workspace (aligned to 256) that scatter_add_on_device needs.
 std::uint64_t scatter_bytes(std::uint64_t tokens, std::uint64_t rows);
-/// out[rows][width], width ≥ 1. Time is linear in tokens · width + rows · width.
+/// Writes out[rows][width], width ≥ 1. Time is linear in tokens · width + rows · width.
 void scatter_add_on_device(Stream stream, const float* values, const std::int32_t* index, float* out,
                            std::uint64_t tokens, std::uint64_t width, std::uint64_t rows, std::uint8_t* workspace);
 
 // ---- movement (movement.cu) ----
 
-/// Copies a box between two strided places; the last axis is the innermost.
+/// Copies a box between two strided tensors; the last axis is the innermost.
 struct BoxCopy {
-    std::uint32_t rank = 0;  ///< At most 6; 0 is one element.
+    std::uint32_t rank = 0;  ///< At most 6; rank 0 is one element.
     std::uint64_t extent[6] = {}, from_stride[6] = {}, to_stride[6] = {};
-    std::uint64_t from = 0, to = 0;  ///< Offsets.
+    std::uint64_t from = 0, to = 0;  ///< Offsets of the box in elements.
 };
 void copy_box(Stream stream, std::uint32_t size, const BoxCopy& box, const std::uint8_t* from,
               std::uint8_t* to);
@@ -137,7 +137,7 @@ void fill_bits(Stream stream, std::uint32_t size, std::uint8_t* out, std::uint64
 
 // ---- windows (window.cu) ----
 
-/// As kernels/ops/window_shape.hpp, for device code.
+/// The WindowShape of kernels/ops/window_shape.hpp for device code.
 struct Windows {
     std::uint64_t n, c, h, w, kh, kw, sh, sw, ph, pw, oh, ow;
 };
@@ -159,31 +159,31 @@ void advance_step(Stream stream, std::uint64_t* step);
 
 // ---- tile trees (hash.cu) ----
 
-/// A tensor as a matrix; its tiles are leaves `first_tile` and following of one list over many tensors.
+/// A tensor as a matrix; its tiles are the leaves from `first_tile` on in one list over many tensors.
 struct HashedTensor {
     const std::uint8_t* data = nullptr;
     std::uint64_t rows = 0, cols = 0;
     std::uint64_t first_tile = 0;
-    std::uint32_t size = 4;  ///< Of an element.
+    std::uint32_t size = 4;  ///< Bytes of an element.
 };
-/// A tensor (`data`) and a copy of it, which follows it.
+/// A tensor (`data`) and a copy of it that take_tiles updates.
 struct TakenTensor : HashedTensor {
     std::uint8_t* copy = nullptr;
 };
-/// The nodes of one tensor at one level: those at `from` and following of the level below become those at
-/// `to`.
+/// The nodes of one tensor at one level: the nodes from `from` on of the level below become those from `to` on.
 struct TreeRun {
-    std::uint64_t from = 0, count = 0;  ///< In the level below.
+    std::uint64_t from = 0, count = 0;  ///< First node and number of nodes in the level below.
     std::uint64_t to = 0;
 };
-/// Tile leaves H(00 ‖ tile) of all tensors (ascending first_tile, none without tiles), 32 bytes each. Where `changed`
-/// is given, a tile whose byte there is 0 keeps the leaf that it has.
+/// Computes the tile leaves H(00 ‖ tile) of all tensors (ascending first_tile, none without tiles), 32 bytes each. If
+/// `changed` is given, a tile whose byte in it is 0 keeps its leaf.
 void hash_tiles(Stream stream, const HashedTensor* tensors, std::uint32_t count, std::uint64_t tiles,
                 const std::uint8_t* changed, std::uint8_t* leaves);
-/// Copies what differs from the copies; `changed` says of each tile (numbered as in hash_tiles) whether any did.
+/// Copies elements that differ from the copies, and sets the byte of each tile in `changed` (numbered as in hash_tiles)
+/// to 1 if any of its elements differed, else to 0.
 void take_tiles(Stream stream, const TakenTensor* tensors, std::uint32_t count, std::uint64_t tiles,
                 std::uint8_t* changed);
-/// One level of all trees (ascending `to`): H(01 ‖ left ‖ right), an odd node is promoted.
+/// Computes one level of all trees (ascending `to`): H(01 ‖ left ‖ right); an odd node is promoted.
 void hash_level(Stream stream, const TreeRun* runs, std::uint32_t count, std::uint64_t nodes,
                 const std::uint8_t* below, std::uint8_t* above);
 

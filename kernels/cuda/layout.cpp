@@ -15,7 +15,7 @@ public:
     std::uint64_t take(std::uint64_t bytes) {
         const std::uint64_t at = bytes_;
         bytes_ += std::max<std::uint64_t>(aligned_bytes(bytes),
-                                          256);  // nothing shares an address, not even nothings
+                                          256);  // even empty tensors have distinct addresses
         return at;
     }
     std::uint64_t bytes() const { return bytes_; }
@@ -99,7 +99,7 @@ std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& p
     for (std::uint32_t t = 0; t < owners.size(); ++t) {
         const BufferLocation* place = program.is_op_output(t) ? &plan.places[t - program.tensors_static()] : nullptr;
         const bool alias = place != nullptr && place->where == BufferLocation::Where::alias;
-        owners[t] = alias ? owners[place->at] : t;  // an alias comes after what it is one of
+        owners[t] = alias ? owners[place->at] : t;  // an alias comes after its target
     }
     return owners;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where everything of a program lies in the one block of device memory, known before it is taken.
+// Offsets of all data of a program in the one block of device memory, computed before the block is allocated.
 #pragma once
 
 #include "kernels/cuda/committer.hpp"
@@ -18,25 +18,25 @@ inline std::uint64_t tensor_bytes(const TensorRecord& record) {
 
 /// Offsets from the beginning of the block, multiples of 256.
 struct Layout {
-    std::vector<std::uint64_t> statics;  ///< Of states, constants and data sets.
+    std::vector<std::uint64_t> statics;  ///< Offsets of states, constants and data sets.
     std::uint64_t clock = 0;             ///< The step's number.
-    std::uint64_t element_steps = 0;     ///< ElementStep of every elementwise op outside bands.
-    std::uint64_t row_steps = 0;         ///< RowStep of every op of the plan's bands.
+    std::uint64_t element_steps = 0;     ///< An ElementStep for every elementwise op outside bands.
+    std::uint64_t row_steps = 0;         ///< A RowStep for every op of the plan's bands.
     std::uint64_t metric_values = 0;
-    std::uint64_t slab = 0;  ///< Of the band that needs most; of use where `slab_bytes` is not 0.
+    std::uint64_t slab = 0;  ///< The slab, sized for the band that needs most; used if `slab_bytes` is not 0.
     std::uint64_t slab_bytes = 0;
-    std::uint64_t workspace = 0, workspace_bytes = 0;  ///< The largest op's, or the digests of the state.
-    std::uint64_t commitment = 0;                      ///< Of a DeviceCommitter.
+    std::uint64_t workspace = 0, workspace_bytes = 0;  ///< For the op that needs most, or the state's digests.
+    std::uint64_t commitment = 0;                      ///< Memory of a DeviceCommitter.
     std::uint64_t arena = 0;
     std::uint64_t bytes = 0;
-    std::uint32_t steps = 0, band_steps = 0;  ///< How many element steps and row steps.
+    std::uint32_t steps = 0, band_steps = 0;  ///< Number of element steps and of row steps.
     std::vector<std::uint32_t> metrics;  ///< Ops whose output is a metric.
 };
-/// The state's tensors for a DeviceCommitter; `at` are the addresses of tensors, or nothing.
+/// Returns the state's tensors for a DeviceCommitter; `at` holds the addresses of tensors, or is empty.
 std::vector<DeviceCommitter::Entry> committed_tensors(const Program& program, const std::vector<std::uint8_t*>& at);
 Layout lay_out(const Program& program, const std::vector<OpFacts>& facts, const MemoryPlan& plan);
 
-/// Addresses of all tensors of a step; null where a tensor is in a scratch slot or in a band's own memory.
+/// Returns the addresses of all tensors of a step; null if a tensor is in a scratch slot or in a band's own memory.
 std::vector<std::uint8_t*> addresses(const Program& program, const MemoryPlan& plan, const Layout& layout,
                                      std::uint8_t* statics, std::uint8_t* arena);
 
@@ -50,14 +50,14 @@ struct RowRun {
     std::uint64_t rows = 0;
     bool is_long() const noexcept { return own_bytes > kSharedRowBytes; }
 };
-/// By tensor: the one whose memory it shares, behind all aliases.
+/// Returns, for each tensor, the tensor whose memory it shares, with all aliases resolved.
 std::vector<std::uint32_t> owners_of(const Program& program, const MemoryPlan& plan);
-/// The steps of a band of whole rows (PlanOptions::row_bytes).
+/// Returns the steps of a band of whole rows (PlanOptions::row_bytes).
 std::vector<RowStep> placed_row_steps(const Program& program, const std::vector<OpFacts>& facts,
                                       const MemoryPlan& plan, const PlanStep& unit,
                                       const std::vector<std::uint8_t*>& at,
                                       const std::vector<std::uint32_t>& owners);
-/// The op's step with its operands' places.
+/// Returns the op's elementwise step with the locations of its operands.
 ElementStep placed_step(const Program& program, const OpFacts& facts, std::uint32_t op,
                         const MemoryPlan& plan, const std::vector<std::uint8_t*>& at);
 

@@ -28,7 +28,7 @@ std::uint64_t aligned(std::uint64_t bytes) {
 
 // ---- products ----
 
-/// Where the digits and scales of both operands lie in the workspace.
+/// Offsets of the digits and scales of both operands in the workspace.
 struct ProductSpace {
     std::uint64_t digits_a, scales_a, digits_b, scales_b, bytes;
 };

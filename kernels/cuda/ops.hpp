@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From an op's static facts to kernels in a queue.
+// Queues the kernels of an op, given its static facts.
 #pragma once
 
 #include <span>
@@ -10,23 +10,23 @@
 
 namespace retrace::kernels::cuda {
 
-/// One op to compute; all addresses are the device's.
+/// One op to compute; all addresses are device addresses.
 struct DeviceCall {
     const OpFacts& facts;
     std::span<const std::uint8_t* const> inputs;
     std::uint8_t* output = nullptr;
     std::uint64_t seed = 0;
-    const std::uint64_t* step = nullptr;  ///< A word on the device.
+    const std::uint64_t* step = nullptr;  ///< The step number, a word on the device.
     std::uint8_t* workspace = nullptr;    ///< workspace_bytes(facts), aligned to 256 bytes.
     ProductUnit unit;
     Stream stream = nullptr;
 };
 
-/// Bytes that the op's kernels need besides operands and result.
+/// Returns the bytes that the op's kernels need besides operands and result.
 std::uint64_t workspace_bytes(const OpFacts& facts);
 /// Queues any op that is not elementwise (those are steps of run_elements).
 void queue_op(const DeviceCall& call);
-/// The op as an elementwise step; the caller fills in `data` or `slot` of its sides.
+/// Returns the op as an elementwise step; the caller fills in `data` or `slot` of its sides.
 ElementStep element_step(const OpFacts& facts);
 
 }  // namespace retrace::kernels::cuda

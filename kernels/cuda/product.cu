@@ -7,8 +7,8 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// The tile of one block of threads: kM × kN of C, kK digits of K a stage. Eight warps share it, each kWarpM
-/// × kWarpN.
+/// The tile of one block of threads: kM × kN of C, with kK digits of K per stage. Eight warps share it, each kWarpM ×
+/// kWarpN.
 template <std::uint32_t S_, std::uint32_t kM_, std::uint32_t kK_, std::uint32_t kStages_>
 struct Shape {
     static constexpr std::uint32_t S = S_, kM = kM_, kK = kK_, kStages = kStages_;
@@ -16,7 +16,7 @@ struct Shape {
     static constexpr std::uint32_t kWarpN = 32, kWarpM = kM * kN / (8 * kWarpN);
     static constexpr std::uint32_t kWarpsN = kN / kWarpN;
     static constexpr std::uint32_t kRow =
-        kK + 16;  ///< Padded: the eight rows of a matrix lie in different banks.
+        kK + 16;  ///< Padded so that the eight rows of a matrix are in different banks.
     static constexpr std::uint32_t kMTiles = kWarpM / 16, kNTiles = kWarpN / 8;
     static constexpr std::uint32_t kStepsABlock = kBlockK / kK;
     static_assert(kM / kWarpM * kWarpsN * 32 == kThreads, "eight warps");
@@ -26,13 +26,13 @@ struct Shape {
 
     struct Shared {
         std::int8_t a[kStages][S][kM][kRow], b[kStages][S][kN][kRow];
-        float scale[2][kM + kN];  ///< Of this block and of the next.
+        float scale[2][kM + kN];  ///< Scales of this block and of the next.
     };
 };
 
-/// What a thread knows about its place.
+/// The position of a thread.
 struct BufferLocation {
-    std::uint64_t matrix, row, col;  ///< Of the tile.
+    std::uint64_t matrix, row, col;  ///< First row and column of the tile.
     std::uint32_t warp_row, warp_col, lane;
 };
 
@@ -50,8 +50,7 @@ __device__ BufferLocation place_of(const Product& p) {
     return place;
 }
 
-/// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; nobody stores what they
-/// make.
+/// Starts the copies of one stage. Vectors beyond the matrix repeat its last one; their results are not stored.
 template <class T, std::uint32_t kVectors>
 __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded,
                       std::uint64_t first, std::uint64_t vectors, std::uint64_t k,
@@ -79,7 +78,7 @@ __device__ void fetch_stage(const Product& p, const BufferLocation& place, std::
                     shared.b[stage]);
 }
 
-/// S_g of the thread's elements: element i of the fragment at (mt, nt).
+/// S_g of the thread's elements; value[g][mt][nt][i] is element i of the fragment at (mt, nt).
 template <class T>
 struct Sums {
     std::int32_t value[T::S][T::kMTiles][T::kNTiles][4];
@@ -98,7 +97,7 @@ struct Sums {
     }
 };
 
-/// Line 10 for 32 digits of K from `k` on within the stage: dA_t · dB_u counts towards g = t + u.
+/// S_g of contract 4.3 for 32 digits of K from `k` on within the stage: dA_t · dB_u counts towards g = t + u.
 template <class T>
 __device__ void multiply_step(const typename T::Shared& shared, const BufferLocation& place, std::uint32_t stage,
                               std::uint32_t k, Sums<T>& sums) {
@@ -132,7 +131,7 @@ __device__ void multiply_step(const typename T::Shared& shared, const BufferLoca
     }
 }
 
-/// Row and column, within the tile, of element i of the fragment at (mt, nt).
+/// Return row and column, within the tile, of element i of the fragment at (mt, nt).
 __device__ std::uint32_t row_in_tile(const BufferLocation& place, std::uint32_t mt, std::uint32_t i) {
     return place.warp_row + 16 * mt + place.lane / 4 + (i / 2) * 8;
 }
@@ -143,7 +142,7 @@ __device__ std::uint32_t col_in_tile(const BufferLocation& place, std::uint32_t 
 template <class T>
 using Carried = float[T::kMTiles][T::kNTiles][4];
 
-/// Line 13 for every element of the thread.
+/// v and c of contract 4.4 for every element of the thread.
 template <class T>
 __device__ void carry(const Sums<T>& sums, const float* scale, const BufferLocation& place, Carried<T>& carried) {
     RETRACE_UNROLL
@@ -197,7 +196,7 @@ __device__ void product(const Product& p) {
             next_scale = own_scale<T::kM, T::kN>(p, place.matrix, place.row, place.col, block + 1);
         }
         copy_wait<T::kStages - 2>();
-        __syncthreads();  // the stage has come, and the one before it is free
+        __syncthreads();  // this stage has arrived, and the previous one is free
         if (step + T::kStages - 1 < steps) fetch_stage<T>(p, place, step + T::kStages - 1, shared);
         copy_commit();
         RETRACE_UNROLL
@@ -213,13 +212,13 @@ __device__ void product(const Product& p) {
     store<T>(p, place, carried);
 }
 
-constexpr std::uint32_t kTuringShared = 64 * 1024;  ///< All that a block of compute capability 7.5 can have.
+constexpr std::uint32_t kTuringShared = 64 * 1024;  ///< Maximum for a block of compute capability 7.5.
 
 template <class T>
 __global__ void __launch_bounds__(kThreads, 1) product_kernel(Product p) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    // What does not fit there is never launched there, and its registers would spill. Where this code runs on a newer
-    // device all the same, nothing may come of it but an error.
+    // A shape that does not fit is never launched on 7.5, and its registers would spill, so it is not compiled for it.
+    // If this code runs on a newer device anyway, it must end in an error.
     if constexpr (sizeof(typename T::Shared) <= kTuringShared) {
         product<T>(p);
     } else {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the kernels for products of sliced operands share (contract 4.3, 4.4).
+// Shared by the kernels for products of sliced operands (contract 4.3, 4.4).
 #pragma once
 
 #include "kernels/cuda/device.hpp"
@@ -13,11 +13,11 @@ struct Product {
     Slices a, b;
     float* c;
     std::uint64_t m, n, padded, blocks;
-    std::uint64_t plane_a, plane_b;  ///< Bytes of one digit's plane.
-    std::uint64_t tiles_m, tiles_n, tiles;  ///< The last of all matrices.
+    std::uint64_t plane_a, plane_b;  ///< Bytes of the plane of one digit.
+    std::uint64_t tiles_m, tiles_n, tiles;  ///< Tiles per matrix; `tiles` is the total over all matrices.
 };
 
-/// Lines 11 to 13's u: the sums S_0, S_1 and the last one combined and rounded once.
+/// Returns u = fp32(T) of contract 4.3 and 4.4: the sums S_0, S_1 and the last one combined and rounded once.
 template <std::uint32_t S>
 __device__ float combined_sums(std::int32_t first, std::int32_t second, std::int32_t last) {
     if constexpr (S == 1) {
@@ -30,8 +30,8 @@ __device__ float combined_sums(std::int32_t first, std::int32_t second, std::int
     }
 }
 
-/// The scale that this thread looks after for a tile of kM rows and kN columns from (row, col) on: rows of A
-/// first, then columns of B. Beyond the matrix, that of its last vector.
+/// Returns the scale that this thread loads for a tile of kM rows and kN columns from (row, col) on: rows of A first,
+/// then columns of B. Beyond the matrix, it is that of the last vector.
 template <std::uint32_t kM, std::uint32_t kN>
 __device__ float own_scale(const Product& p, std::uint64_t matrix, std::uint64_t row, std::uint64_t col,
                            std::uint64_t block) {
@@ -43,7 +43,7 @@ __device__ float own_scale(const Product& p, std::uint64_t matrix, std::uint64_t
     return p.b.scales[(matrix * p.blocks + block) * p.n + smaller<std::uint64_t>(col + t - kM, p.n - 1)];
 }
 
-/// Products by warpgroup instructions (product_hopper.cu), compute capability 9.0 alone.
+/// Computes products by warpgroup instructions (product_hopper.cu); compute capability 9.0 only.
 void multiply_slices_hopper(Stream stream, Precision precision, const Product& product, std::uint64_t batch);
 
 }  // namespace retrace::kernels::cuda

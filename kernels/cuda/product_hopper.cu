@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products of sliced operands by Hopper's warpgroup instructions: two groups of four warps, 64 rows of the
-// tile each, both operands in swizzled shared memory. Otherwise as product.cu.
+// Products of sliced operands by Hopper's warpgroup instructions: two groups of four warps, 64 rows of the tile each,
+// with both operands in swizzled shared memory. Otherwise like product.cu.
 #include "kernels/cuda/product.hpp"
 #include "kernels/cuda/tensor_core.hpp"
 #include "kernels/cuda/warpgroup.hpp"
@@ -14,16 +14,16 @@ struct Shape {
 
     struct Shared {
         std::int8_t a[kStages][S][kM * kSwizzleRow], b[kStages][S][kN * kSwizzleRow];
-        float scale[2][kM + kN];  ///< Of this block and of the next.
+        float scale[2][kM + kN];  ///< Scales of this block and of the next.
     };
 };
-constexpr std::uint32_t kAlignment = 1024;  ///< Of a swizzled tile.
+constexpr std::uint32_t kAlignment = 1024;  ///< Alignment of a swizzled tile in bytes.
 
 #if defined(RETRACE_HAS_WARPGROUPS)
 
 constexpr std::uint32_t kStepsABlock = kBlockK / kSwizzleRow;
 template <class T>
-constexpr std::uint32_t kSums = T::kN / 2;  ///< Elements of a thread.
+constexpr std::uint32_t kSums = T::kN / 2;  ///< Sums of a thread.
 
 template <class T>
 __device__ typename T::Shared& aligned_shared() {
@@ -36,7 +36,7 @@ struct alignas(16) Zeros {
     std::int32_t word[4];
 };
 
-/// Starts the copies of one operand's part of a stage. Beyond the padded K digits are zeros: products have no
+/// Starts the copies of one operand's part of a stage. Digits beyond the padded K are zeros, because products have no
 /// remainder.
 template <std::uint32_t S, std::uint32_t kVectors>
 __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint64_t padded,
@@ -44,7 +44,7 @@ __device__ void fetch(const std::int8_t* digits, std::uint64_t plane, std::uint6
                       std::int8_t (&to)[S][kVectors * kSwizzleRow]) {
     constexpr std::uint32_t kChunks = kSwizzleRow / 16, kCopies = S * kVectors * kChunks;
     static_assert(kCopies % kThreads == 0, "every thread copies as often");
-    RETRACE_KEEP_LOOP  // the registers are full of sums
+    RETRACE_KEEP_LOOP  // the sums occupy the registers, so the loop is not unrolled
         for (std::uint32_t begin = 0; begin < kCopies; begin += kThreads) {
         const std::uint32_t index = begin + threadIdx.x, chunk = index % kChunks;
         const std::uint32_t t = index / (kVectors * kChunks), v = index / kChunks % kVectors;
@@ -68,7 +68,7 @@ __device__ void fetch_stage(const Product& p, const TileIndex& tile, std::uint64
                        shared.b[stage]);
 }
 
-/// Line 10 for one stage; sums start anew where `fresh`.
+/// S_g of contract 4.3 for one stage; if `fresh`, the sums start from zero.
 template <class T>
 __device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t stage, std::uint32_t group,
                                bool fresh, std::int32_t (&sums)[T::S][kSums<T>]) {
@@ -80,7 +80,7 @@ __device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t s
             const std::uint64_t a = tile_descriptor(&shared.a[stage][t][group * 64 * kSwizzleRow + k]);
             RETRACE_UNROLL
             for (std::uint32_t u = 0; u + t < T::S; ++u) {
-                // dA_0 · dB_g comes first of the products that count towards g.
+                // dA_0 · dB_g is the first of the products that count towards g.
                 const bool first = fresh && k == 0 && t == 0;
                 warpgroup_product(sums[t + u], a, tile_descriptor(&shared.b[stage][u][k]), first ? 0 : 1);
             }
@@ -89,7 +89,7 @@ __device__ void multiply_stage(const typename T::Shared& shared, std::uint32_t s
     products_commit();
 }
 
-/// Row and column of the thread's element i within the tile.
+/// Return row and column of the thread's element i within the tile.
 __device__ std::uint32_t row_in_tile(std::uint32_t i) {
     return threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 % 2 * 8;
 }
@@ -109,7 +109,7 @@ __device__ void multiply_tile(const Product& p) {
         if (s < steps) fetch_stage<T>(p, tile, s, shared);
         copy_commit();
     }
-    // The first products overwrite the zeros. Sums without a value would make ptxas 12.4 wait after every product.
+    // The first products overwrite the zeros. Uninitialised sums would make ptxas 12.4 wait after every product.
     std::int32_t sums[T::S][kSums<T>] = {};
     float carried[kSums<T>];
     RETRACE_UNROLL
@@ -122,7 +122,7 @@ __device__ void multiply_tile(const Product& p) {
         }
         copy_wait<T::kStages - 2>();
         publish_shared();
-        __syncthreads();  // the stage has come, and the one before it is free
+        __syncthreads();  // this stage has arrived, and the previous one is free
         multiply_stage<T>(shared, static_cast<std::uint32_t>(step % T::kStages), threadIdx.x / 128,
                           step % kStepsABlock == 0, sums);
         if (step + T::kStages - 1 < steps) fetch_stage<T>(p, tile, step + T::kStages - 1, shared);
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(kThreads, 1) hopper_kernel([[maybe_unused]] Pr
 #if defined(RETRACE_HAS_WARPGROUPS)
     multiply_tile<T>(p);
 #else
-    __trap();  // built without the instructions: an error, and never C as it lay there
+    __trap();  // built without the instructions: fail instead of leaving C unchanged
 #endif
 }
 

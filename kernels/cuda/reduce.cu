@@ -6,9 +6,9 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-constexpr std::uint32_t kStrip = 32;  ///< Columns of one block.
+constexpr std::uint32_t kStrip = 32;  ///< Columns that one block computes.
 
-/// What one group of sixteen threads reduces: `count` terms of x from `first` on.
+/// The terms that one group of sixteen threads reduces: `count` terms of x from `first` on.
 struct Run {
     std::uint64_t first, count;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One level of a reduction (contract 5) by sixteen threads, the lanes of the contract. All threads of a warp
-// call these together; the first of each sixteen gets the result.
+// One level of a reduction (contract 5) by sixteen threads, which are the lanes of the contract. All threads of a warp
+// call these functions together; the first of each sixteen gets the result.
 #pragma once
 
 #include "kernels/cuda/device.hpp"
@@ -21,7 +21,7 @@ __device__ float join(float a, float b) {
     return kind == Reduction::sum ? a + b : max32(a, b);
 }
 
-/// Of `count` terms from x on, which may be none: before the epilogue of the primitive.
+/// Reduces `count` terms from x on (possibly 0); the result has not had the epilogue.
 template <Reduction kind>
 __device__ float reduce_lanes(const float* x, std::uint64_t count) {
     float value = start<kind>();
@@ -34,7 +34,8 @@ __device__ float reduce_lanes(const float* x, std::uint64_t count) {
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;
 
-/// The greater of two terms, the earlier of equals; `at` is kNone where there is no term.
+/// A term and its position `at`; `at` is kNone if there is no term. `greater` returns the greater of two terms, the
+/// earlier of equals.
 struct Best {
     float value;
     std::uint32_t at;
@@ -47,7 +48,7 @@ __device__ inline Best greater(Best a, Best b) {
     return argmax_replaces(late.value, early.value) ? late : early;
 }
 
-/// The place of the first greatest of `count` terms, kNone where there are none.
+/// Returns the position of the first greatest of `count` terms, kNone if there are none.
 __device__ inline std::uint32_t argmax_lanes(const float* x, std::uint64_t count) {
     Best best{0.0f, kNone};
     for (std::uint32_t k = threadIdx.x % kLanes; k < count; k += kLanes) best = greater(best, Best{x[k], k});

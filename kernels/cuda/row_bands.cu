@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a block of threads computes one
-// row of all of them, values that only the run reads lie in shared memory, or, where a row is too long for that, in the
-// block's piece of a slab. Op after op, so every primitive ends as it does alone.
+// Runs of elementwise ops and reductions of rows (norms, softmax, losses): a block of threads computes one row of all
+// ops of the run. Values that only the run reads are in shared memory or, if a row is too long for that, in the block's
+// piece of a slab. The ops run one after the other, so every primitive ends as it does alone.
 #include "kernels/cuda/element_math.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/cuda/reduce_lanes.hpp"
@@ -20,7 +20,7 @@ __device__ std::uint32_t load_word(const RowSide& side, const std::uint8_t* from
     return side.size == 1 ? from[index] : reinterpret_cast<const std::uint32_t*>(from)[index];
 }
 
-/// Elements [first, first + count) of the row.
+/// Loads elements [first, first + count) of the row.
 __device__ void fetch(const RowSide& side, const std::uint8_t* from, std::uint64_t first, std::uint32_t count,
                       Quad& out) {
     if (side.quads && count == kEach) {
@@ -69,14 +69,14 @@ __device__ void elements_of_row(const RowStep& step, std::uint64_t row, std::uin
     }
 }
 
-/// One level of a reduction of step.cols terms; sixteen threads for each result.
+/// Computes one level of a reduction of step.cols terms, with sixteen threads for each result.
 template <std::uint32_t kBlockThreads>
 __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t* own) {
     const float* const x = reinterpret_cast<const float*>(place_of(step.sides[0], row, own));
     std::uint8_t* const to = place_of(step.result, row, own);
     const std::uint64_t results = reduce_level_size(step.cols);
     const std::uint32_t group = threadIdx.x / kLanes;
-    // All threads go round equally often: shuffles are for whole warps.
+    // All threads run the same number of iterations, because shuffles need whole warps.
     for (std::uint64_t begin = 0; begin < results; begin += kBlockThreads / kLanes) {
         const std::uint64_t result = begin + group, first = result * kTerms;
         const std::uint64_t count = result < results ? smaller(kTerms, step.cols - first) : 0;
@@ -96,7 +96,7 @@ __device__ void reduce_row(const RowStep& step, std::uint64_t row, std::uint8_t*
     }
 }
 
-/// What a block of threads does for one row.
+/// Computes one row with a block of threads.
 template <std::uint32_t kBlockThreads>
 __device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint64_t row, std::uint8_t* own) {
     for (std::uint32_t s = 0; s < count; ++s) {
@@ -106,7 +106,7 @@ __device__ void compute_row(const RowStep* steps, std::uint32_t count, std::uint
         } else {
             reduce_row<kBlockThreads>(step, row, own);
         }
-        __syncthreads();  // the next op reads what other threads wrote, or writes where they read
+        __syncthreads();  // the next op reads values of other threads, or overwrites them
     }
 }
 
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kRowThreads, 4) row_band_kernel(const RowStep*
     if (row < rows) compute_row<kRowThreads>(steps, count, row, &shared_as<std::uint8_t>());
 }
 
-/// The blocks that there are take the rows in turn.
+/// The blocks take the rows in turn.
 __global__ void __launch_bounds__(kLongRowThreads, 1)
     long_row_band_kernel(const RowStep* steps, std::uint32_t count, std::uint64_t rows, std::uint8_t* slab,
                          std::uint64_t own_bytes, std::uint64_t blocks) {

@@ -11,7 +11,7 @@ namespace retrace::kernels::cuda {
 namespace {
 
 Unexpected<Error> failure(const std::string& doing, cudaError_t code) {
-    cudaGetLastError();  // what stays behind would be reported by the next call
+    cudaGetLastError();  // clears the error, which the next call would otherwise report
     return error("CUDA: " + doing + ": " + cudaGetErrorString(code));
 }
 
@@ -37,7 +37,7 @@ Result<Device> find_device() {
     out.name = properties.name;
     out.capability = static_cast<std::uint32_t>(10 * properties.major + properties.minor);
     out.shared_limit = static_cast<std::uint32_t>(properties.sharedMemPerBlockOptin);
-#if defined(RETRACE_CUDA_WARPGROUPS)  // the code for them was built
+#if defined(RETRACE_CUDA_WARPGROUPS)  // code for warpgroups was built
     const char* const wish = std::getenv("RETRACE_CUDA_WGMMA");
     out.warpgroups = out.capability == 90 && wish != nullptr && std::string_view(wish) == "1";
 #endif
@@ -122,7 +122,7 @@ Status<> Queue::copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes
     return finish();
 }
 
-// A failure stays with the runtime as its last error, as those of kernel launches do.
+// A failure stays with the runtime as its last error, like those of kernel launches.
 void Queue::copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t bytes) {
     if (bytes != 0) cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_);
 }
@@ -139,7 +139,7 @@ Status<> Queue::follow(const Queue& other) {
     RETRACE_CHECK(checked("an event", cudaEventCreateWithFlags(&event, cudaEventDisableTiming)));
     const cudaError_t recorded = cudaEventRecord(event, other.stream_);
     const cudaError_t awaited = cudaStreamWaitEvent(stream_, event, 0);
-    cudaEventDestroy(event);  // once it has happened
+    cudaEventDestroy(event);  // the runtime defers this until the event has occurred
     RETRACE_CHECK(checked("an event", recorded));
     return checked("wait for an event", awaited);
 }
@@ -151,7 +151,7 @@ Status<> Queue::begin_recording() {
 Result<Recording> Queue::end_recording() {
     cudaGraph_t graph = nullptr;
     const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-    // A launch that was refused while it was to be recorded is missing in the graph, even where recording went on.
+    // A launch that was refused during recording is missing in the graph even if the recording succeeded.
     const cudaError_t refused = cudaGetLastError();
     auto impl = std::make_unique<Recording::Impl>();
     cudaError_t made = cudaSuccess;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's memory, its queue and its recorded work, without a CUDA header: runtime.cpp speaks to the CUDA
-// runtime, the host emulation of tests/cuda has an implementation of its own.
+// The device's memory, its queue and its recorded work, without a CUDA header: runtime.cpp implements it with the CUDA
+// runtime, the host emulation of tests/cuda by itself.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 namespace retrace::kernels::cuda {
 
 struct Device {
-    std::string name;                ///< As its maker calls it.
-    std::uint32_t capability = 0;    ///< 75 for 7.5.
+    std::string name;                ///< The vendor's name of the device.
+    std::uint32_t capability = 0;    ///< Compute capability: 75 for 7.5.
     std::uint32_t shared_limit = 0;  ///< Bytes of shared memory that a block may ask for.
-    /// Compute capability 9.0, and RETRACE_CUDA_WGMMA=1 asks for its own instructions, which have never run.
+    /// The device has compute capability 9.0 and RETRACE_CUDA_WGMMA=1 requests wgmma, which has never run on a device.
     bool warpgroups = false;
     std::uint32_t multiprocessors = 0;
-    std::uint64_t memory = 0;  ///< Bytes in all.
+    std::uint64_t memory = 0;  ///< Total bytes of device memory.
 };
-/// The first device, of compute capability 7.5 or more. Every failure of the runtime means that there is
-/// none; the error says in whose words.
+/// Returns the first device, which must have compute capability 7.5 or more. Every failure of the runtime counts as no
+/// device; the error contains the runtime's message.
 Result<Device> find_device();
 
 /// One block of device memory, aligned to 256 bytes.
 class Memory {
 public:
-    /// The error names the bytes that were asked for and those that are free.
+    /// Allocates a block. The error names the requested and the free bytes.
     static Result<Memory> take(std::uint64_t bytes);
     Memory() = default;
     ~Memory();
@@ -43,7 +43,7 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-/// Work that was recorded once and runs as a whole (a CUDA graph).
+/// Work that was recorded once and is replayed as a whole (a CUDA graph).
 class Recording {
 public:
     struct Impl;
@@ -59,8 +59,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Work in order. Everything but `finish` and the copies to and from the host returns before the work is
-/// done. Failures are kept and reported by the next call that returns a status.
+/// A queue that runs its work in order. All functions except `finish` and the copies to and from the host return before
+/// the work is done. Failures are kept and reported by the next call that returns a status.
 class Queue {
 public:
     static Result<Queue> open();
@@ -69,22 +69,22 @@ public:
     Queue& operator=(Queue&& other) noexcept;
 
     Stream stream() const noexcept { return stream_; }
-    /// Waits until the host memory may be changed (`copy_in`) or read (`copy_out`).
+    /// These wait until the host memory may be changed (`copy_in`) or read (`copy_out`).
     Status<> copy_in(std::uint8_t* to, const void* from, std::uint64_t bytes);
     Status<> copy_out(void* to, const std::uint8_t* from, std::uint64_t bytes);
     void copy(std::uint8_t* to, const std::uint8_t* from, std::uint64_t bytes);
     void clear(std::uint8_t* to, std::uint64_t bytes);
     /// Waits for all work.
     Status<> finish();
-    /// What is queued here from now on starts after what `other` was given so far.
+    /// Work that is queued here from now on starts after the work that `other` has so far.
     Status<> follow(const Queue& other);
 
-    /// From here on work is noted down instead of done, until `end_recording`.
+    /// From here on work is recorded instead of run, until `end_recording`.
     Status<> begin_recording();
     Result<Recording> end_recording();
     Status<> play(const Recording& recording);
 
-    /// Seconds of device time that the work queued by `body` takes.
+    /// Returns the device time in seconds of the work that `body` queues.
     template <class Body>
     Result<double> seconds(Body body) {
         RETRACE_TRY(begin, mark());

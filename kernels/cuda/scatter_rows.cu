@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The gradient of rows by index (scatter_add_rows) in the contract's order, without atomics and in time linear in
-// tokens and rows: a stable radix sort puts every row's tokens side by side, ascending; then a thread walks those of
-// its element.
+// tokens and rows: a stable radix sort makes every row's tokens adjacent, ascending; then a thread walks the tokens of
+// its element's row.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/scalar/scalar.hpp"
@@ -10,25 +10,25 @@ namespace retrace::kernels::cuda {
 namespace {
 
 constexpr std::uint64_t kLink = 256;            ///< Tokens of one link of the chain.
-constexpr std::uint32_t kDigitBits = 8;         ///< Of a pass of the sort.
-constexpr std::uint64_t kMostSorters = 1024;    ///< Blocks of a pass.
-constexpr std::uint32_t kNoDigit = 0xffffffff;  ///< Beyond the last token.
+constexpr std::uint32_t kDigitBits = 8;         ///< Bits per pass of the sort.
+constexpr std::uint64_t kMostSorters = 1024;    ///< Maximum blocks of a pass.
+constexpr std::uint32_t kNoDigit = 0xffffffff;  ///< Marks a place beyond the last token.
 static_assert(1u << kDigitBits == kThreads, "a thread looks after one digit");
 
-/// Indices are signed numbers of 32 bits: rows beyond them have no token.
+/// Indices are signed 32-bit numbers, so rows from here on have no token.
 constexpr std::uint64_t kMostKeys = std::uint64_t{1} << 31;
 
-/// A row's tokens: places of the sorted order.
+/// A row's tokens: a range of places in the sorted order.
 struct Span {
     std::uint64_t begin, end;
 };
 
-/// What the kernels of the sort share. Keys are rows below `rows`; `rows` itself is that of tokens without a row.
+/// Shared by the kernels of the sort. Keys are rows below `rows`; the key `rows` is that of tokens without a row.
 struct Sort {
     const std::int32_t* index;
     std::uint64_t tokens;
     std::uint32_t rows;
-    std::uint64_t each;  ///< Tokens of a block, a multiple of kThreads.
+    std::uint64_t each;  ///< Tokens per block, a multiple of kThreads.
 
     __device__ std::uint32_t key(std::uint64_t token) const {
         const auto row = static_cast<std::uint32_t>(index[token]);
@@ -36,7 +36,7 @@ struct Sort {
     }
 };
 
-/// The token that a thread looks at in a pass from order `from` (null: the tokens as they come), and its digit.
+/// The token that a thread handles in a pass over order `from` (null: the original order), and its digit.
 struct Item {
     std::uint64_t token;
     std::uint32_t digit;
@@ -48,7 +48,7 @@ __device__ Item item_at(const Sort& sort, const std::uint64_t* from, std::uint64
     return Item{token, sort.key(token) >> shift & (kThreads - 1)};
 }
 
-/// How many tokens of the block have each digit.
+/// Counts the tokens of the block for each digit.
 __global__ void __launch_bounds__(kThreads)
     count_kernel(Sort sort, const std::uint64_t* from, std::uint32_t shift, std::uint64_t* counts) {
     struct Shared {
@@ -68,7 +68,8 @@ __global__ void __launch_bounds__(kThreads)
     counts[block_number() * kThreads + threadIdx.x] = count;
 }
 
-/// Counts become places: of a digit's tokens those of the first block first, and after all smaller digits.
+/// Turns counts into places: a digit's tokens come after those of all smaller digits and, within the digit, in the
+/// order of blocks.
 __global__ void __launch_bounds__(kThreads) places_kernel(std::uint64_t* counts, std::uint64_t blocks) {
     struct Shared {
         std::uint64_t total[kThreads];
@@ -88,7 +89,7 @@ __global__ void __launch_bounds__(kThreads) places_kernel(std::uint64_t* counts,
     }
 }
 
-/// Tokens go where their digit's next place is, in the order in which they came.
+/// Moves each token to the next place of its digit, in the original order.
 __global__ void __launch_bounds__(kThreads)
     sort_kernel(Sort sort, const std::uint64_t* from, std::uint32_t shift, const std::uint64_t* places,
                 std::uint64_t* to) {
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(kThreads)
         const Item item = item_at(sort, from, first + threadIdx.x, end, shift);
         shared.digit[threadIdx.x] = item.digit;
         __syncthreads();
-        std::uint32_t before = 0, own = 0;  // tokens of the same digit; tokens of the digit that is looked after
+        std::uint32_t before = 0, own = 0;  // earlier tokens of this digit; tokens of this thread's digit
         for (std::uint32_t i = 0; i < kThreads; ++i) {
             const std::uint32_t digit = shared.digit[i];
             before += digit == item.digit && i < threadIdx.x ? 1 : 0;
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
     }
 }
 
-/// Where every row's tokens begin and end; rows without any keep {0, 0}.
+/// Finds where every row's tokens begin and end; rows without tokens keep {0, 0}.
 __global__ void spans_kernel(Sort sort, const std::uint64_t* order, Span* spans) {
     const std::uint64_t at = global_thread();
     if (at >= sort.tokens) return;
@@ -127,11 +128,11 @@ __global__ void spans_kernel(Sort sort, const std::uint64_t* order, Span* spans)
     if (at + 1 == sort.tokens || sort.key(order[at + 1]) != row) spans[row].end = at + 1;
 }
 
-/// An element of the result: links without a token of its row add +0 to a carried value that is never -0, so they are
-/// skipped.
+/// Computes one element of the result. Links without a token of its row are skipped, because they add +0 to a carried
+/// value that is never -0.
 __global__ void sum_kernel(const float* values, const std::uint64_t* order, const Span* spans, float* out,
                            std::uint64_t keys, std::uint64_t width, std::uint64_t elements) {
-    constexpr std::uint32_t kAtOnce = 8;  // loads that are under way together
+    constexpr std::uint32_t kAtOnce = 8;  // loads in flight together
     const std::uint64_t element = global_thread();
     if (element >= elements) return;
     const std::uint64_t row = element / width, col = element % width;
@@ -160,7 +161,7 @@ __global__ void sum_kernel(const float* values, const std::uint64_t* order, cons
     out[element] = finish(canonical_nan(carried + sum));
 }
 
-/// Places in the workspace, multiples of 256.
+/// Offsets in the workspace, multiples of 256.
 struct Space {
     std::uint64_t keys, passes, blocks, each;
     std::uint64_t spans, order[2], counts, bytes;

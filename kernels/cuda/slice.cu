@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Slicing (contract 4.2): the digits and scales of the vectors of one operand, by
-// kernels/matmul/slices.hpp.
+// Slicing (contract 4.2): the digits and scales of the vectors of one operand, by kernels/matmul/slices.hpp.
 #include "kernels/cuda/device.hpp"
 #include "kernels/cuda/kernels.hpp"
 #include "kernels/matmul/slices.hpp"
@@ -19,7 +18,7 @@ struct Operand {
     __device__ std::uint64_t plane() const { return batch * vectors * padded; }
 };
 
-/// What all values of one vector's block share.
+/// Shared by all values of one vector's block.
 struct Factor {
     std::int32_t exponent;
     bool finite;
@@ -37,7 +36,7 @@ __device__ Digits digits_of(float x, Factor factor) {
     return factor.finite ? slice_digits(S, x, factor.exponent) : Digits{};
 }
 
-/// Consecutive values from `k` on, zeros beyond K; in two loads where they are aligned.
+/// Loads consecutive values from `k` on, zeros beyond K; in two loads if they are aligned.
 __device__ void load_values(const Operand& o, std::uint64_t vector, std::uint64_t k, float (&x)[8]) {
     struct alignas(16) Four {
         float value[4];
@@ -61,7 +60,7 @@ template <std::uint32_t S>
 __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::uint64_t total) {
     constexpr std::uint32_t kEach = 8;
     const std::uint64_t index = block_number() * kWarps + threadIdx.x / 32;
-    if (index >= total) return;  // the whole warp
+    if (index >= total) return;  // for the whole warp
     const std::uint64_t block = index % o.blocks, vector = index / o.blocks;
     const std::uint64_t k = block * kBlockK + threadIdx.x % 32 * kEach;
     float x[kEach];
@@ -96,8 +95,7 @@ __global__ void __launch_bounds__(kThreads) contiguous_kernel(Operand o, std::ui
     }
 }
 
-/// Strided vectors: a block takes 32 of them, side by side in memory, and turns their digits in shared
-/// memory.
+/// Strided vectors: a block takes 32 of them, adjacent in memory, and transposes their digits in shared memory.
 template <std::uint32_t S>
 __global__ void __launch_bounds__(kThreads) across_kernel(Operand o, std::uint64_t strips) {
     constexpr std::uint32_t kVectors = 32, kEach = kBlockK / kWarps, kRow = kBlockK + 16;

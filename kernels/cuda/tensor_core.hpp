@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor cores on int8 and asynchronous copies into shared memory: PTX where nvcc compiles, the same by
-// definition in the host emulation. Compute capability 7.5 has the small product alone and copies through
-// registers.
+// Tensor cores on int8 and asynchronous copies into shared memory: PTX with nvcc, the same semantics in the host
+// emulation. Compute capability 7.5 has only the small product and copies through registers.
 #pragma once
 
 #include "kernels/cuda/device.hpp"
@@ -17,7 +16,7 @@ __device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&
         : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
-    // The large fragment is four small ones (m8n8k16) side by side, register by register.
+    // The large fragment consists of four small ones (m8n8k16), register by register.
     const auto small = [](std::int32_t& c0, std::int32_t& c1, std::uint32_t a_word, std::uint32_t b_word) {
 #if defined(__CUDACC__)
         asm volatile("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0,%1}, {%2}, {%3}, {%0,%1};\n"
@@ -37,8 +36,8 @@ __device__ inline void multiply_add(std::int32_t (&c)[4], const std::uint32_t (&
 #endif
 }
 
-/// Four 8×16-byte matrices from shared memory: lane l names row l % 8 of matrix l / 8 (16 bytes, aligned),
-/// and gets bytes 4·(l % 4) .. +3 of row l / 4 of each (PTX: ldmatrix.x4).
+/// Loads four 8×16-byte matrices from shared memory: lane l gives the address of row l % 8 of matrix l / 8 (16 bytes,
+/// aligned) and receives bytes 4·(l % 4) .. +3 of row l / 4 of each (PTX: ldmatrix.x4).
 __device__ inline void load_matrices(std::uint32_t (&out)[4], const std::int8_t* row) {
 #if defined(__CUDACC__)
     const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(row));
@@ -51,7 +50,7 @@ __device__ inline void load_matrices(std::uint32_t (&out)[4], const std::int8_t*
 #endif
 }
 
-/// 16 bytes from global to shared memory, both aligned; there after `copy_wait` and a barrier.
+/// Copies 16 bytes from global to shared memory, both aligned; they are available after `copy_wait` and a barrier.
 __device__ inline void copy_16(std::int8_t* to, const std::int8_t* from) {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
     const unsigned address = static_cast<unsigned>(__cvta_generic_to_shared(to));
@@ -72,7 +71,7 @@ __device__ inline void copy_commit() {
 #endif
 }
 
-/// Waits until at most `pending` groups of this thread's copies are under way.
+/// Waits until at most `pending` groups of this thread's copies are in flight.
 template <unsigned pending>
 __device__ void copy_wait() {
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800

@@ -11,8 +11,8 @@ struct TileIndex {
     std::uint64_t matrix, m, n;
 };
 
-/// Which tile a block computes. Blocks that run together form a compact rectangle of C (bands of kTileBand
-/// rows of tiles, column after column), so that what they read of A and B stays in the second-level cache.
+/// Maps a block to its tile. Blocks that run together form a compact rectangle of C (bands of kTileBand rows of tiles,
+/// column after column), so that the parts of A and B that they read stay in the second-level cache.
 inline constexpr std::uint64_t kTileBand = 12;
 RETRACE_FN TileIndex tile_of(std::uint64_t index, std::uint64_t tiles_m, std::uint64_t tiles_n) {
     const std::uint64_t in_matrix = index % (tiles_m * tiles_n), band = in_matrix / (kTileBand * tiles_n);

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: MIT
-// Hopper's warpgroup products on int8 (PTX: wgmma, sm_90a alone): both operands in shared memory, named by
-// descriptors, the sums in the registers of 128 threads. Nothing here has run on a device; the host emulation
-// reads descriptors and swizzled tiles as the PTX manual describes them.
+// Hopper's warpgroup products on int8 (PTX: wgmma, sm_90a only): both operands are in shared memory, given by
+// descriptors, and the sums are in the registers of 128 threads. This code has never run on a device; the host
+// emulation reads descriptors and swizzled tiles as the PTX manual describes them.
 #pragma once
 
 #include "kernels/cuda/device.hpp"
 
-// The passes of nvcc for other devices compile the kernels empty.
+// In nvcc's passes for other devices the kernels are compiled empty.
 #if !defined(__CUDACC__) || !defined(__CUDA_ARCH__) || defined(__CUDA_ARCH_FEAT_SM90_ALL)
 #define RETRACE_HAS_WARPGROUPS 1
 #endif
 
 namespace retrace::kernels::cuda {
 
-/// Bytes of K in a row of a tile: the width of the 128-byte swizzle. Eight rows make a unit of 1024 bytes,
-/// aligned.
+/// Bytes of K in a row of a tile, the width of the 128-byte swizzle. Eight rows form a unit of 1024 bytes, aligned.
 inline constexpr std::uint32_t kSwizzleRow = 128;
 
-/// Where 16-byte chunk `chunk` of row `row` lies in a swizzled tile.
+/// Returns the offset of 16-byte chunk `chunk` of row `row` in a swizzled tile.
 RETRACE_FN std::uint32_t swizzled(std::uint32_t row, std::uint32_t chunk) {
     return row * kSwizzleRow + ((chunk ^ row % 8) * 16);
 }
 
-/// Address within the shared window, of which descriptors hold 18 bits.
+/// Returns the address within the shared window; descriptors hold 18 bits of it.
 __device__ inline std::uint32_t shared_address(const void* p) {
 #if defined(__CUDACC__)
     return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
@@ -31,8 +30,8 @@ __device__ inline std::uint32_t shared_address(const void* p) {
 #endif
 }
 
-/// Matrix descriptor of a tile with K along its rows: start, 1024 bytes from one eight rows to the next,
-/// 128-byte swizzle. `at` may be 32, 64 or 96 bytes into the rows.
+/// Returns the matrix descriptor of a tile with K along its rows: start address, 1024 bytes between groups of eight
+/// rows, 128-byte swizzle. `at` may be 32, 64 or 96 bytes into the rows.
 __device__ inline std::uint64_t tile_descriptor(const std::int8_t* at) {
     const std::uint64_t start = (shared_address(at) & 0x3ffff) >> 4;
     return start | std::uint64_t{1} << 16 | std::uint64_t{1024 >> 4} << 32 | std::uint64_t{1} << 62;
@@ -40,13 +39,13 @@ __device__ inline std::uint64_t tile_descriptor(const std::int8_t* at) {
 
 #if defined(RETRACE_HAS_WARPGROUPS)
 
-/// What this thread wrote to shared memory may be read by products, after a barrier.
+/// Makes this thread's writes to shared memory visible to products after a barrier.
 __device__ inline void publish_shared() {
 #if defined(__CUDACC__)
     asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 #endif
 }
-/// Before the first product that uses registers which other instructions wrote.
+/// Must precede the first product that uses registers written by other instructions.
 __device__ inline void products_begin() {
 #if defined(__CUDACC__)
     asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
@@ -58,8 +57,8 @@ __device__ inline void products_commit() {
     asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 #endif
 }
-/// Waits for all products; their sums may be read and their tiles overwritten. The compiler, which does not know that
-/// products end here, is told that the sums are made now.
+/// Waits for all products; afterwards their sums may be read and their tiles overwritten. The compiler does not know
+/// that products end here, so the asm statements tell it that the sums are written now.
 template <std::uint32_t S, std::uint32_t N>
 __device__ void products_wait([[maybe_unused]] std::int32_t (&sums)[S][N]) {
 #if defined(__CUDACC__)
@@ -71,7 +70,7 @@ __device__ void products_wait([[maybe_unused]] std::int32_t (&sums)[S][N]) {
 #endif
 }
 
-/// d += a · b (d = a · b where `accumulate` is 0) for 64 rows of A, N columns of B and 32 bytes of K. Element
+/// Computes d += a · b (d = a · b if `accumulate` is 0) for 64 rows of A, N columns of B and 32 bytes of K. Element
 /// 4·j + i of d is at row 16·(warp % 4) + lane / 4 + 8·(i / 2), column 8·j + 2·(lane % 4) + i % 2.
 __device__ inline void warpgroup_product(std::int32_t (&d)[64], std::uint64_t a, std::uint64_t b,
                                          std::int32_t accumulate) {

@@ -7,7 +7,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// Windows with numbers of 32 bits where all of them, and the tensors, are small enough.
+/// A window shape with 32-bit numbers if all of them and the tensors are small enough.
 template <class Index>
 struct Shape {
     Index n, c, h, w, kh, kw, sh, sw, ph, pw, oh, ow;
@@ -38,7 +38,7 @@ __global__ void gather_kernel(Shape<Index> s, const T* images, T* out, std::uint
 
 constexpr std::uint32_t kTerms = 16;  ///< Kernel positions of one link.
 
-/// Whether a window covers pixel `at` at kernel position `k`, and which.
+/// Whether a window covers pixel `at` at kernel position `k`; if so, sets `window` to it.
 template <class Index>
 __device__ bool window_over(Index at, Index k, Index stride, Index windows, Index& window) {
     if (at < k || (at - k) % stride != 0) return false;
@@ -69,7 +69,7 @@ __global__ void scatter_kernel(Shape<Index> s, const float* windows, float* imag
     images[element] = finish(carried);
 }
 
-/// Neither tensor has an element beyond 32 bits, padded coordinates included.
+/// Whether all element numbers of both tensors fit 32 bits, padded coordinates included.
 bool is_small(const Windows& s) {
     const std::uint64_t most = 0x7fffffff;
     return s.n * s.oh * s.ow * s.c * s.kh * s.kw <= most && s.n * s.c * s.h * s.w <= most;

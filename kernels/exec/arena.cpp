@@ -31,7 +31,7 @@ void Arena::give(std::uint64_t at, std::uint64_t bytes) {
     insert(at, bytes);
 }
 
-/// A free run at the end grows instead of being left behind.
+/// Extends the block; a free run at its end is used as the beginning of the new allocation.
 std::uint64_t Arena::grow(std::uint64_t bytes) {
     std::uint64_t at = size_;
     if (!free_.empty()) {

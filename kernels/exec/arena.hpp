@@ -8,8 +8,8 @@
 
 namespace retrace::kernels {
 
-/// Plans one block of memory: free runs are joined with their neighbours, the smallest run that fits is
-/// taken.
+/// Plans offsets in one block of memory: adjacent free runs are merged, and an allocation takes the smallest free run
+/// that fits (best fit).
 class Arena {
 public:
     std::uint64_t take(std::uint64_t bytes);

@@ -50,7 +50,7 @@ void BandGroup::find_locals(const Program& program, const MemoryPlan& plan, cons
                 locals_.push_back({input, BufferLocation::Where::arena, granule_bytes(input)});
         }
         if (place.where == BufferLocation::Where::scratch) continue;
-        // The alias of something outside is an address like any other, cut where it is read.
+        // The alias of a tensor outside the band is an address like any other; it is cut where it is read.
         if (alias && !made.contains(static_cast<std::uint32_t>(place.at))) continue;
         known.insert(output);
         made.insert(output);
@@ -70,7 +70,7 @@ std::vector<BandGroup::Step> BandGroup::steps_of(const Program& program, const s
         if (plan.places[part.first].where == BufferLocation::Where::alias) continue;
         std::vector<OpFacts> own;
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
-            // A reshape inside an elementwise run computes nothing.
+            // A reshape inside an elementwise run computes nothing, so its facts need no cutting.
             const bool alias = plan.places[op].where == BufferLocation::Where::alias;
             own.push_back(alias ? facts[op] : facts_of_part(facts[op], granules, granules_));
         }
@@ -110,7 +110,7 @@ void BandGroup::run_chunk(std::uint64_t chunk, Addresses& at, const Addresses& m
 
 namespace {
 
-/// Given back, whatever is thrown.
+/// Returns the piece also when an exception is thrown.
 struct Lent {
     explicit Lent(BandMemory& from) : memory(from), piece(from.take()) {}
     Lent(const Lent&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A band of the plan (exec/bands.hpp), run chunk by chunk: each op's own kernel on a part of its tensors.
+// Runs a band of the plan (exec/bands.hpp) chunk by chunk: each op's own kernel runs on a part of its tensors.
 #pragma once
 
 #include <deque>
@@ -11,20 +11,20 @@
 
 namespace retrace::kernels {
 
-/// The threads' own memory for chunks, lent to whoever computes one.
+/// Per-thread memory for chunks: a pool of pieces from which each computing thread borrows one.
 class BandMemory {
 public:
     using Addresses = std::vector<const std::uint8_t*>;
     struct Piece {
         std::uint8_t* memory = nullptr;
-        Addresses at;  ///< Of all tensors; those of a chunk's parts while it is computed.
+        Addresses at;  ///< Addresses of all tensors; while a chunk is computed, those of its parts.
     };
     void add(std::uint8_t* memory) { free_.push_back(&pieces_.emplace_back(Piece{memory, {}})); }
     void clear() {
         free_.clear();
         pieces_.clear();
     }
-    /// Where the tensors of a step are.
+    /// Sets the addresses of the tensors of a step.
     void begin(const Addresses& at);
     Piece& take();
     void give(Piece& piece);
@@ -37,24 +37,24 @@ private:
 
 class BandGroup {
 public:
-    /// `facts` and `kernels` of all ops of the program.
+    /// `facts` and `kernels` cover all ops of the program.
     BandGroup(const Program& program, const std::vector<OpFacts>& facts,
               const std::vector<CpuKernel>& kernels, const MemoryPlan& plan, const PlanStep& unit);
-    /// `memory` holds the address of every tensor that is in memory; `own`, begun with it, has as many pieces as
-    /// `pool` threads.
+    /// `memory` holds the address of every tensor that is in memory. `begin(memory)` was called on `own`, which has as
+    /// many pieces as `pool` has threads.
     void run(const BandMemory::Addresses& memory, BandMemory& own, ThreadPool& pool) const;
 
 private:
     using Addresses = BandMemory::Addresses;
-    /// Where a tensor's part of a chunk lies.
+    /// Location of a tensor's part of a chunk.
     struct Local {
         std::uint32_t tensor = 0;
-        /// arena: in memory, `at` bytes a granule further on.
+        /// With `arena` the tensor is in memory, and `at` is the bytes of one granule, by which the address advances.
         BufferLocation::Where where = BufferLocation::Where::arena;
         std::uint64_t at = 0;
     };
     struct Step {
-        std::optional<ElementGroup> elements;  ///< Otherwise one op:
+        std::optional<ElementGroup> elements;  ///< If empty, the step is the one op below.
         CpuKernel kernel = nullptr;
         OpFacts facts;
         std::uint32_t output = 0;
@@ -68,7 +68,7 @@ private:
 
     std::uint64_t granules_ = 0, chunk_ = 1;
     std::vector<Local> locals_;
-    std::vector<Step> full_, last_;  ///< For whole chunks and for the rest.
+    std::vector<Step> full_, last_;  ///< Steps for full chunks and for the shorter last one.
 };
 
 }  // namespace retrace::kernels

@@ -12,7 +12,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kFirstBytesMax = 64 << 20;  ///< Of all values that are computed before their turn.
+constexpr std::uint64_t kFirstBytesMax = 64 << 20;  ///< Maximum total bytes of the values that are computed first.
 
 bool reduces_rows(OpCode code) {
     return code == OpCode::row_sum || code == OpCode::row_max || code == OpCode::row_argmax ||
@@ -40,7 +40,7 @@ private:
                where(tensor - program_.tensors_static()) != BufferLocation::Where::gathered;
     }
 
-    /// Parts into which the output of `op` can be cut; 0: the op is of no run.
+    /// Number of parts into which the output of `op` can be cut; 0 if the op cannot be in a run.
     std::uint64_t parts_of(std::uint32_t op) const {
         const OpCode code = program_.ops[op].code;
         const Dims& out = dims(program_.output_of(op));
@@ -90,8 +90,8 @@ private:
     const std::uint32_t first_;
     const BandLimits limits_;
     BandRun run_;
-    bool crosses_ = false;  ///< An op that is not elementwise.
-    bool linked_ = false;   ///< An op that reads what the run computed.
+    bool crosses_ = false;  ///< The run contains an op that is not elementwise.
+    bool linked_ = false;   ///< The run contains an op that reads one of its results.
     std::map<std::uint32_t, bool> read_whole_;
 };
 
@@ -134,7 +134,7 @@ Program with_constants_first(const Program& program) {
     for (std::uint32_t state = 0; state < program.states; ++state) {
         if (program.tensors[state].writer != kNoWriter) writes[program.tensors[state].writer] = true;
     }
-    std::vector<std::uint32_t> same(program.tensors.size());  // by tensor: the first one that is made alike
+    std::vector<std::uint32_t> same(program.tensors.size());  // by tensor: the first one computed alike
     std::iota(same.begin(), same.end(), 0u);
     using Made = std::tuple<OpCode, std::vector<std::uint32_t>, std::vector<std::uint64_t>, DType, Dims>;
     std::map<Made, std::uint32_t> known;

@@ -11,10 +11,10 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint32_t kRunMax = 64;  ///< Ops of one run.
+constexpr std::uint32_t kRunMax = 64;  ///< Maximum ops of one run.
 constexpr std::uint32_t kNone = 0xffffffff;
 
-/// How a tensor is cut: `granules` equal parts, `chunk` of them together, fewer in the last piece.
+/// How a tensor is cut: into `granules` equal parts, `chunk` of them in each piece, fewer in the last piece.
 struct Cut {
     std::uint64_t granules = 0, chunk = 0;
     bool operator==(const Cut&) const = default;
@@ -91,7 +91,7 @@ private:
         return band;
     }
 
-    /// A chunk of 0: the run is small enough.
+    /// Returns a chunk of 0 if the run is small enough to stay whole.
     Cut cut_of(std::uint32_t first, const BandRun& band) const {
         std::uint64_t largest = 0;
         for (std::uint32_t op = first; op < first + band.count; ++op) {
@@ -100,7 +100,7 @@ private:
             largest = std::max(largest, elements(out) * size_of(program_.tensors[out].dtype));
         }
         if (largest <= limits_.bytes) return {};
-        const std::uint64_t part = largest / band.granules;  // at least a byte: parts have elements
+        const std::uint64_t part = largest / band.granules;  // at least one byte, because every part has elements
         const std::uint64_t fit = std::max<std::uint64_t>(1, limits_.bytes / part);
         const std::uint64_t chunks =
             std::min<std::uint64_t>((band.granules + fit - 1) / fit, limits_.chunks);
@@ -127,7 +127,7 @@ private:
         return op;
     }
 
-    /// `tensor` of the new program under other extents.
+    /// Returns `tensor` of the new program reshaped to `extents`.
     std::uint32_t seen_as(std::uint32_t tensor, const Dims& extents) {
         const TensorRecord& record = out_.tensors[tensor];
         if (record.dims == extents) return tensor;
@@ -142,7 +142,7 @@ private:
         out_.tensors.back().name = program_.tensors[tensor].name;
     }
 
-    /// The number of `tensor` in the new program, joined from its pieces if it was written in such.
+    /// Returns the number of `tensor` in the new program; joins its pieces if it was written in pieces.
     std::uint32_t whole(std::uint32_t tensor) {
         if (now_[tensor] != kNone) return now_[tensor];
         const std::uint32_t owner = owner_[tensor];
@@ -158,7 +158,7 @@ private:
         return now_[tensor] = seen_as(now_[owner], dims(tensor));
     }
 
-    /// The piece of `tensor` that chunk `piece` reads, with the extents it asks for.
+    /// Returns the piece of `tensor` that chunk `piece` reads, with the extents `extents`.
     std::uint32_t part(std::uint32_t tensor, const Cut& cut, std::uint64_t piece, const Dims& extents) {
         const std::uint32_t owner = owner_[tensor];
         const Pieces& known = pieces_[owner];
@@ -180,7 +180,7 @@ private:
             slices_.clear();
             auto as_whole = band.whole.begin();
             for (std::uint32_t op = first; op < first + band.count; ++op) {
-                if (is_alias(op)) {  // written where somebody reads it
+                if (is_alias(op)) {  // written where an op reads it
                     ++as_whole;
                     continue;
                 }
@@ -201,7 +201,7 @@ private:
 
     struct Pieces {
         Cut cut;
-        std::vector<std::uint32_t> tensors;  ///< Of the new program.
+        std::vector<std::uint32_t> tensors;  ///< Tensor numbers in the new program.
     };
 
     const Program& program_;
@@ -211,7 +211,7 @@ private:
     Program out_;
     std::vector<std::uint32_t> now_;               ///< By tensor: its number in the new program; kNone: in pieces.
     std::vector<Pieces> pieces_;                   ///< By owner.
-    std::map<std::uint32_t, std::uint32_t> slices_;  ///< By owner: what this chunk has cut already.
+    std::map<std::uint32_t, std::uint32_t> slices_;  ///< By owner: the slice that this chunk has cut already.
 };
 
 }  // namespace

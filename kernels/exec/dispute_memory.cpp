@@ -12,13 +12,13 @@ std::uint64_t bytes_of(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
 }
 
-/// Of a tree with all its levels: about two hashes for each tile.
+/// Bytes of a tree with all its levels: about two hashes per tile.
 std::uint64_t tree_bytes(const TensorRecord& record) {
     const std::uint64_t tiles = geometry(record.dims).tiles();
     return (2 * tiles + 64) * sizeof(Hash32);
 }
 
-/// Whether the op's inputs name the tensor of slot `slot` before that.
+/// Whether an earlier slot of the op names the same tensor as slot `slot`.
 bool is_repeated(const OpRecord& op, std::size_t slot) {
     return std::find(op.inputs.begin(), op.inputs.begin() + static_cast<std::ptrdiff_t>(slot),
                      op.inputs[slot]) != op.inputs.begin() + static_cast<std::ptrdiff_t>(slot);

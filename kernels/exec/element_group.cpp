@@ -11,14 +11,13 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kBlock =
-    1024;  ///< Elements: a dozen scratch slots stay within a first-level cache of 48 KiB.
-constexpr std::uint64_t kGrain = 16384;  ///< Elements a thread takes at least.
+    1024;  ///< Elements per block: a dozen scratch slots stay within a first-level cache of 48 KiB.
+constexpr std::uint64_t kGrain = 16384;  ///< Minimum number of elements that a thread takes.
 
-/// Rows shorter than this are taken several at a time, with row and column vectors spread out to full
-/// operands.
+/// Rows shorter than this are computed several at a time, with row and column vectors spread to full operands.
 constexpr std::uint64_t kShortRow = 128;
 
-/// Each of `rows` elements `cols` times.
+/// Writes each of `rows` elements `cols` times.
 template <class T>
 void spread_column(const T* from, std::uint64_t rows, std::uint64_t cols, T* to) {
     if (cols == 4) {
@@ -30,7 +29,7 @@ void spread_column(const T* from, std::uint64_t rows, std::uint64_t cols, T* to)
     for (std::uint64_t r = 0; r < rows; ++r, to += cols) std::fill_n(to, cols, from[r]);
 }
 
-/// Element `first` of a tensor of elements of `size` bytes, spread from a column to `rows` full rows.
+/// Spreads a column of `rows` elements of `size` bytes to `rows` full rows.
 void spread_column(const std::uint8_t* from, std::uint32_t size, std::uint64_t rows, std::uint64_t cols,
                    std::uint8_t* to) {
     if (size == 1) return spread_column<std::uint8_t>(from, rows, cols, to);
@@ -40,8 +39,8 @@ void spread_column(const std::uint8_t* from, std::uint32_t size, std::uint64_t r
 
 }  // namespace
 
-/// `count` elements of one row (of the whole, when flat) from element `first`; of several whole rows with
-/// `spare`, where the row and column vectors lie spread out.
+/// `count` elements of one row (of the whole tensor if the run is flat) from element `first` on; or, if `spare` is
+/// given, several whole rows, with the row and column vectors spread in `spare`.
 struct ElementGroup::Block {
     std::uint64_t first = 0, row = 0, col = 0, count = 0;
     const std::uint8_t* spare = nullptr;
@@ -61,7 +60,7 @@ ElementGroup::ElementGroup(const Program& program, std::span<const OpFacts> fact
     for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
         Step step;
         const OpFacts& own = facts[op - unit.first];
-        if (!is_elementwise(own.op.code)) continue;  // a reshape: its memory is that of its input
+        if (!is_elementwise(own.op.code)) continue;  // a reshape shares the memory of its input
         step.loop = loops().element(own.op.code, own.inputs[own.op.code == OpCode::select ? 1 : 0].dtype,
                                     own.output.dtype);
         step.inputs = static_cast<std::uint32_t>(own.inputs.size());
@@ -98,7 +97,7 @@ void ElementGroup::run_block(const Block& block, const std::vector<const std::ui
                                                                      : 0;
             in[i] = {memory[side.at] + at * side.size, moves};
         }
-        // The planner gave the outputs their memory.
+        // The const_cast is allowed: the planner assigned this memory to the output.
         std::uint8_t* out =
             step.out.scratch ? scratch + step.out.at * kBlock * 4
                              : const_cast<std::uint8_t*>(memory[step.out.at]) + block.first * step.out.size;

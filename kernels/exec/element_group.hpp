@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A run of elementwise ops over one geometry, computed block by block while the block is in the first-level
-// cache: bias and activation, AdamW, softmax's differences are such runs. Every op of the run still does its
-// own loop on the block, so the bits are those of the single ops by construction.
+// A run of elementwise ops over one geometry, computed block by block while the block is in the first-level cache, for
+// example bias and activation, AdamW, or the differences of softmax. Every op of the run still has its own loop over
+// the block, so the bits are those of the single ops by construction.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ namespace retrace::kernels {
 
 class ElementGroup {
 public:
-    /// `facts` of the unit's ops, in order.
+    /// `facts` are those of the unit's ops, in order.
     ElementGroup(const Program& program, std::span<const OpFacts> facts, const MemoryPlan& plan, const PlanStep& unit);
     /// `memory` holds the address of every tensor that is in memory.
     void run(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
@@ -25,10 +25,10 @@ private:
     struct Side {
         bool scratch = false;
         std::uint32_t at = 0;    ///< Tensor number or scratch slot.
-        std::uint32_t size = 4;  ///< Of an element.
+        std::uint32_t size = 4;  ///< Bytes of an element.
         Spread spread = Spread::full;
         std::uint32_t spare =
-            0;  ///< Of short rows: the buffer in which a row or column vector is spread out.
+            0;  ///< For short rows: the buffer into which a row or column vector is spread.
     };
     struct Step {
         ElementLoop loop = nullptr;
@@ -42,8 +42,8 @@ private:
     void run_short_rows(const std::vector<const std::uint8_t*>& memory, ThreadPool& pool) const;
 
     Geometry shape_;
-    bool flat_ = true;          ///< No row or column vectors: rows need not be told apart.
-    std::uint32_t spares_ = 0;  ///< Buffers for vectors that are spread out.
+    bool flat_ = true;          ///< No operand is a row or column vector, so the run is one long row.
+    std::uint32_t spares_ = 0;  ///< Number of buffers for spread vectors.
     std::vector<Step> steps_;
 };
 

@@ -23,23 +23,23 @@ std::uint64_t bytes_of(const OpFacts::Operand& operand) {
     return geometry(operand.dims).elements() * size_of(operand.dtype);
 }
 
-/// Of the CPU kernels beside their operands, but for the products', which is bounded by a constant.
+/// Scratch bytes of the CPU kernels besides their operands; that of products is bounded by a constant and not counted.
 std::uint64_t scratch_of(const OpFacts& facts) {
     if (facts.op.code == OpCode::window_scatter) return bytes_of(facts.inputs[0]) + bytes_of(facts.output);
     if (facts.op.code == OpCode::scatter_add_rows) return bytes_of(facts.inputs[1]);
     return 0;
 }
 
-/// A program as it is run, with its plan and the memory for it, which is taken at the first use.
+/// The program that runs, with its plan and the memory for it, which is allocated at the first use.
 struct Workspace {
     const Program& program;
     std::vector<OpFacts> facts;
     std::vector<CpuKernel> kernels;  ///< Null: the reference runs the op.
     MemoryPlan plan;
-    std::vector<ElementGroup> groups;  ///< Of the elementwise units, in order; none where every op runs by itself.
-    std::vector<BandGroup> bands;      ///< Of the plan's bands, in order.
-    std::uint64_t bytes = 0;           ///< Of the arena and every thread's memory for bands.
-    std::uint64_t scratch = 0;         ///< What an op's kernel takes for itself at most.
+    std::vector<ElementGroup> groups;  ///< Groups of the elementwise units, in order; empty if every op runs by itself.
+    std::vector<BandGroup> bands;      ///< Groups of the plan's bands, in order.
+    std::uint64_t bytes = 0;           ///< Bytes of the arena and of every thread's memory for bands.
+    std::uint64_t scratch = 0;         ///< Maximum scratch bytes of an op's kernel.
     Pages arena;
     BandMemory band_memory;
 
@@ -70,7 +70,7 @@ struct Workspace {
     }
     void reserve() {
         if (arena || bytes == 0) return;
-        arena = take_pages(bytes);  // As much as a program asks for may not be there.
+        arena = take_pages(bytes);  // Throws NoMemory if the machine has less than the program needs.
         for (std::uint64_t at = plan.bytes; at < bytes; at += plan.band_bytes) band_memory.add(arena.get() + at);
     }
 };
@@ -82,17 +82,17 @@ bool is_metric(const TensorRecord& record) {
 }  // namespace
 
 struct Executor::Impl {
-    /// Called for each op once it has run (null output: it was never in memory as a whole); false ends the
-    /// step.
+    /// Called for each op after it has run (`output` is null if it was never in memory as a whole); the step ends when
+    /// it returns false.
     using AfterOp = std::function<bool(std::uint32_t op, const std::uint8_t* output)>;
 
     const Program& program;
     ThreadPool& pool;
     Backend backend;
-    const Program lean;  ///< What a step runs; the program itself is what a trace shows.
+    const Program lean;  ///< The rewritten program that a step runs; a trace shows the program itself.
     Workspace fast, isolated;
     Tamper tamper;
-    std::unique_ptr<ExternalBackend> external;  ///< Where it is there, it does everything.
+    std::unique_ptr<ExternalBackend> external;  ///< If not null, it runs the steps.
 
     Impl(const Program& p, ThreadPool& threads, Backend b, Fusion fusion)
         : program(p), pool(threads), backend(b),
@@ -149,7 +149,7 @@ struct Executor::Impl {
     void run_op(const Workspace& space, std::uint32_t op, const std::vector<const std::uint8_t*>& at,
                 std::uint64_t step, std::uint64_t seed) const {
         const std::uint32_t made = space.program.output_of(op);
-        // What has no element costs nothing, whatever its other extents are.
+        // A tensor without elements costs nothing, whatever its other extents are.
         if (space.is_gathered(made) || geometry(space.program.tensors[made].dims).elements() == 0) return;
         std::vector<const std::uint8_t*> operands;
         std::vector<const OpFacts*> gathers;
@@ -157,7 +157,8 @@ struct Executor::Impl {
             operands.push_back(at[input]);
             gathers.push_back(space.is_gathered(input) ? &space.facts[input - program.tensors_static()] : nullptr);
         }
-        // The planner gave the output this memory: it is the arena's, or the state's of a caller that lent it.
+        // The const_cast is allowed: the planner assigned this memory to the output; it belongs to the arena or to the
+        // caller's mutable state.
         auto* output = const_cast<std::uint8_t*>(at[made]);
         const OpCall call{space.facts[op], operands, output, seed, step, pool, gathers};
         space.kernels[op] != nullptr ? space.kernels[op](call) : run_reference(call);
@@ -167,7 +168,7 @@ struct Executor::Impl {
     std::vector<const std::uint8_t*> run(Workspace& space, const State& state, const Inputs& inputs,
                                          const AfterOp& after) {
         const FloatEnvironment contract;
-        (&space == &fast ? isolated : fast).release();  // A party counts the larger of both.
+        (&space == &fast ? isolated : fast).release();  // Memory quotas count only the larger of both.
         space.reserve();
         const std::vector<const std::uint8_t*> at = addresses(space, state, inputs);
         if (!space.bands.empty()) space.band_memory.begin(at);
@@ -269,7 +270,7 @@ std::vector<Hash32> Executor::trace(const State& state, const Inputs& inputs) {
 void Executor::inspect(const State& state, const Inputs& inputs, const Look& look) {
     Workspace& space = impl_->isolated;
     impl_->fast.release();
-    space.reserve();  // `run` keeps it, so these addresses are its own
+    space.reserve();  // `run` reuses this memory, so the addresses stay valid
     const auto at = impl_->addresses(space, state, inputs);
     impl_->run(space, state, inputs, [&](std::uint32_t op, const std::uint8_t* output) {
         std::vector<const std::uint8_t*> operands;

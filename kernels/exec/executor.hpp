@@ -20,14 +20,14 @@ enum class Backend : std::uint8_t {
     cpu = 2,        ///< Fast kernels where they exist, the reference elsewhere.
 };
 
-/// What a step depends on besides the state: everything is named by the task.
+/// The inputs of a step besides the state; all of them are named by the task.
 struct Inputs {
     std::uint64_t seed = 0;
     std::vector<const Tensor*>
-        datasets;  ///< In program order; outlive the call; dtype and dims as recorded (asserted).
+        datasets;  ///< In program order; they must outlive the call and match the recorded dtype and dims (asserted).
 };
 
-/// Asked between two ops; false: the step is left.
+/// Called between two ops; the step is aborted when it returns false.
 using GoOn = std::function<bool()>;
 
 struct Metric {
@@ -35,22 +35,23 @@ struct Metric {
     float value = 0;
 };
 
-/// A back end in a library of its own, with memory of its own (CUDA). `trace` and `outputs` give what those of Executor
-/// give, for the parity suite, and take the place of the state that was loaded.
+/// A back end in a separate library with its own memory (CUDA). `trace` and `outputs` return the same results as those
+/// of Executor, for the parity suite; they replace the loaded state.
 class ExternalBackend {
 public:
     virtual ~ExternalBackend() = default;
     virtual std::uint64_t planned_bytes() const noexcept = 0;
 
-    // A state that stays there: it comes back only where `store` asks for it.
+    // The state stays on the back end; it is copied back only by `store`.
     virtual void load(const State& state, const Inputs& inputs) = 0;
-    /// One step of the loaded state; returns the metrics.
+    /// Runs one step of the loaded state and returns the metrics.
     virtual std::vector<Metric> advance() = 0;
-    /// The loaded state as it stands, into tensors of its shapes.
+    /// Copies the loaded state into `state`, whose tensors have its shapes.
     virtual void store(State& state) = 0;
-    /// Roots of its tensors.
+    /// Returns the roots of the loaded state's tensors.
     virtual std::vector<Hash32> roots() = 0;
-    /// The same, hashed beside later steps; one at a time. `store_committed` gives the state of the last begin.
+    /// The same, hashed concurrently with later steps; only one such commitment may be under way. `store_committed`
+    /// copies the state of the last begin.
     virtual void begin_roots() = 0;
     virtual std::vector<Hash32> finish_roots() = 0;
     virtual void store_committed(State& state) = 0;
@@ -62,46 +63,47 @@ public:
 
 class Executor {
 public:
-    /// `program` passed `check` and outlives the executor, as does `pool`.
-    /// `fusion` is for tests and benchmarks, which compare (no bit depends on it).
+    /// `program` must have passed `check`; `program` and `pool` must outlive the executor.
+    /// `fusion` is for tests and benchmarks that compare the settings (no bit depends on it).
     Executor(const Program& program, ThreadPool& pool, Backend backend = Backend::cpu,
              Fusion fusion = Fusion::bands);
-    /// On `external`, made for this very program.
+    /// Runs steps on `external`, which must have been made for this program.
     Executor(const Program& program, ThreadPool& pool, std::unique_ptr<ExternalBackend> external);
     ~Executor();
     Executor(Executor&&) noexcept;
 
     /// Bytes of all buffers of the step, known before running (state and data sets not counted).
     std::uint64_t planned_bytes() const noexcept;
-    /// Bytes of this machine's memory that a dispute takes instead: those of `trace`, those of `outputs` of one
-    /// op and its inputs with their tile trees, and two states more than a party holds anyway (its account has
-    /// the segment's start, a state that it keeps and one that goes on; a training that was put off has one).
+    /// Bytes of host memory that a dispute takes instead of a step: for `trace`, for `outputs` of one op and its inputs
+    /// with their tile trees, and for two states more than a party holds anyway (its own replay holds the segment's
+    /// start, a kept state and the current one; a postponed training has one state).
     std::uint64_t dispute_bytes() const noexcept;
-    /// One step: `state` (step t) becomes step t+1. Returns the program's metrics. An external back end gets the state
-    /// and gives it back here; a training of many steps asks `external()` itself.
+    /// Runs one step: `state` goes from step t to step t+1. Returns the program's metrics. With an external back end,
+    /// each call copies the state there and back; a training of many steps should use `external()` directly.
     std::vector<Metric> step(State& state, const Inputs& inputs);
-    /// The same, but asks between ops whether to go on. If not: nothing, and `state` has no tensors any more, for some
-    /// were those of the next step. An external back end does not ask.
+    /// The same, but calls `go_on` between ops. If that returns false, the result is empty and `state` has no tensors
+    /// afterwards, because some of them were already overwritten by the next step. An external back end does not call
+    /// `go_on`.
     std::optional<std::vector<Metric>> attempt(State& state, const Inputs& inputs, const GoOn& go_on);
     /// Null on the CPU.
     ExternalBackend* external() const noexcept;
-    /// One step without its effect, keeping every op's output root: the leaves of the trace. This and `outputs` are
-    /// computed by the CPU, whatever the back end: they keep every output apart, for which a device that holds a
-    /// training may have no room.
+    /// Runs one step without changing `state` and returns every op's output root, the leaves of the trace. This and
+    /// `outputs` always run on the CPU, because they keep every output in a place of its own, for which a device that
+    /// holds a training may have no memory.
     std::vector<Hash32> trace(const State& state, const Inputs& inputs);
-    /// One step without its effect, up to op `op`; returns that op's output.
+    /// Runs one step without changing `state`, up to op `op`, and returns that op's output.
     Tensor output(const State& state, const Inputs& inputs, std::uint32_t op);
-    /// As `output` for several ops in one run (ascending).
+    /// Like `output`, for several ops (ascending) in one run.
     std::vector<Tensor> outputs(const State& state, const Inputs& inputs, const std::vector<std::uint32_t>& ops);
 
-    /// Called for each op with what it reads and what it made, while both are in memory.
+    /// Called for each op with the addresses of its inputs and its output, while both are in memory.
     using Look = std::function<void(std::uint32_t op, std::span<const std::uint8_t* const> inputs,
                                     const std::uint8_t* output)>;
-    /// One step without its effect, for diagnostics. In memory and on the CPU as `trace`.
+    /// Runs one step without changing `state`, for diagnostics; in memory and on the CPU like `trace`.
     void inspect(const State& state, const Inputs& inputs, const Look& look);
 
-    /// Tampers with an op's output after it was computed, in the given step (adversaries of demo, simulation and
-    /// tests; the decorator in solver/adversary is refused outside developer chains).
+    /// Changes an op's output after it was computed, in the given step (for adversaries in demo, simulation and tests;
+    /// the decorator in solver/adversary is refused outside developer chains).
     using Tamper = std::function<void(std::uint64_t step, std::uint32_t op, Tensor& output)>;
     void set_tamper(Tamper tamper);
 
@@ -110,7 +112,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Runs an initialiser program (no state inputs, every state tensor written): the state before step 0.
+/// Runs an initialiser program (no state inputs, every state tensor written) and returns the state before step 0.
 State run_initialiser(const Program& program, std::uint64_t seed, ThreadPool& pool);
 
 }  // namespace retrace::kernels

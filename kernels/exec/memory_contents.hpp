@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What lies where in the memory of a step, as a plan is followed.
+// Tracks which value each memory region of a step holds while a plan is followed.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace retrace::kernels {
 
 inline constexpr std::uint64_t kArena = ~std::uint64_t{0};
 
-/// Memory that one tensor takes. `space` is kArena, or the number of a tensor that no op writes into an
-/// arena.
+/// The memory that one tensor takes. `space` is kArena, or the number of a tensor that has its own memory because no op
+/// writes it into the arena.
 struct Region {
     std::uint64_t space = kArena, begin = 0, bytes = 0;
     std::uint64_t end() const noexcept { return begin + bytes; }
@@ -22,7 +22,7 @@ struct Region {
     bool operator==(const Region&) const = default;
 };
 
-/// What lies where.
+/// Maps regions to the values that they hold.
 class Contents {
 public:
     bool holds(const Region& region, std::uint32_t value) const {

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kBlockTerms = 256;
 
-/// An operand as `vectors` of `terms` values each, `batch` times: value k of vector v of matrix b is at
-/// x[b * vectors * terms + v * vector_stride + k * term_stride].
+/// An operand as `batch` matrices of `vectors` vectors of `terms` values: value k of vector v of matrix b is at x[b *
+/// vectors * terms + v * vector_stride + k * term_stride].
 struct Vectors {
     const float* x = nullptr;
     std::uint64_t batch = 1, vectors = 0, terms = 0, vector_stride = 0, term_stride = 0;
@@ -23,13 +23,13 @@ struct Vectors {
     std::uint64_t blocks_each() const { return matmul_blocks(terms); }
     std::uint64_t blocks() const { return batch * vectors * blocks_each(); }
 
-    /// 0 where the block is all zero, NaN where it is not finite.
+    /// Returns 0 for a block of zeros and NaN for a block that is not finite.
     float crest_factor_of(std::uint64_t block) const {
         const std::uint64_t vector = block / blocks_each(), first = block % blocks_each() * kBlockTerms;
         const std::uint64_t count = std::min<std::uint64_t>(kBlockTerms, terms - first);
         const float* at =
             x + vector / vectors * vectors * terms + vector % vectors * vector_stride + first * term_stride;
-        double peak = 0, squares = 0;  // in double precision, and for people only: no bit depends on it
+        double peak = 0, squares = 0;  // in double precision; for display only, no bit depends on it
         std::uint64_t values = 0;
         for (std::uint64_t k = 0; k < count; ++k) {
             const double value = std::fabs(static_cast<double>(at[k * term_stride]));
@@ -45,7 +45,7 @@ struct Vectors {
 };
 
 Vectors operand_of(const MatmulShape& s, std::uint32_t input, const std::uint8_t* data) {
-    const bool rows = input == 0 ? !s.transposed_a : s.transposed_b;  // a vector's terms lie side by side
+    const bool rows = input == 0 ? !s.transposed_a : s.transposed_b;  // a vector's terms are adjacent
     const std::uint64_t vectors = input == 0 ? s.m : s.n;
     return {reinterpret_cast<const float*>(data), s.batch, vectors, s.k, rows ? s.k : 1, rows ? 1 : vectors};
 }

@@ -14,13 +14,13 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kSide = 32;
-constexpr std::uint64_t kTokens = 256;    ///< Of one link of a scatter of rows.
-constexpr std::uint64_t kRowsPerRun = 8;  ///< What a thread takes at least.
+constexpr std::uint64_t kTokens = 256;    ///< Tokens of one link of a row scatter.
+constexpr std::uint64_t kRowsPerRun = 8;  ///< Minimum number of rows that a thread takes.
 
-/// Rows and columns of the output matrix that the tile shows.
+/// Rows and columns of the output matrix that the tile covers.
 struct Part {
     std::uint64_t row = 0, rows = 0, col = 0, cols = 0;
-    std::uint64_t width = 0;  ///< Of the output.
+    std::uint64_t width = 0;  ///< Columns of the output.
 };
 
 Part part_of(const OpFacts& facts, std::uint64_t tile) {
@@ -38,14 +38,14 @@ struct Links {
     std::uint64_t first = 0, end = 0;
 };
 
-// What a scatter carries begins as +0 and is never -0, so a link without a term changes nothing.
+// The carried value of a scatter starts at +0 and is never -0, so a link without a term changes nothing.
 void add_sum(std::uint32_t& carried, float sum) {
     carried = to_bits(canonical_nan(from_bits(carried) + sum));
 }
 
 // --- Matrix products.
 
-/// The rows [begin, end) of the part that belong to one product of the batch.
+/// Multiplies the rows [begin, end) of the part, all of which belong to one product of the batch.
 void multiply_rows(const OpCall& call, const MatmulShape& s, const Part& part, std::uint64_t begin,
                    std::uint64_t end, Links links, PartialTile& carried) {
     const std::uint64_t batch = (part.row + begin) / s.m, i = (part.row + begin) % s.m;
@@ -78,7 +78,7 @@ void multiply(const OpCall& call, const Part& part, Links links, PartialTile& ca
     });
 }
 
-// --- Scattered rows: tokens one after the other, each read once for the whole tile.
+// --- Row scatter: tokens one after the other, each read once for the whole tile.
 
 void scatter_rows(const OpCall& call, const Part& part, Links links, PartialTile& carried) {
     const std::uint64_t tokens = call.facts.inputs[0].dims[0];
@@ -102,26 +102,26 @@ void scatter_rows(const OpCall& call, const Part& part, Links links, PartialTile
     }
 }
 
-// --- Scattered windows: pixel by pixel over the windows that cover it, each of them one term.
+// --- Window scatter: pixel by pixel, with one term for each window that covers the pixel.
 
-/// Positions along one side of the kernel at which a window covers a pixel: from `first` in strides to `end`.
+/// Kernel positions along one axis at which a window covers a pixel: from `first` in steps of `stride`, below `end`.
 struct Covering {
     std::uint64_t first = 0, end = 0, stride = 1;
-    /// The first of them that is no less than `bound`.
+    /// Returns the first position that is not less than `bound`.
     std::uint64_t from(std::uint64_t bound) const {
         return bound <= first ? first : first + (bound - first + stride - 1) / stride * stride;
     }
 };
 
-/// `at`: the pixel in the padded image. `windows` > 0.
+/// `at` is the pixel's coordinate in the padded image; `windows` > 0.
 Covering covering(std::uint64_t at, std::uint64_t kernel, std::uint64_t stride, std::uint64_t windows) {
     const std::uint64_t last = (windows - 1) * stride;  // Where the last window begins.
     return {at >= last ? at - last : at % stride, std::min(kernel, at + 1), stride};
 }
 
 struct Pixel {
-    const float* windows = nullptr;  ///< Of this image, with this channel's columns first.
-    std::uint64_t x = 0, y = 0;      ///< In the padded image.
+    const float* windows = nullptr;  ///< Windows of this image, starting at this channel's columns.
+    std::uint64_t x = 0, y = 0;      ///< Coordinates in the padded image.
 };
 
 std::uint32_t scatter_pixel(const WindowShape& s, const Pixel& at, Links links, std::uint32_t carried) {

@@ -16,11 +16,14 @@ namespace retrace::kernels {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
-constexpr std::uint32_t kGroupMax = 64;  ///< Ops of one group.
-constexpr std::uint64_t kBandBytes = 192 << 10;  ///< A chunk's own memory, so that it stays in a second-level cache.
-constexpr std::uint64_t kChunksMin = 32;         ///< Chunks of a band, for threads to share.
-constexpr std::uint64_t kChunkElements = 8192;   ///< Of the largest tensor: shorter chunks cost more than they save.
-constexpr std::uint64_t kGatheredColumns = 1024;  ///< Beyond, gathering a row for every block of K costs too much.
+constexpr std::uint32_t kGroupMax = 64;  ///< Maximum ops of one group.
+constexpr std::uint64_t kBandBytes = 192 << 10;  ///< Maximum bytes of a chunk's own memory, so that it stays in a
+                                                 ///< second-level cache.
+constexpr std::uint64_t kChunksMin = 32;         ///< Minimum number of chunks of a band, for threads to share.
+constexpr std::uint64_t kChunkElements = 8192;   ///< Minimum elements of a chunk's largest tensor; smaller chunks cost
+                                                 ///< more than they save.
+constexpr std::uint64_t kGatheredColumns = 1024;  ///< Maximum columns of a gathered matrix; beyond, gathering a row for
+                                                  ///< every block of K costs too much.
 
 std::uint64_t bytes_of_elements(const TensorRecord& record) {
     return geometry(record.dims).elements() * size_of(record.dtype);
@@ -69,7 +72,7 @@ private:
         for (std::uint32_t i = 0; i < ops(); ++i) {
             if (program_.ops[i].code != OpCode::reshape) continue;
             const std::uint32_t input = program_.ops[i].inputs[0];
-            // The next value of one state tensor may not lie in another one, which may be written first.
+            // The next value of one state tensor must not alias another state tensor, which may be overwritten first.
             if (writers.contains(i) && owner_[input] < program_.states) continue;
             owner_[output(i)] = owner_[input];
             plan_.places[i] = {BufferLocation::Where::alias, input};
@@ -93,7 +96,7 @@ private:
         last = std::max(last, op);
     }
 
-    /// Window matrices of images that all readers can gather for themselves, a few rows at a time.
+    /// Finds window matrices whose readers can all gather the windows themselves, a few rows at a time.
     void find_gathered() {
         std::vector<std::vector<std::uint32_t>> readers(program_.tensors.size());
         for (std::uint32_t i = 0; i < ops(); ++i) {
@@ -142,11 +145,11 @@ private:
 
     bool by_rows() const { return options_.row_bytes != 0; }
 
-    /// What a row of the run needs, as allocate_band will place it: everything that only the run reads.
+    /// Returns the bytes that a row of the run needs when allocate_band places it: all values that only the run reads.
     std::uint64_t own_bytes(std::uint32_t first, const BandRun& run) const {
         const std::uint32_t end = first + run.count;
         Arena arena;
-        std::map<std::uint32_t, std::uint64_t> at;  // by op: what still has a reader
+        std::map<std::uint32_t, std::uint64_t> at;  // by op: offset of a value that still has a reader
         const auto bytes = [&](std::uint32_t op) { return aligned(bytes_of_elements(record(op)) / run.granules); };
         for (std::uint32_t i = first; i < end; ++i) {
             if (in_arena(i) && last_use_[output(i)] < end) at[i] = arena.take(bytes(i));
@@ -162,7 +165,7 @@ private:
         return arena.size();
     }
 
-    /// The elementwise run from op `first` on, or that op alone.
+    /// Returns the elementwise run from op `first` on, or that op alone.
     PlanStep element_run(std::uint32_t first, std::uint32_t end) const {
         PlanStep unit{first, 1};
         if (isolated_ || options_.fusion == Fusion::none || !is_elementwise(program_.ops[first].code)) return unit;
@@ -178,14 +181,14 @@ private:
         return is_elementwise(program_.ops[op].code) && own.rows == shape.rows && own.cols == shape.cols;
     }
 
-    /// The tensor whose memory an op reads for `input`: of windows that it gathers, the image's.
+    /// Returns the tensor whose memory an op reads for `input`; for windows that it gathers itself, the image.
     std::uint32_t read_for(std::uint32_t input) const {
         if (!program_.is_op_output(input)) return input;
         const BufferLocation& place = plan_.places[input - program_.tensors_static()];
         return owner_[place.where == BufferLocation::Where::gathered ? static_cast<std::uint32_t>(place.at) : input];
     }
 
-    /// The op reads element n of `tensor` for its element n and no other.
+    /// Whether the op reads only element n of `tensor` for its element n.
     bool reads_in_place(std::uint32_t op, std::uint32_t tensor) const {
         if (!is_elementwise(program_.ops[op].code)) return false;
         const Geometry shape = geometry(record(op).dims);
@@ -201,11 +204,11 @@ private:
                            [&](std::uint32_t input) { return read_for(input) == tensor; });
     }
 
-    /// The writer reads its state tensor element by element or not at all, and nobody reads it later.
+    /// Whether the writer reads its state tensor element by element or not at all, and no later op reads it.
     bool may_overwrite(std::uint32_t state, std::uint32_t writer) const {
         if (owner_[output(writer)] != output(writer) || last_use_[state] > writer) return false;
         const PlanStep& unit = unit_of(writer);
-        // A band writes a chunk before an earlier op of it has read the next one.
+        // A band writes a chunk before an earlier op of the band has read the next chunk.
         for (std::uint32_t i = unit.band == kNoBand ? writer : unit.first; i <= writer; ++i) {
             if (reads(i, state) && !reads_in_place(i, state)) return false;
         }
@@ -226,7 +229,7 @@ private:
         }
     }
 
-    /// Values that only their own group reads stay in scratch slots.
+    /// Assigns scratch slots to values that only their own group reads.
     void find_scratch(const PlanStep& unit) {
         std::vector<std::uint32_t> free;
         for (std::uint32_t slot = kScratchSlots; slot-- > 0;) free.push_back(slot);
@@ -243,8 +246,8 @@ private:
         }
     }
 
-    /// Values that only the band reads: in the slots of an elementwise run of it, or chunk by chunk in a thread's own
-    /// memory.
+    /// Places values that only the band reads: in scratch slots of an elementwise run, or chunk by chunk in a thread's
+    /// own memory.
     void place_band(const PlanStep& unit) {
         Band& band = plan_.bands[unit.band];
         for (const PlanStep& part : band.parts) {
@@ -287,8 +290,8 @@ private:
         band.bytes = std::max(arena.size(), kAlignment);
     }
 
-    /// The memory of `tensor`, computed before this unit, may become that of `op`'s output: its last reader is `op` or
-    /// an earlier op of the unit, all of them read it element by element, and it has the same size.
+    /// Whether the output of `op` may take over the memory of `tensor`, which was computed before this unit: its last
+    /// reader is `op` or an earlier op of the unit, all of them read it element by element, and it has the same size.
     bool may_inherit(std::uint32_t op, std::uint32_t tensor, const PlanStep& unit) const {
         if (!program_.is_op_output(tensor) || owner_[tensor] != tensor || last_use_[tensor] > op) return false;
         const std::uint32_t writer = tensor - program_.tensors_static();
@@ -301,7 +304,7 @@ private:
         return true;
     }
 
-    /// The op whose output's memory `op` takes over.
+    /// Returns the op whose output's memory `op` takes over.
     std::optional<std::uint32_t> inherited(std::uint32_t op, const PlanStep& unit) const {
         if (isolated_) return std::nullopt;
         for (std::uint32_t i = unit.first; i <= op; ++i) {
@@ -342,8 +345,9 @@ private:
     const PlanOptions options_;
     MemoryPlan plan_;
     std::vector<std::uint32_t> owner_;     ///< The tensor whose memory a tensor shares; itself where it has its own.
-    std::vector<std::uint32_t> last_use_;  ///< Op that reads an owner's memory last; the op count: after the step.
-    std::set<std::uint32_t> given_;        ///< Ops whose output's memory another output has taken over.
+    std::vector<std::uint32_t> last_use_;  ///< The op that reads an owner's memory last; the number of ops if it is
+                                           ///< read after the step.
+    std::set<std::uint32_t> given_;        ///< Ops whose memory another output has taken over.
 };
 
 }  // namespace
@@ -356,7 +360,7 @@ MemoryPlan plan_memory(const Program& program, const PlanOptions& options) {
     MemoryPlan plan = propose_plan(program, options);
     const bool by_rows = options.row_bytes != 0;
     if (by_rows ? check_row_bands(program, plan, options.row_bytes) : check_plan(program, plan)) return plan;
-    PlanOptions apart = options;  // A fault of ours costs speed and no bit.
+    PlanOptions apart = options;  // A planner bug costs speed but does not change a bit.
     apart.isolated = true;
     return propose_plan(program, apart);
 }

@@ -15,14 +15,14 @@ using Where = BufferLocation::Where;
 
 /// How a run reads or writes memory.
 enum class Reach : std::uint8_t {
-    element,  ///< Element n for its element n.
-    part,     ///< In a band: the chunk's parts, and nothing else.
-    whole,    ///< Anything, at any time.
+    element,  ///< Accesses only element n for its element n.
+    part,     ///< In a band: accesses only the chunk's parts.
+    whole,    ///< May access any element at any time.
 };
 
 struct Access {
     std::uint32_t op = 0, part = 0;
-    std::uint32_t value = 0;  ///< The tensor, under the name of what it is an alias of.
+    std::uint32_t value = 0;  ///< The tensor accessed, with all aliases resolved.
     Region region;
     Reach reach = Reach::whole;
 };
@@ -45,7 +45,7 @@ public:
             next = unit.end();
         }
         if (next != program_.ops.size()) return error("plan: units are all ops in order");
-        RETRACE_CHECK(check_metrics({0, next}));  // Some executors read them now.
+        RETRACE_CHECK(check_metrics({0, next}));  // Some executors read the metrics only at the end.
         return check_states();
     }
 
@@ -75,10 +75,10 @@ private:
                              ? values_[record(writer(t)).inputs[0]]
                              : t;
     }
-    /// Behind all aliases.
+    /// Resolves all aliases.
     std::uint32_t value_of(std::uint32_t tensor) const { return values_[tensor]; }
 
-    /// Of a value that is in memory as a whole.
+    /// Returns the region of a value that is in memory as a whole.
     Region region_of(std::uint32_t value) const {
         if (!program_.is_op_output(value)) return {value, 0, bytes(value)};
         const BufferLocation& at = place(writer(value));
@@ -139,7 +139,7 @@ private:
         return check_metrics(unit);
     }
 
-    /// They are read when their unit has run.
+    /// Checks that the unit's metrics are still in memory after the unit, when they are read.
     Status<> check_metrics(const PlanStep& unit) const {
         for (std::uint32_t op = unit.first; op < unit.end(); ++op) {
             const std::uint32_t tensor = output(op), value = value_of(tensor);
@@ -170,12 +170,12 @@ private:
         return retrace::Unit{};
     }
 
-    /// Ops that run together element by element, or one op.
+    /// Checks one op, or ops that run together element by element.
     Status<> check_part(const PlanStep& part, std::uint32_t number) {
         slots_.clear();
         part_ = part;
         number_ = number;
-        std::vector<Access> locals;  // Written by this part into the chunk's own memory.
+        std::vector<Access> locals;  // Values that this part wrote into the chunk's own memory.
         std::optional<Geometry> geometry;
         for (std::uint32_t op = part.first; op < part.end(); ++op) {
             RETRACE_CHECK(check_place(op));
@@ -198,7 +198,7 @@ private:
         return retrace::Unit{};
     }
 
-    /// The n-th part of the output follows from the n-th parts of the inputs, or from whole ones.
+    /// Checks that the n-th part of the output depends only on the n-th parts of the inputs, or on whole inputs.
     Status<> check_granules(std::uint32_t op) const {
         const OpCode code = record(op).code;
         const Dims& dims = program_.tensors[output(op)].dims;
@@ -280,7 +280,7 @@ private:
         return retrace::Unit{};
     }
 
-    /// The op gathers windows of an image by itself.
+    /// Checks a read of an op that gathers windows of an image itself.
     Status<> check_gathered(std::uint32_t op, std::uint32_t input, std::uint32_t value) {
         const OpRecord& reader = record(op);
         bool can = value == input && band_ == nullptr && part_.count == 1;
@@ -326,8 +326,8 @@ private:
         return retrace::Unit{};
     }
 
-    /// Chunks and blocks run in any order: what is overwritten in a unit may be read in it at the same place
-    /// before it is overwritten there, and nowhere else.
+    /// Chunks and blocks run in any order: a value that is overwritten in a unit may be read in that unit only at the
+    /// same place and before it is overwritten there.
     Status<> check_conflicts() const {
         for (const Access& write : writes_) {
             for (const Access& other : writes_)
@@ -337,7 +337,7 @@ private:
                 if (!read.region.overlaps(write.region)) continue;
                 if (read.value == write.value) continue;
                 const bool own = in_unit(read.value);
-                if (own && writer(read.value) > write.op) continue;  // Written over what was there before.
+                if (own && writer(read.value) > write.op) continue;  // The value read was written later.
                 const bool apart = read.part < write.part && read.reach != Reach::whole;
                 const bool in_place = read.part == write.part && read.reach == Reach::element;
                 if (!(read.region == write.region) || read.op > write.op || !(apart || in_place))
@@ -348,7 +348,8 @@ private:
         return retrace::Unit{};
     }
 
-    /// Next states are copied in order to where they belong, unless they lie there.
+    /// Checks the end of the step, where the next states are copied in order to their state tensors unless they are
+    /// there already.
     Status<> check_states() {
         for (std::uint32_t s = 0; s < program_.states; ++s) {
             const std::uint32_t op = program_.tensors[s].writer;
@@ -369,20 +370,20 @@ private:
 
     const Program& program_;
     const MemoryPlan& plan_;
-    std::vector<std::uint32_t> values_;  ///< By tensor: what lies behind all aliases.
-    std::uint32_t bands_ = 0;            ///< So many were looked at.
+    std::vector<std::uint32_t> values_;  ///< By tensor: the tensor that remains when all aliases are resolved.
+    std::uint32_t bands_ = 0;            ///< Number of bands checked so far.
     Contents contents_;
 
-    // Of the unit that is looked at.
+    // State for the unit that is being checked.
     PlanStep unit_, part_;
-    std::uint32_t number_ = 0;  ///< Of the part.
+    std::uint32_t number_ = 0;  ///< Number of the current part.
     const Band* band_ = nullptr;
-    std::vector<bool>::const_iterator whole_;       ///< Of the next input that is looked at.
-    std::map<std::uint32_t, bool> read_whole_;      ///< By tensor that a band reads.
-    std::vector<Access> reads_, writes_;            ///< Of memory.
-    std::vector<Access> local_reads_;               ///< Of a chunk's own memory.
-    Contents local_;                                ///< Of a chunk's own memory, after the parts so far.
-    std::map<std::uint64_t, std::uint32_t> slots_;  ///< What scratch slots hold.
+    std::vector<bool>::const_iterator whole_;       ///< Position of the next input to check in Band::whole.
+    std::map<std::uint32_t, bool> read_whole_;      ///< By tensor that the band reads: whether it is read as a whole.
+    std::vector<Access> reads_, writes_;            ///< Accesses to memory outside chunks.
+    std::vector<Access> local_reads_;               ///< Reads of a chunk's own memory.
+    Contents local_;                                ///< Contents of a chunk's own memory after the parts so far.
+    std::map<std::uint64_t, std::uint32_t> slots_;  ///< Values that the scratch slots hold.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether a memory plan computes what its program says. The planner is clever and may be wrong; this is
-// plain: it follows what every piece of memory holds, and asks of each read whether it holds what is read.
+// Checks that a memory plan computes what its program specifies. The planner is complex and may have bugs; this check
+// is simple: it tracks the contents of every piece of memory and checks that each read finds the value that it expects.
 #pragma once
 
 #include "kernels/exec/plan.hpp"
@@ -8,11 +8,11 @@
 
 namespace retrace::kernels {
 
-/// The error names the op and what is wrong. Whatever runs the units in order, the chunks of a band and the
-/// elements of an op in any order or at once, and copies next states in order when all is done, computes
-/// right by a sound plan.
+/// Checks a plan; the error names the op and the fault. A sound plan is correct for every executor that runs the units
+/// in order, runs the chunks of a band and the elements of an op in any order or concurrently, and copies the next
+/// states in order at the end.
 Status<> check_plan(const Program& program, const MemoryPlan& plan);
-/// And by an executor whose bands go row by row, op after op (PlanOptions::row_bytes).
+/// The same for an executor whose bands go row by row, op after op (PlanOptions::row_bytes).
 Status<> check_row_bands(const Program& program, const MemoryPlan& plan, std::uint64_t row_bytes);
 
 }  // namespace retrace::kernels

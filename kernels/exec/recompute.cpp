@@ -11,13 +11,14 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr int kDepth = 8;            ///< Ops between a recomputed output and what it is made of.
-constexpr std::uint64_t kSmall = 8;  ///< An operand this many times smaller is kept for longer without ado.
-constexpr std::uint64_t kLooks = 64;  ///< At operands, for each op on average.
+constexpr int kDepth = 8;            ///< Maximum depth of ops between a recomputed output and the kept values that it
+                                     ///< is computed from.
+constexpr std::uint64_t kSmall = 8;  ///< An operand that is at least this many times smaller is kept for longer.
+constexpr std::uint64_t kLooks = 64;  ///< Operand visits, per op on average.
 constexpr std::uint32_t kNever = 0xffffffff;
 constexpr std::uint64_t kUnknown = UINT64_MAX;
 
-/// Memory is looked at by owner: the tensor itself, or the one that a reshape shows under other extents.
+/// Memory is tracked by owner: the tensor itself, or the one that a reshape shows with other extents.
 class Recompute {
 public:
     Recompute(const Program& program, const RecomputeLimits& limits)
@@ -63,7 +64,7 @@ private:
         return readers_[owner].empty() ? 0 : readers_[owner].back();
     }
 
-    /// Chooses the output of `op` if every reader that comes late could have it computed again.
+    /// Chooses the output of `op` for recomputation if every late reader can recompute it.
     void choose(std::uint32_t op) {
         const std::uint32_t tensor = program_.output_of(op);
         if (!is_elementwise(program_.ops[op].code) || bytes(tensor) < limits_.bytes) return;
@@ -85,7 +86,8 @@ private:
         for (const std::uint32_t owner : needed) pinned_[owner] = true;
     }
 
-    /// `needed` collects what must not be chosen later because it is relied upon, `cost` what it costs.
+    /// `needed` collects the owners that must not be chosen later because the recomputation reads them; `cost` sums its
+    /// cost.
     bool can_compute(std::uint32_t tensor, std::uint32_t at, std::uint64_t size, int depth,
                      std::vector<std::uint32_t>& needed, std::uint64_t& cost) {
         const auto& inputs = program_.ops[op_of(tensor)].inputs;
@@ -121,7 +123,8 @@ private:
 
     // ---- the new program
 
-    /// False: what is written again would be more than the program, or cost more than it may.
+    /// Returns false if the new program would have more than twice the ops or the recomputed ops would cost more than
+    /// allowed.
     bool write() {
         out_ = program_;
         out_.ops.clear();
@@ -142,10 +145,11 @@ private:
         return true;
     }
 
-    /// Writes the op behind `tensor`, for use at `at`.
+    /// Writes the op that computes `tensor`, for use at op `at`.
     void append(std::uint32_t tensor, std::uint32_t at) {
         OpRecord op = program_.ops[op_of(tensor)];
-        // A reshape shows its owner, however many others lie between: so nothing is written again for it but itself.
+        // A reshape reads its owner directly, however many reshapes lie between, so only the reshape itself is written
+        // again.
         if (owner_[tensor] != tensor) op.inputs = {owner_[tensor]};
         for (std::uint32_t& input : op.inputs) input = fetch(input, at);
         if (tensor != program_.output_of(at) && owner_[tensor] == tensor)
@@ -160,13 +164,14 @@ private:
         touched_[owner] = at;
     }
 
-    /// The number of `tensor` in the new program, written again if it is no longer there at `at`.
+    /// Returns the number of `tensor` in the new program; writes its op again if its value is no longer in memory at
+    /// `at`.
     std::uint32_t fetch(std::uint32_t tensor, std::uint32_t at) {
         const std::uint32_t owner = owner_[tensor];
         if (program_.is_op_output(owner)) {
             const bool kept = !chosen_[owner] && (pinned_[owner] || last_reader(owner) >= at);
             if (!kept && at - touched_[owner] > limits_.gap) append(owner, at);
-            if (made_[tensor] != version_[owner]) append(tensor, at);  // a reshape of what was written again
+            if (made_[tensor] != version_[owner]) append(tensor, at);  // a reshape of a recomputed tensor
             touched_[owner] = at;
         }
         return now_[tensor];
@@ -177,9 +182,10 @@ private:
     std::vector<std::uint32_t> owner_;
     std::vector<std::vector<std::uint32_t>> readers_;  ///< Ops by owner, ascending.
     std::vector<bool> fixed_;                          ///< Metrics and next states.
-    std::vector<bool> chosen_;                         ///< Not kept: its late readers compute it again.
-    std::vector<bool> pinned_;                         ///< Kept for those.
-    std::uint64_t looks_ = kLooks * (program_.ops.size() + kLooks);  ///< That are left, so that no program takes long.
+    std::vector<bool> chosen_;                         ///< Not kept: late readers recompute it.
+    std::vector<bool> pinned_;                         ///< Kept because recomputations read it.
+    std::uint64_t looks_ = kLooks * (program_.ops.size() + kLooks);  ///< Remaining operand visits, which bound the
+                                                                     ///< time.
     std::uint64_t budget_ = 0, spent_ = 0, written_again_ = 0;  ///< Costs, as step_cost counts them.
     Program out_;
     std::vector<std::uint32_t> now_;   ///< By tensor: its number in the new program, as last written.
@@ -187,7 +193,7 @@ private:
     std::vector<std::uint32_t> version_ = std::vector<std::uint32_t>(owner_.size(), 0);  ///< By owner.
     std::vector<std::uint32_t>
         touched_;  ///< By owner: the op of the program at which it was last read or written.
-    std::vector<std::uint64_t> cost_;  ///< By op, where it was asked for.
+    std::vector<std::uint64_t> cost_;  ///< Cached cost by op.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Time for memory: what a step keeps from its forward pass for the backward pass, but could compute again
-// element by element from what it keeps anyway.
+// Trades time for memory: values that a step would keep from its forward pass for the backward pass are recomputed,
+// element by element, from values that it keeps anyway.
 #pragma once
 
 #include "kernels/program/program.hpp"
@@ -8,18 +8,18 @@
 namespace retrace::kernels {
 
 struct RecomputeLimits {
-    std::uint64_t bytes = 4 << 20;  ///< Of an output that is worth it.
-    std::uint32_t gap = 32;         ///< Ops between two readers from which on the later one computes it anew.
-    /// A product of at most so many terms an element may be computed anew on the way to such an output: attention's
-    /// weights, from queries and keys. 0: none.
+    std::uint64_t bytes = 4 << 20;  ///< Minimum bytes of an output that is recomputed.
+    std::uint32_t gap = 32;         ///< Minimum distance in ops of two readers for the later one to recompute.
+    /// A product with at most this many terms per element may be recomputed on the way to such an output, for example
+    /// attention's weights from queries and keys. 0: no products.
     std::uint64_t product_terms = 0;
-    /// What is computed again may cost so much of the step (step_cost), for clocks are set by the program alone.
+    /// Maximum cost of the recomputed ops, in percent of step_cost, because deadlines are computed from the program
+    /// alone.
     std::uint64_t cost_percent = 25;
 };
 
-/// The same states, constants, data sets and metrics, to the bit; some ops are there twice. The
-/// executor runs it in place of the program; traces, roots and op numbers are always those of the program
-/// itself.
+/// Returns a program with the same states, constants, data sets and metrics, to the bit, in which some ops occur twice.
+/// The executor runs it instead of the program; traces, roots and op numbers are always those of the program itself.
 Program rematerialise(const Program& program, const RecomputeLimits& limits = {});
 
 }  // namespace retrace::kernels

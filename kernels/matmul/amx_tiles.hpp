@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The AMX kernel over a type of tiles: the unit itself (amx_unit.hpp), or a loop that does the same (a unit
-// test, so that the kernel is checked on machines without the unit). Included by files compiled for AVX-512
-// alone.
+// The AMX kernel, parameterised by a type of tiles: the unit itself (amx_unit.hpp) or, in a unit test, a loop that does
+// the same, so that the kernel is checked on machines without the unit. Included only by files compiled for AVX-512.
 //
-// Tiles are 16 rows of 64 bytes: A has 16 rows of 64 k, B 16 groups of four k by 16 columns, a sum 16×16
-// int32.
+// Tiles are 16 rows of 64 bytes: A has 16 rows of 64 k, B has 16 groups of four k by 16 columns, a sum is 16×16 int32.
 #pragma once
 
 #include "kernels/matmul/bytes.hpp"
@@ -28,7 +26,7 @@ struct AmxKernel {
         Tiles::template dot<2 * (digit_a + digit_b) + part, kA, kB>();
     }
 
-    /// All products of one digit of A. A sum is touched again after three other steps at the earliest.
+    /// Computes all products of one digit of A. A sum is used again after three other steps at the earliest.
     template <int digit_a, int digit_b = 0>
     static void digit(const std::uint32_t* a, const std::uint32_t* b) {
         if constexpr (digit_b == 0)
@@ -56,13 +54,13 @@ struct AmxKernel {
         return S == 2 ? L::to_float(upper) : L::wide_to_float(upper, sum[S - 1]);
     }
 
-    /// At most 16 rows, from row `first` of the tile.
+    /// Multiplies at most 16 rows, from row `first` of the tile on.
     static void sixteen(const Tile& t, std::uint32_t first) {
         clear_tiles<0, 2 * S>();
         const std::uint32_t* const a = t.a + first * Packing::kRowWords;
         for (std::uint32_t group = 0; group < t.groups; group += kRows) {
             const std::uint32_t* const b = t.b + group * S * Packing::kCols;
-            // The last digit first: its sum is the one that the other digits add to as well.
+            // The last digit comes first, because the other digits also add to its sum.
             if constexpr (S > 2) digit<2>(a + group, b);
             if constexpr (S > 1) digit<1>(a + group, b);
             digit<0>(a + group, b);

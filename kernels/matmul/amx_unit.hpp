@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tiles of the AMX unit itself, for AmxKernel (amx_tiles.hpp). Included by files compiled for AMX alone.
+// The tiles of the AMX unit, for AmxKernel (amx_tiles.hpp). Included only by files compiled for AMX.
 #pragma once
 
 #include "kernels/matmul/amx_tiles.hpp"
@@ -7,7 +7,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// The unit itself. kernels/runtime/dispatch has asked the system for the tile state before any of this runs.
+/// kernels/runtime/dispatch must have requested the tile state from the system before any of these functions runs.
 struct AmxUnit {
     struct alignas(64) Configuration {
         std::uint8_t palette = 1, start_row = 0, reserved[14] = {};
@@ -22,7 +22,7 @@ struct AmxUnit {
     }
     static void leave() { _tile_release(); }
 
-    // Assembly, because the compiler's intrinsics want literal tile numbers.
+    // In assembly, because the compiler's intrinsics require literal tile numbers.
     template <int t>
     static void zero() {
         asm volatile("tilezero %%tmm%c0" ::"i"(t));

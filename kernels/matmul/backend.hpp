@@ -8,12 +8,12 @@
 
 namespace retrace::kernels {
 
-/// matmul() held to one of cpu_levels(), for tests and benchmarks. Equal bits at every level.
+/// matmul() at a given level of cpu_levels(), for tests and benchmarks. All levels give the same bits.
 void matmul_at(CpuLevel level, Precision precision, const MatrixView& a, const MatrixView& b, float* c,
                std::uint64_t c_stride, ThreadPool& pool);
 
 struct MatmulKernel;
-/// The kernel of a level: where a level brings nothing new for a precision, that of the level below. Null: the
+/// Returns the kernel of a level; where a level adds nothing for a precision, that of the level below. Null means the
 /// reference.
 const MatmulKernel* matmul_kernel(CpuLevel level, Precision precision);
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included by *_vnni.cpp
-// and
-// *_amx.cpp alone.
+// Packing for units that multiply bytes: a word holds one digit of four consecutive k. Included only by *_vnni.cpp and
+// *_amx.cpp.
 //
-// With S digits, q + 128 + 128·256 + … has as its bytes the digits of q, each plus 128; so one addition
-// slices, and an exclusive or with 0x80 makes such a byte signed.
+// With S digits, the bytes of q + 128 + 128·256 + … are the digits of q, each plus 128; so one addition slices, and
+// an exclusive or with 0x80 makes such a byte signed.
 #pragma once
 
 #include "kernels/matmul/lanes_avx512.hpp"
@@ -24,18 +23,18 @@ struct Bytes {
 
     static constexpr std::int32_t kOffsets = S == 1 ? 0x80 : S == 2 ? 0x8080 : 0x808080;
 
-    /// Digits of q as bytes: byte S-1-t of each lane is digit t plus 128.
+    /// Returns the digits of q as bytes: byte S-1-t of each lane is digit t plus 128.
     static I digits(I q) { return L::add(q, L::broadcast(kOffsets)); }
 
-    /// Four packed digits a lane, each plus 128: as they are, or signed.
+    /// Takes four packed digits per lane, each plus 128, and returns them unchanged or as signed bytes.
     template <bool with_offset>
     static I sign(I packed) {
         return with_offset ? packed
                            : _mm512_xor_si512(packed, L::broadcast(static_cast<std::int32_t>(0x80808080u)));
     }
 
-    /// One vector along K into its row, 64 values at a time, `n` of them with zeros up to the next multiple
-    /// of 64.
+    /// Packs one vector along K into its row, 64 values at a time: `n` values, with zeros up to the next multiple of
+    /// 64.
     template <bool with_offset>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
         const std::uint32_t count = (n + 63) / 64 * 64;
@@ -47,8 +46,8 @@ struct Bytes {
         }
     }
 
-    /// `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups up to the next
-    /// multiple of 16.
+    /// Packs `lanes` adjacent vectors (a multiple of 16) into panels of `cols` columns; groups are filled up to the
+    /// next multiple of 16.
     template <bool with_offset>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
                        std::uint32_t* out, std::uint32_t cols, float* scale) {
@@ -106,15 +105,15 @@ struct Bytes {
         }
     }
 
-    /// sum + the four products of unsigned and signed bytes in each lane. As assembly, because GCC 12 spills
-    /// around its intrinsic.
+    /// Returns sum + the four products of unsigned and signed bytes in each lane. In assembly, because GCC 12 spills
+    /// registers around its intrinsic.
     static I add_dot8(I sum, I unsigned_bytes, I signed_bytes) {
         asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(unsigned_bytes), "v"(signed_bytes));
         return sum;
     }
 
 private:
-    /// Rows of A whose neighbours are adjacent in memory.
+    /// Packs rows of A that are adjacent in memory (row stride 1).
     static void turn_rows(const PackSource& source, std::uint32_t* out, float* scale) {
         alignas(64) std::uint32_t turned[kRowWords * kPackRows];
         across_all<false>(source, turned, L::width, scale);
@@ -128,7 +127,7 @@ private:
         }
     }
 
-    /// Sixteen columns of B whose values are adjacent along K.
+    /// Packs sixteen columns of B whose values are adjacent along K.
     static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
                              float* scale) {
         alignas(64) float copy[kBlockK];
@@ -149,10 +148,10 @@ private:
         }
     }
 
-    /// From 64 values, a digit in each byte of a lane, to S registers of 64 digits.
+    /// Stores 64 values, one digit in each byte of a lane, as S registers of 64 digits.
     template <bool with_offset>
     static void store_digits(const I d[4], std::uint32_t* row) {
-        // The packing instructions work within 128-bit lanes; this puts their words in order.
+        // The packing instructions work within 128-bit lanes; this permutation restores the order of their words.
         const I order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
         const I low = L::broadcast(0x00ff00ff), half = L::broadcast(0xffff);
         const auto words = [&](I x, I y) {
@@ -173,7 +172,7 @@ private:
         }
     }
 
-    /// From four k, a digit in each byte of a lane, to S words of four k each.
+    /// Stores four k, one digit in each byte of a lane, as S words of four k each.
     template <bool with_offset>
     static void gather_digits(const I d[4], std::uint32_t* out, std::uint32_t stride) {
         const I order = L::broadcast(0x03010200);  // bytes 0, 2, 1, 3 of each lane
@@ -197,8 +196,7 @@ private:
     }
     static I byte_two(I d, I low) { return L::bit_and(_mm512_srli_epi32(d, 16), low); }
 
-    /// Where the sums of one row start, so that the offsets of B cancel: S_g starts at -128 · Σ (digits 0..g
-    /// of A).
+    /// Computes the initial sums of one row that cancel the offsets of B: S_g starts at -128 · Σ (digits 0..g of A).
     static void offsets(const std::uint32_t* row, std::uint32_t groups, std::int32_t* start) {
         std::int32_t sum = 0;
         for (std::uint32_t t = 0; t < S; ++t) {

@@ -13,13 +13,13 @@ namespace retrace::kernels {
 namespace {
 
 constexpr EngineSizes kSizes;
-const EngineSizes* sizes_in_use = &kSizes;  ///< Another only while an OtherSizes lives.
+const EngineSizes* sizes_in_use = &kSizes;  ///< Differs from kSizes only while an OtherSizes exists.
 
 std::uint64_t round_up(std::uint64_t n, std::uint64_t unit) {
     return (n + unit - 1) / unit * unit;
 }
 
-/// Scratch memory that a thread keeps between products: fresh pages cost more than packing into them does.
+/// Scratch memory that a thread keeps between products, because touching fresh pages costs more than packing into them.
 class Workspace {
 public:
     std::byte* at_least(std::uint64_t bytes) {
@@ -40,7 +40,7 @@ private:
     std::uint64_t size_ = 0;
 };
 
-/// Asks for the lines of some rows a few at a time, while the unit is busy with those before them.
+/// Prefetches the cache lines of some rows, a few at a time, while the unit works on the rows before them.
 class Ahead {
 public:
     Ahead() = default;
@@ -61,8 +61,8 @@ private:
     std::uint64_t stride_ = 0, lines_ = 0, left_ = 0, at_ = 0;
 };
 
-/// One product. B is packed by all threads, a few blocks at a time; then every thread takes rows of C, packs
-/// the rows of A tile by tile when it comes to them, and multiplies them with B's panels.
+/// One product. All threads pack B, a few blocks at a time; then every thread takes rows of C, packs the rows of A tile
+/// by tile as it reaches them, and multiplies them with B's panels.
 class Product {
 public:
     Product(const MatmulKernel& kernel, const MatrixView& a, const MatrixView& b, float* c,
@@ -94,8 +94,8 @@ public:
     }
 
 private:
-    /// Whether blocks of rows so far apart lie in different sets of the first-level cache. Those of a tile
-    /// that would fight for the same sets are packed, though they are dense.
+    /// Whether blocks of rows at this stride lie in different sets of the first-level cache. Rows of a tile that would
+    /// conflict in the same sets are packed although they are dense.
     static bool spread(std::uint64_t row_stride, std::uint64_t sets_words) {
         const std::uint64_t apart = row_stride % sets_words;
         return apart >= kBlockK && apart + kBlockK <= sets_words;
@@ -145,20 +145,19 @@ private:
         kernel_.pack_b(source, panel_of(block, panel), scale_b_of(block, panel));
     }
 
-    /// As many panels as keep the packed columns in the second-level cache.
+    /// Returns the number of panels whose packed columns stay in the second-level cache.
     std::uint64_t chunk_panels(std::uint64_t panels) const {
         const std::uint64_t cached = std::max<std::uint64_t>(1, sizes_.chunk_bytes / (kernel_.panel_words() * 4));
         const std::uint64_t chunks = (panels + cached - 1) / cached;
         return (panels + chunks - 1) / chunks;
     }
 
-    /// Tasks are rows of C; where threads would have too little to do, columns are divided and then rows
-    /// again.
+    /// Tasks are rows of C; if there are too few for the threads, columns are divided and then rows again.
     void multiply() {
         const std::uint64_t wanted = pool_.threads() == 1 ? 1 : std::uint64_t{pool_.threads()} * 4;
         std::uint64_t row_tasks = (a_.rows + sizes_.chunk_rows - 1) / sizes_.chunk_rows;
         const std::uint64_t chunks = panels_ / chunk_panels(panels_);
-        // Rows that are made when asked for are made once: such a product's columns stay together.
+        // Rows from a RowSource are computed only once, so the columns of such a product are not divided.
         const std::uint64_t column_tasks =
             a_.source != nullptr ? 1 : std::min(chunks, (wanted + row_tasks - 1) / row_tasks);
         const std::uint64_t panels = (panels_ + column_tasks - 1) / column_tasks;
@@ -177,14 +176,15 @@ private:
     struct Range {
         std::uint64_t first = 0, count = 0;
     };
-    /// The rows of A of one task: where they are in memory, and where they are packed to, block after block.
+    /// The rows of A of one task: their location in memory and the buffers into which they are packed, block after
+    /// block.
     struct Rows {
         const float* data = nullptr;
         std::uint64_t stride = 0;
         std::uint32_t* words = nullptr;
         float* scale = nullptr;
         std::int32_t* start = nullptr;
-        std::uint64_t packed = 0;  ///< So many of this block.
+        std::uint64_t packed = 0;  ///< Number of rows packed so far for this block.
     };
 
     void chunk(Range rows, Range panels) {
@@ -213,9 +213,9 @@ private:
         if (kernel_.leave != nullptr) kernel_.leave();
     }
 
-    /// Packs what is missing of the first `end` rows.
+    /// Packs those of the first `end` rows that are not packed yet.
     void pack_rows(std::uint64_t block, Rows& a, std::uint64_t end, std::uint64_t count) const {
-        // Rows whose neighbours are adjacent in memory are packed as they lie there, many at a time.
+        // Rows that are adjacent in memory (row stride 1) are packed many at a time.
         const std::uint64_t unit = a_.row_stride == 1 && a_.col_stride != 1 ? kPackRows : kTileRowsMax;
         while (a.packed < end) {
             const std::uint64_t stop = unit == kPackRows ? std::min(a.packed + unit, count) : end;
@@ -231,10 +231,10 @@ private:
         }
     }
 
-    /// Tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels stream
-    /// from the second, and C is walked along its rows.
+    /// Multiplies tile after tile along the columns: a tile's rows of A stay in the first-level cache, the panels
+    /// stream from the second-level cache, and C is traversed along its rows.
     void tiles(std::uint64_t block, Rows& a, Range rows, Range panels) const {
-        // Tiles of nearly equal height are faster than full ones and a small rest.
+        // Tiles of nearly equal height are faster than full tiles and a small remainder.
         const std::uint64_t count = (rows.count + tile_rows_ - 1) / tile_rows_;
         const auto edge = [&](std::uint64_t tile) { return rows.count * tile / count; };
         const float* const data = a.data + (begin_ + block) * kBlockK * a_.col_stride;
@@ -291,8 +291,8 @@ private:
     const std::uint64_t c_stride_;
     ThreadPool& pool_;
     const std::uint64_t panels_, blocks_;
-    const bool plain_;                    ///< A is read where it is.
-    std::uint64_t begin_ = 0, here_ = 0;  ///< Blocks of B packed now.
+    const bool plain_;                    ///< A is read in place, without packing.
+    std::uint64_t begin_ = 0, here_ = 0;  ///< First block and number of blocks of B that are packed now.
     std::uint32_t* packed_b_ = nullptr;
     float* scale_b_ = nullptr;
 };
@@ -317,7 +317,8 @@ void matmul_tiled(const MatmulKernel& kernel, const MatrixView& a, const MatrixV
         return;
     }
     static thread_local Workspace workspace;
-    // Columns do not know of each other. A source makes whole rows, of which it has few columns.
+    // Columns are independent of each other, so B is cut into slabs of columns. A source makes whole rows, which have
+    // few columns, and is not cut.
     const std::uint64_t each = 4 * (kernel.panel_words() / kernel.cols + 1);
     const std::uint64_t units = std::max<std::uint64_t>(1, sizes_in_use->slab_bytes / each / kPackColumns);
     const std::uint64_t slab = b.source != nullptr ? b.cols : units * kPackColumns;

@@ -9,7 +9,8 @@
 namespace retrace::kernels {
 
 const MatmulKernel* matmul_kernel_avx2(Precision precision) {
-    // Rows × registers fill the register file: accumulators, the columns of B, one broadcast, one product.
+    // Rows × registers are chosen to fill the register file: accumulators, the columns of B, one broadcast, one
+    // product.
     static constexpr MatmulKernel f32 = Words<LanesAvx2, 0>::kernel<6, 2>();
     static constexpr MatmulKernel i8x1 = Words<LanesAvx2, 1>::kernel<6, 2>();
     static constexpr MatmulKernel i8x2 = Words<LanesAvx2, 2>::kernel<6, 2>();

@@ -9,7 +9,8 @@
 namespace retrace::kernels {
 
 const MatmulKernel* matmul_kernel_avx512(Precision precision) {
-    // Rows × registers fill the register file: accumulators, the columns of B, one broadcast, one product.
+    // Rows × registers are chosen to fill the register file: accumulators, the columns of B, one broadcast, one
+    // product.
     static constexpr MatmulKernel f32 = Words<LanesAvx512, 0>::kernel<14, 2>();
     static constexpr MatmulKernel i8x1 = Words<LanesAvx512, 1>::kernel<14, 2>();
     static constexpr MatmulKernel i8x2 = Words<LanesAvx512, 2>::kernel<14, 2>();

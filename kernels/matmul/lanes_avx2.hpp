@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Eight 32-bit lanes, for the kernels of words.hpp. Included by *_avx2.cpp alone.
+// Eight 32-bit lanes, for the kernels of words.hpp. Included only by *_avx2.cpp.
 #pragma once
 
 #include <immintrin.h>
@@ -18,7 +18,8 @@ struct LanesAvx2 {
     static I load(const std::uint32_t* p) { return _mm256_loadu_si256(reinterpret_cast<const I*>(p)); }
     static void store(float* p, F x) { _mm256_storeu_ps(p, x); }
     static void store(std::uint32_t* p, I x) { _mm256_storeu_si256(reinterpret_cast<I*>(p), x); }
-    /// The first `lanes` lanes, 0 to 7; the others are zero, or stay as they are in memory.
+    /// Loads or stores the first `lanes` lanes, 0 to 7; the others are zero after a load and unchanged in memory by a
+    /// store.
     static F load_some(const float* p, int lanes) { return _mm256_maskload_ps(p, first(lanes)); }
     static void store_some(float* p, int lanes, F x) { _mm256_maskstore_ps(p, first(lanes), x); }
     static I first(int lanes) {
@@ -47,19 +48,19 @@ struct LanesAvx2 {
     static I shift_right(I x) {
         return _mm256_srai_epi32(x, n);
     }
-    /// Low halves of `low`, high halves of `high`.
+    /// Combines the low halves of `low` with the high halves of `high`.
     static I halves(I low, I high) { return _mm256_blend_epi16(low, high, 0xaa); }
-    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products
+    /// Returns sum + the two products of int16 in each lane. In assembly, because the compiler starts all products
     /// early and spills the sums.
     static I add_dot16(I sum, I a, I b) {
         I product;
         asm("vpmaddwd %2, %3, %1\n\tvpaddd %1, %0, %0" : "+x"(sum), "=&x"(product) : "x"(a), "x"(b));
         return sum;
     }
-    /// To the nearest even.
+    /// Rounds to nearest even.
     static I to_int(F x) { return _mm256_cvtps_epi32(x); }
     static F to_float(I x) { return _mm256_cvtepi32_ps(x); }
-    /// 256·high + low, rounded once. A double holds the sum exactly.
+    /// Returns 256·high + low, rounded once. A double holds the sum exactly.
     static F wide_to_float(I high, I low) {
         return _mm256_set_m128(wide_half(_mm256_extracti128_si256(high, 1), _mm256_extracti128_si256(low, 1)),
                                wide_half(_mm256_castsi256_si128(high), _mm256_castsi256_si128(low)));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sixteen 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included by files compiled for AVX-512
-// alone.
+// Sixteen 32-bit lanes, for the kernels of words.hpp and bytes.hpp. Included only by files compiled for AVX-512.
 #pragma once
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -24,7 +23,8 @@ struct LanesAvx512 {
     static I load(const std::uint32_t* p) { return _mm512_loadu_si512(p); }
     static void store(float* p, F x) { _mm512_storeu_ps(p, x); }
     static void store(std::uint32_t* p, I x) { _mm512_storeu_si512(p, x); }
-    /// The first `lanes` lanes, 0 to 15; the others are zero, or stay as they are in memory.
+    /// Loads or stores the first `lanes` lanes, 0 to 15; the others are zero after a load and unchanged in memory by a
+    /// store.
     static F load_some(const float* p, int lanes) { return _mm512_maskz_loadu_ps(first(lanes), p); }
     static void store_some(float* p, int lanes, F x) { _mm512_mask_storeu_ps(p, first(lanes), x); }
     static __mmask16 first(int lanes) { return static_cast<__mmask16>((1u << lanes) - 1); }
@@ -51,19 +51,19 @@ struct LanesAvx512 {
     static I shift_right(I x) {
         return _mm512_srai_epi32(x, n);
     }
-    /// Low halves of `low`, high halves of `high`.
+    /// Combines the low halves of `low` with the high halves of `high`.
     static I halves(I low, I high) { return _mm512_mask_blend_epi16(0xaaaaaaaau, low, high); }
-    /// sum + the two products of int16 in each lane. As assembly, because the compiler starts all products
+    /// Returns sum + the two products of int16 in each lane. In assembly, because the compiler starts all products
     /// early and spills the sums.
     static I add_dot16(I sum, I a, I b) {
         I product;
         asm("vpmaddwd %2, %3, %1\n\tvpaddd %1, %0, %0" : "+v"(sum), "=&v"(product) : "v"(a), "v"(b));
         return sum;
     }
-    /// To the nearest even.
+    /// Rounds to nearest even.
     static I to_int(F x) { return _mm512_cvtps_epi32(x); }
     static F to_float(I x) { return _mm512_cvtepi32_ps(x); }
-    /// 256·high + low, rounded once.
+    /// Returns 256·high + low, rounded once.
     static F wide_to_float(I high, I low) {
         const __m256 lower = wide_half(_mm512_castsi512_si256(high), _mm512_castsi512_si256(low));
         const __m256 upper = wide_half(_mm512_extracti64x4_epi64(high, 1), _mm512_extracti64x4_epi64(low, 1));

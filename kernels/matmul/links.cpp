@@ -12,13 +12,13 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kSide = 32;  ///< Of a tile of a tensor.
+constexpr std::uint64_t kSide = 32;  ///< Rows and columns of a tile of a tensor.
 
 std::uint32_t terms(const MatrixView& a, std::uint64_t block) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(kBlockK, a.cols - block * kBlockK));
 }
 
-/// The definition; every row and column of a block is gathered once.
+/// Computes the definition; every row and column of a block is gathered once.
 void by_reference(Precision precision, const MatrixView& a, const MatrixView& b, std::uint64_t first,
                   std::uint64_t end, float* c, std::uint64_t c_stride) {
     float rows[kSide][kBlockK], column[kBlockK];
@@ -38,12 +38,12 @@ void by_reference(Precision precision, const MatrixView& a, const MatrixView& b,
     }
 }
 
-/// What a kernel's packing writes into.
+/// Buffers for a kernel's packed operands.
 class Packed {
 public:
     Packed(const MatmulKernel& kernel, std::uint64_t columns)
         : panels_((columns + kernel.cols - 1) / kernel.cols) {
-        const std::uint64_t room = kPackRows + kTileRowsMax;  // Packing goes on to a whole number of vectors.
+        const std::uint64_t room = kPackRows + kTileRowsMax;  // Packing writes a whole number of vectors.
         const std::uint64_t words_a = room * kernel.row_words(), words_b = panels_ * kernel.panel_words();
         const std::uint64_t scales_b = panels_ * kernel.cols;
         memory_.reset(static_cast<std::uint32_t*>(
@@ -108,7 +108,7 @@ void by_kernel(const MatmulKernel& kernel, const MatrixView& a, const MatrixView
         multiply(kernel, packed, tile, a.rows, b.cols, c);
     }
     if (kernel.leave != nullptr) kernel.leave();
-    // Once NaN, always NaN: which one it is matters where it is shown only.
+    // A NaN stays a NaN through all links, so its bits need to be canonical only in the result.
     for (std::uint64_t i = 0; i < a.rows; ++i) {
         for (std::uint64_t j = 0; j < b.cols; ++j) c[i * c_stride + j] = canonical_nan(c[i * c_stride + j]);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The definition of the matrix product (contract-v1.txt 4), line by line. Every other file in this folder is an
-// optimisation of this one and is compared with it bit by bit.
+// optimisation of it and is compared with it bit by bit.
 #include <algorithm>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slicing a vector into int8 digits with a power-of-two scale (contract 4.2), one value at a
-// time.
+// Slicing a vector into int8 digits with a power-of-two scale (contract 4.2, whose symbols the comments use), one value
+// at a time.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ RETRACE_FN std::uint32_t slices_of(Precision precision) {
     return 0;
 }
 
-/// Line 3: the largest magnitude as bits.
+/// Returns m: the largest magnitude as bits.
 RETRACE_FN std::uint32_t slice_max(const float* x, std::uint64_t n, std::uint64_t stride) {
     std::uint32_t largest = 0;
     for (std::uint64_t k = 0; k < n; ++k) {
@@ -44,25 +44,24 @@ RETRACE_FN std::uint32_t slice_max(const float* x, std::uint64_t n, std::uint64_
     return largest;
 }
 
-/// Line 5: E. The added half step of the leading seven bits makes room for a value that rounds up.
+/// Returns E. The added half step of the leading seven bits makes room for a value that rounds up.
 RETRACE_FN std::int32_t slice_exponent(std::uint32_t largest) {
     const std::int32_t exponent = static_cast<std::int32_t>((largest + 0x00020000u) >> 23) - 126;
     return exponent < kExponentMin ? kExponentMin : exponent;
 }
 
-/// Lines 4 and 8: NaN where the vector holds a NaN or an Inf.
+/// Returns the scale: NaN if the vector holds a NaN or an Inf.
 RETRACE_FN float slice_scale(std::uint32_t slices, std::uint32_t largest) {
     if (largest >= kInfinityBits) return from_bits(kNanBits);
     return power_of_two(slice_exponent(largest) - 7 - 4 * (static_cast<std::int32_t>(slices) - 1));
 }
 
-/// Line 6. -122 <= Q-E <= 119, so the factor is a normal number; a product too small to be exact converts to
-/// 0.
+/// Returns q. -122 <= Q-E <= 119, so the factor is a normal number; a product too small to be exact converts to 0.
 RETRACE_FN std::int32_t slice_quantum(std::uint32_t slices, float x, std::int32_t exponent) {
     return to_int32(x * power_of_two(8 * static_cast<std::int32_t>(slices) - 1 - exponent));
 }
 
-/// Line 7.
+/// Returns the digits d_t.
 RETRACE_FN Digits slice_digits(std::uint32_t slices, float x, std::int32_t exponent) {
     Digits digits;
     std::int32_t q = slice_quantum(slices, x, exponent);

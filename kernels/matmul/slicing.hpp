@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Slicing and the scales (contract 4.2, 4.4) on vectors: what word and byte kernels share. L is a type of lanes
-// (lanes_*.hpp). Included by files compiled for one instruction set alone.
+// Slicing and the scales (contract 4.2, 4.4, whose symbols the comments use) on vectors, shared by word and byte
+// kernels. L is a type of lanes (lanes_*.hpp). Included only by files compiled for one instruction set.
 #pragma once
 
 #include "kernels/matmul/engine.hpp"
@@ -8,15 +8,15 @@
 namespace retrace::kernels {
 namespace {
 
-/// Copies vector `v` of a source along K, zeros behind it up to a multiple of `multiple` values.
+/// Copies vector `v` of a source along K and appends zeros up to a multiple of `multiple` values.
 inline void copy_vector(const PackSource& source, std::uint32_t v, std::uint32_t multiple, float* out) {
     const float* const x = source.data + v * source.vector_stride;
     for (std::uint32_t k = 0; k < source.n; ++k) out[k] = x[k * source.k_stride];
     for (std::uint32_t k = source.n; k % multiple != 0; ++k) out[k] = 0.0f;
 }
 
-/// A register of adjacent vectors from `first` on, not all of them there, k after k in `out`: missing ones
-/// are zero.
+/// Copies a register of adjacent vectors from `first` on, of which some may be missing, to `out`, k after k; missing
+/// vectors are zero.
 template <class L>
 void copy_across(const PackSource& source, std::uint32_t first, float* out) {
     const int there = first < source.vectors ? static_cast<int>(source.vectors - first) : 0;
@@ -25,8 +25,7 @@ void copy_across(const PackSource& source, std::uint32_t first, float* out) {
     }
 }
 
-/// Where to read one vector: in place where its values are adjacent and fill whole registers, else from
-/// `copy`.
+/// Returns the address of one vector: in place if its values are adjacent and fill whole registers, else in `copy`.
 inline const float* vector_of(const PackSource& source, std::uint32_t v, std::uint32_t multiple,
                               float* copy) {
     if (source.k_stride == 1 && source.n % multiple == 0) return source.data + v * source.vector_stride;
@@ -34,10 +33,11 @@ inline const float* vector_of(const PackSource& source, std::uint32_t v, std::ui
     return copy;
 }
 
-// A vector with a NaN or an Inf gets some digits or other instead of the zeros of line 4: its scale is NaN,
-// and so is every product with it.
+// A vector with a NaN or an Inf gets arbitrary digits instead of the contract's zeros: its scale is NaN, and so is
+// every product with it.
 
-/// Lines 3 to 8 for one vector along K, `count` values, a multiple of the lanes: 2^(Q-E) in all lanes.
+/// For one vector of `count` values along K (a multiple of the lanes), writes the scale and returns 2^(Q-E) in all
+/// lanes.
 template <class L, int S>
 typename L::F factor_along(const float* x, std::uint32_t count, float* scale) {
     typename L::I largest = L::zero_words();
@@ -50,11 +50,11 @@ typename L::F factor_along(const float* x, std::uint32_t count, float* scale) {
     return L::broadcast(power_of_two(8 * S - 1 - (most < kInfinityBits ? slice_exponent(most) : 0)));
 }
 
-/// Rows of memory, one for each k, that are asked for ahead of the one that is read: every row is on another
-/// page, where the processor does not look by itself.
+/// Distance of the prefetch in rows of memory, one for each k. Every row is on another page, across which the hardware
+/// prefetcher does not go.
 constexpr std::uint64_t kAheadRows = 16;
 
-/// Line 3 for adjacent vectors, a lane each: `lanes` of them, a multiple of the width.
+/// Computes m for `lanes` adjacent vectors (a multiple of the width), one lane each.
 template <class L>
 void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
                     std::uint32_t* out) {
@@ -73,7 +73,7 @@ void largest_across(const float* x, std::uint64_t k_stride, std::uint32_t n, std
     }
 }
 
-/// Lines 4 to 8 for a register of vectors from their largest magnitudes: 2^(Q-E), a lane each.
+/// For a register of vectors, given their largest magnitudes m, writes the scales and returns 2^(Q-E), one lane each.
 template <class L, int S>
 typename L::F factor_across(typename L::I most, float* scale) {
     const typename L::I field = L::template shift_right<23>(L::add(most, L::broadcast(0x00020000)));
@@ -100,13 +100,13 @@ struct Factors {
         }
     }
 
-    /// q of the vectors from `v` on, whose values are at `x`.
+    /// Returns q of the vectors from `v` on, whose values are at `x`.
     typename L::I quantise(const float* x, std::uint32_t v) const {
         return L::to_int(L::mul(L::load(x), L::load(factor + v)));
     }
 };
 
-/// Asks for the tile's part of C while its sums are still being made: every row is on another page.
+/// Prefetches the tile's part of C while its sums are computed, because every row is on another page.
 inline void fetch_c(const Tile& t, int rows) {
     for (int r = 0; r < rows; ++r) {
         const float* const c = t.c + static_cast<std::uint64_t>(r) * t.c_stride;
@@ -115,7 +115,8 @@ inline void fetch_c(const Tile& t, int rows) {
     }
 }
 
-/// Lines 13 and 14 for one register of columns of one row; `value` is u, or the chunk's chain for f32.
+/// Returns the carried value of contract 4.4 and 4.5 (with the epilogue in the last block) for one register of columns
+/// of one row; `value` is u, or the block's chain for f32.
 template <class L, int S>
 typename L::F carried_value(const Tile& t, int row, int part, typename L::F value, typename L::F before) {
     typename L::F carried;
@@ -128,7 +129,7 @@ typename L::F carried_value(const Tile& t, int row, int part, typename L::F valu
     return t.last ? L::finish(carried) : carried;
 }
 
-/// The same from and to memory. At the right edge of C only the lanes that are there are touched.
+/// The same, reading from and writing to memory. At the right edge of C only existing lanes are accessed.
 template <class L, int S>
 void carry(const Tile& t, int row, int part, typename L::F value) {
     float* const c = t.c + static_cast<std::uint64_t>(row) * t.c_stride + part * L::width;
@@ -141,11 +142,11 @@ void carry(const Tile& t, int row, int part, typename L::F value) {
     }
 }
 
-/// Whether the epilogue may change one of these values: they are below 2^-126, zeros with them, or NaN.
-/// Few tiles have such values, and the epilogue itself is six instructions a value.
+/// Whether the epilogue may change one of these values: one with a magnitude below 2^-126 (zeros included) or a NaN.
+/// Few tiles have such values, and the epilogue takes six instructions per value.
 template <class L, int R, int P>
 [[gnu::always_inline]] inline bool wants_finish(typename L::F (&value)[R][P]) {
-    // Without their sign, the bits of such values are one range modulo 2^32; it is moved to the top.
+    // Without the sign, the bits of such values are one range modulo 2^32; it is moved to the top.
     const typename L::I move = L::broadcast(0x7f000000);
     typename L::I most = L::broadcast(INT32_MIN);
 #pragma GCC unroll 16
@@ -158,8 +159,8 @@ template <class L, int R, int P>
     return L::any_less(L::broadcast(0x7e000000), most);
 }
 
-/// `carry` for R rows and P registers of columns, all of them there, without leaving the registers: one step
-/// for all values after the other, so that what is asked once is not asked again for every value.
+/// `carry` for R rows and P registers of columns, all of which exist, without leaving the registers. Each step is done
+/// for all values before the next, so that each condition is tested only once.
 template <class L, int S, int R, int P>
 [[gnu::always_inline]] inline void carry_whole(const Tile& t, typename L::F (&value)[R][P]) {
     using F = typename L::F;
@@ -200,11 +201,11 @@ template <class L, int S, int R, int P>
     }
 }
 
-/// A tile's values into C.
+/// Carries a tile's values into C.
 template <class L, int S, int R, int P>
 [[gnu::always_inline]] inline void carry_tile(const Tile& t, typename L::F (&value)[R][P]) {
     if (t.columns >= static_cast<std::uint32_t>(P * L::width)) return carry_whole<L, S, R, P>(t, value);
-    typename L::F copy[R][P];  // A call takes its address: the values themselves stay in registers.
+    typename L::F copy[R][P];  // A call takes the copy's address, so that `value` stays in registers.
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
 #pragma GCC unroll 16

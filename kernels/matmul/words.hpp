@@ -4,7 +4,7 @@
 //   S=1: (d0, 0)·(e0, 0)
 //   S=2: (d0, d1)·(Q, e0)                           = 256·d0e0 + d0e1 + d1e0
 //   S=3: (d0, d1)·(Q, e0), (d0, d1)·(e2, e1) + (0, d2)·(Q, e0);   T = 256·first + second
-// Included by files compiled for one instruction set alone.
+// Included only by files compiled for one instruction set.
 #pragma once
 
 #include "kernels/matmul/slicing.hpp"
@@ -20,9 +20,9 @@ struct Words {
     static constexpr std::uint32_t kRowWords = kWords * kBlockK;
     static constexpr std::uint32_t kCols = 2 * L::width;
 
-    // The signed low byte, in the high half of each lane.
+    // Returns the signed low byte, in the high half of each lane.
     static I low_digit(I q) { return L::template shift_right<8>(L::template shift_left<24>(q)); }
-    // The digits above it.
+    // Returns the digits above the low one.
     static I drop_digit(I q) { return L::template shift_right<8>(L::add(q, L::broadcast(128))); }
 
     static void words_a(I q, I out[2]) {
@@ -45,7 +45,7 @@ struct Words {
         }
     }
 
-    /// One vector along K into its row: words of the same kind adjacent.
+    /// Packs one vector along K into its row, with words of the same kind adjacent.
     template <void (*words)(I, I*)>
     static void along(const float* x, std::uint32_t n, std::uint32_t* out, float* scale) {
         const std::uint32_t count = (n + L::width - 1) / L::width * L::width;
@@ -59,8 +59,7 @@ struct Words {
         }
     }
 
-    /// `lanes` adjacent vectors (a multiple of the width) into panels of `cols` columns, one behind the
-    /// other.
+    /// Packs `lanes` adjacent vectors (a multiple of the width) into consecutive panels of `cols` columns.
     template <void (*words)(I, I*)>
     static void across(const float* x, std::uint64_t k_stride, std::uint32_t n, std::uint32_t lanes,
                        std::uint32_t* out, std::uint32_t cols, float* scale) {
@@ -122,7 +121,7 @@ struct Words {
         }
     }
 
-    /// A register of columns whose values are adjacent along K.
+    /// Packs a register of columns whose values are adjacent along K.
     static void turn_columns(const PackSource& source, std::uint32_t first, std::uint32_t* out,
                              float* scale) {
         alignas(64) float copy[kBlockK];
@@ -144,7 +143,7 @@ struct Words {
         }
     }
 
-    /// R rows and P registers of columns of fp32 chains.
+    /// Computes R rows and P registers of columns of fp32 chains.
     template <int R, int P>
     static void chains(const Tile& t) {
         F sum[R][P];
@@ -154,7 +153,7 @@ struct Words {
             for (int p = 0; p < P; ++p) sum[r][p] = L::zero();
         }
         fetch_c(t, R);
-        // Rows in threes, so that every address is a pointer plus the stride once or twice.
+        // Rows are grouped in threes, so that every address is a pointer plus zero, one or two strides.
         const std::uint32_t* a[(R + 2) / 3];
 #pragma GCC unroll 16
         for (int r = 0; r < R; r += 3) a[r / 3] = t.a + static_cast<std::uint64_t>(r) * t.a_stride;
@@ -177,7 +176,7 @@ struct Words {
         carry_tile<L, S, R, P>(t, sum);
     }
 
-    /// R rows and P registers of columns of exact sums; `low` is used by S = 3 alone.
+    /// Computes R rows and P registers of columns of exact sums; only S = 3 uses `low`.
     template <int R, int P>
     static void sums(const Tile& t) {
         constexpr int kLow = S == 3 ? P : 1;
@@ -237,7 +236,7 @@ struct Words {
             sums<R, P>(t);
     }
 
-    /// Tiles of at most R rows, P registers at a time.
+    /// Multiplies a tile of at most R rows, P registers of columns at a time.
     template <int R, int P>
     static void multiply(const Tile& t) {
         if (P == 2 && !t.narrow) return multiply_rows<R, P>(t);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Broadcasting along one axis: seen as matrices, an operand of an output [rows, cols] is full, a row vector [1, cols],
-// a column vector [rows, 1] or a scalar [1, 1].
+// Broadcasting along one axis: viewed as matrices, an operand of an output [rows, cols] is full, a row vector [1,
+// cols], a column vector [rows, 1] or a scalar [1, 1].
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ inline std::optional<Spread> spread_of(const Geometry& output, const Geometry& o
     return std::nullopt;
 }
 
-/// The operand's element behind an element of the output.
+/// Returns the operand's element that belongs to an element of the output.
 inline std::uint64_t spread_index(Spread spread, const Geometry& output, std::uint64_t element) noexcept {
     switch (spread) {
         case Spread::full: return element;

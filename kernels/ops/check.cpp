@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The checker: what passes here runs on every back end and can be disputed (kernels/ops/SPEC.md).
+// The checker: a program that passes runs on every back end and can be disputed (kernels/ops/SPEC.md).
 #include <algorithm>
 
 #include "kernels/ops/element.hpp"
@@ -17,7 +17,7 @@ std::string op_name(const Program& program, std::uint32_t index) {
            (rule ? std::string(rule->name) : "code " + std::to_string(static_cast<unsigned>(code))) + ")";
 }
 
-/// Of an op's output, whose op is what has to be changed, with it.
+/// Names a tensor; for an op's output, also the op, which the author has to change.
 std::string tensor_name(const Program& program, std::uint32_t index) {
     const std::string& name = program.tensors[index].name;
     const std::string of =
@@ -83,7 +83,7 @@ Status<> check_constants(const Program& program, const Limits& limits) {
     return Unit{};
 }
 
-/// Of a checked op.
+/// Returns the cost of a checked op.
 std::uint64_t op_cost(const Program& program, std::uint32_t index) {
     const OpFacts facts = facts_of(program, index);
     const OpRule* rule = find_rule(facts.op.code);
@@ -91,7 +91,7 @@ std::uint64_t op_cost(const Program& program, std::uint32_t index) {
     return rule->cost(facts);
 }
 
-/// Names the op with which the sum passes the limit.
+/// Checks the sum of costs; the error names the op at which it exceeds the limit.
 Status<> check_cost(const Program& program, const Limits& limits) {
     std::uint64_t total = 0;
     for (std::uint32_t i = 0; i < program.ops.size(); ++i) {

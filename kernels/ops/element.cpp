@@ -10,7 +10,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// Passes reads through and notes their tiles.
+/// Forwards reads and records their tiles.
 class TileNotes final : public ElementSource {
 public:
     TileNotes(const OpFacts& facts, ElementSource& inputs) : inputs_(inputs) {

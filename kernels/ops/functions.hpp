@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every elementwise op on single values, epilogue included: shared by the element rules and the fast loops, which are
-// compiled for several instruction sets (hence internal linkage, as in kernels/scalar).
+// compiled for several instruction sets (hence the internal linkage, as in kernels/scalar).
 #pragma once
 
 #include "kernels/ops/opcode.hpp"

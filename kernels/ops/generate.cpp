@@ -74,7 +74,7 @@ Result<Operand> batch_output(const OpFacts& facts) {
     return out;
 }
 
-// A last short batch is dropped: an epoch is samples / batch steps.
+// An incomplete last batch is dropped: an epoch is samples / batch steps.
 std::uint32_t batch_element(const OpFacts& facts, const ElementQuery& query, Reads&) {
     const std::uint64_t samples = facts.op.attributes[0], batch = facts.output.dims[0];
     const std::uint64_t steps = samples / batch;

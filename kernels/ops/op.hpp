@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one op kind consists of: counts, shape rule, cost rule, links and the element rule (kernels/ops/element.hpp
+// The definition of one op kind: counts, shape rule, cost rule, links and the element rule (kernels/ops/element.hpp
 // runs them). One file per family defines them.
 #pragma once
 
@@ -13,7 +13,7 @@
 namespace retrace::kernels {
 
 /// The element rules' view of their inputs: a missing element reads as zero bits and is remembered, so that a rule
-/// reads straight through and `evaluate` reports it once.
+/// needs no error handling and `evaluate` reports it once.
 class Reads {
 public:
     explicit Reads(ElementSource& source) noexcept : source_(source) {}
@@ -39,11 +39,11 @@ struct OpRule {
     std::uint32_t inputs_min, inputs_max;
     std::uint32_t attributes_min, attributes_max;
     bool has_stream;
-    /// Checks dtypes, extents and attributes, and says what the output is. Ops whose extents are free (elementwise
+    /// Checks dtypes, extents and attributes, and returns the output. Ops whose extents are free (elementwise
     /// broadcasting, reshape, generators) check `facts.output` and return it.
     Result<OpFacts::Operand> (*output)(const OpFacts& facts);
     std::uint64_t (*cost)(const OpFacts& facts);   ///< Multiply-adds, saturating.
-    std::uint64_t (*links)(const OpFacts& facts);  ///< Null: the op is no chain.
+    std::uint64_t (*links)(const OpFacts& facts);  ///< Null if the op is not a chain.
     std::uint32_t (*element)(const OpFacts& facts, const ElementQuery& query, Reads& reads);
 };
 
@@ -52,7 +52,7 @@ const OpRule* find_rule(OpCode code);
 /// All rules, by ascending code.
 std::span<const OpRule> all_rules();
 
-// The families, each a list of rules defined in the file of that name.
+// The families: each is a list of rules defined in the file of that name.
 std::span<const OpRule> matmul_rules();
 std::span<const OpRule> elementwise_rules();
 std::span<const OpRule> reduce_rules();
@@ -61,15 +61,15 @@ std::span<const OpRule> movement_rules();
 std::span<const OpRule> window_rules();
 std::span<const OpRule> generate_rules();
 
-/// Element n of the output depends on one element of each operand, found by broadcasting.
+/// Whether element n of the output depends on one element of each operand, found by broadcasting.
 inline bool is_elementwise(OpCode code) noexcept { return code >= OpCode::neg && code <= OpCode::select; }
 
 // Shared by shape and cost rules.
 inline std::uint64_t elements_of(const OpFacts::Operand& operand) { return geometry(operand.dims).elements(); }
 inline std::uint64_t cost_of_output(const OpFacts& facts) { return elements_of(facts.output); }
-/// Whether `bits` (zero-extended) are an element of the dtype.
+/// Checks that `bits` (zero-extended) are a valid element of the dtype.
 Status<> check_bits(DType dtype, std::uint64_t bits);
-/// "8x128" for messages.
+/// Returns text such as "8x128" for messages.
 std::string shape_text(const Dims& dims);
 
 }  // namespace retrace::kernels

@@ -8,14 +8,14 @@
 
 namespace retrace::kernels {
 
-/// One op to compute: elements in memory, row-major and little-endian, at addresses aligned to the element.
+/// One op to compute: its elements are in memory, row-major and little-endian, at addresses aligned to the element.
 struct OpCall {
     const OpFacts& facts;
     std::span<const std::uint8_t* const> inputs;
-    std::uint8_t* output = nullptr;  ///< Overlaps no input, except that an elementwise op may write over a full one.
+    std::uint8_t* output = nullptr;  ///< Overlaps no input, except that an elementwise op may overwrite a full one.
     std::uint64_t seed = 0, step = 0;
     ThreadPool& pool;
-    /// By slot, where not empty: the window gather that would have made the input. `inputs` then has its image.
+    /// If not empty, by slot: the window gather that would have computed the input; `inputs` then holds its image.
     std::span<const OpFacts* const> gathered = {};
 
     const OpFacts* gather_of(std::size_t slot) const noexcept { return gathered.empty() ? nullptr : gathered[slot]; }
@@ -25,7 +25,7 @@ struct OpCall {
     T* out() const noexcept { return reinterpret_cast<T*>(output); }
 };
 
-/// The definition: the op's element rule for every link of every element.
+/// Computes the op by definition: its element rule for every link of every element.
 void run_reference(const OpCall& call);
 
 }  // namespace retrace::kernels

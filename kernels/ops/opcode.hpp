@@ -5,7 +5,7 @@
 
 namespace retrace::kernels {
 
-/// Wire-stable and never reused (kernels/ops/SPEC.md has each op's attributes, shapes, cost and element rule).
+/// Wire-stable and never reused (kernels/ops/SPEC.md lists each op's attributes, shapes, cost and element rule).
 enum class OpCode : std::uint16_t {
     matmul = 0x0101,
 

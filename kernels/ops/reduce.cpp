@@ -46,7 +46,7 @@ std::uint64_t cost(const OpFacts& facts) {
     return std::max(elements_of(facts.inputs[0]), elements_of(facts.output));
 }
 
-/// The terms of one result: `count` elements from `first`, `stride` apart.
+/// The terms of one result: `count` elements from `first` on, `stride` apart.
 struct Terms {
     std::uint64_t first = 0, count = 0, stride = 1;
 };

@@ -10,7 +10,7 @@ namespace retrace::kernels {
 namespace {
 
 using Operand = OpFacts::Operand;
-constexpr std::uint64_t kTokens = 256;  ///< Of one link of a scatter.
+constexpr std::uint64_t kTokens = 256;  ///< Tokens of one link of a scatter.
 
 bool is_index(const Operand& operand) { return operand.dtype == DType::i32 && operand.dims.size() == 1; }
 
@@ -32,7 +32,7 @@ std::uint32_t gather_element(const OpFacts& facts, const ElementQuery& query, Re
     return reads.bits(0, static_cast<std::uint64_t>(row) * width + query.element % width);
 }
 
-// Rank 2 exactly: with more, a token's row would lie in many tile rows and a link would read more than 18 tiles.
+// The rank must be 2: with more, a token's row would be in many tile rows and a link would read more than 18 tiles.
 Result<Operand> scatter_output(const OpFacts& facts) {
     const Operand& values = facts.inputs[0];
     if (values.dtype != DType::f32 || values.dims.size() != 2) return error("the values are not fp32 of rank 2");

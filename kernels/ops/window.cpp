@@ -11,9 +11,9 @@ namespace retrace::kernels {
 namespace {
 
 using Operand = OpFacts::Operand;
-constexpr std::uint64_t kWindowMax = 4096;  ///< Kernel, stride and padding.
+constexpr std::uint64_t kWindowMax = 4096;  ///< Maximum kernel, stride and padding.
 
-/// `extents` are n, c, h, w; `window` kernel, stride and padding, height before width.
+/// `extents` are n, c, h, w; `window` is kernel, stride and padding, height before width.
 WindowShape window_shape(const std::uint64_t* extents, const std::uint64_t* window) {
     WindowShape s;
     s.n = extents[0], s.c = extents[1], s.h = extents[2], s.w = extents[3];
@@ -40,7 +40,7 @@ Result<Operand> columns_of(DType dtype, const WindowShape& s) {
     return out;
 }
 
-// Attributes: kernel, stride, padding (height before width each), the bits of the padding.
+// Attributes: kernel, stride, padding (each height before width), the bits of the padding.
 Result<Operand> gather_output(const OpFacts& facts) {
     const Operand& in = facts.inputs[0];
     if (in.dims.size() != 4) return error("takes images of rank 4");
@@ -82,7 +82,7 @@ std::uint64_t scatter_cost(const OpFacts& facts) {
                           saturating_mul(elements_of(facts.output), scatter_links(facts)));
 }
 
-/// The window that covers pixel `at` at kernel position `k`; nullopt if none does.
+/// Returns the window that covers pixel `at` at kernel position `k`; nullopt if none does.
 std::optional<std::uint64_t> window_over(std::uint64_t at, std::uint64_t k, std::uint64_t stride,
                                          std::uint64_t windows) {
     if (at < k || (at - k) % stride != 0 || (at - k) / stride >= windows) return std::nullopt;

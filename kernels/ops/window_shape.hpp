@@ -13,7 +13,7 @@ struct WindowShape {
 };
 inline constexpr std::uint64_t kWindowTerms = 16;  ///< Kernel positions of one link of a window scatter.
 
-/// Attributes and extents have passed the shape rules.
+/// Attributes and extents must have passed the shape rules.
 WindowShape gather_shape(const OpFacts& facts);
 WindowShape scatter_shape(const OpFacts& facts);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Also read by CUDA sources, which are C++17.
+// Also included by CUDA sources, which are C++17.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bounds that hold before any size is multiplied, and the one place where sizes are multiplied.
+// Bounds that are checked before any size is multiplied, and saturating arithmetic for sizes.
 #pragma once
 
 #include <limits>
@@ -9,15 +9,15 @@
 
 namespace retrace::kernels {
 
-/// No tensor has more elements, whatever a chain's genesis says; sizes in bytes then fit 64 bits many times over.
+/// Maximum elements of a tensor, whatever limit a chain's genesis sets, so that sizes in bytes are far below 2^64.
 inline constexpr std::uint64_t kElementsMax = 1ull << 36;
 inline constexpr std::size_t kNameMax = 120;      ///< Bytes of a tensor or stream name.
-inline constexpr std::size_t kInputsMax = 64;     ///< Of one op.
-inline constexpr std::size_t kAttributesMax = 32; ///< Of one op.
+inline constexpr std::size_t kInputsMax = 64;     ///< Inputs of one op.
+inline constexpr std::size_t kAttributesMax = 32; ///< Attributes of one op.
 
 bool is_dtype(DType dtype) noexcept;
-/// rank ≤ kRankMax and the product of the extents, zeros counted as ones, ≤ kElementsMax: so the rows alone are in
-/// range too. Names the rule that fails.
+/// Checks that rank ≤ kRankMax and that the product of the extents, with zeros counted as ones, is ≤ kElementsMax,
+/// so that the number of rows is in range too. The error names the rule that fails.
 Status<> check_dims(const Dims& dims);
 
 inline std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) noexcept {

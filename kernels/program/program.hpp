@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// A program: the static list of primitive ops of one training step (kernels 5). Loading one executes no code of
+// A program: the static list of primitive ops of one training step (kernels 5). Loading a program executes no code of
 // its author.
 //
-// Tensors are numbered: first `tensors_static` tensors that no op writes (state, constants, data sets, in that order
-// of kind, each kind in its own order), then one output tensor for each op, so op i writes tensor
-// tensors_static + i and op records need not name their output. Ops read the step's input state, never its output;
-// a state tensor's record names the op whose output becomes its next value.
+// Tensors are numbered: first `tensors_static` tensors that no op writes (state, constants, data sets, in that order of
+// kind, each kind in its own order), then one output tensor for each op, so op i writes tensor tensors_static + i and
+// op records need not name their output. Ops read the step's input state, never its output; a state tensor's record
+// names the op whose output becomes its next value.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,10 @@ struct TensorRecord {
     TensorKind kind = TensorKind::op_output;
     DType dtype = DType::f32;
     Dims dims;
-    std::uint32_t writer = kNoWriter;  ///< State only: op whose output is the next value; kNoWriter: never changes.
-    std::string name;                  ///< For people ("fc1.weight"); ≤ 120 bytes. A named rank-0 fp32 op output is a
-                                       ///< metric ("loss"): the executor reports it at every step.
+    std::uint32_t writer = kNoWriter;  ///< State only: the op whose output is the next value; kNoWriter if the tensor
+                                       ///< never changes.
+    std::string name;                  ///< For display ("fc1.weight"); ≤ 120 bytes. A named rank-0 fp32 op output is
+                                       ///< a metric ("loss"): the executor reports it at every step.
     bool operator==(const TensorRecord&) const = default;
 };
 

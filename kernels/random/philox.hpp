@@ -42,7 +42,7 @@ RETRACE_FN PhiloxBlock philox(PhiloxKey key, PhiloxBlock counter) {
     return x;
 }
 
-/// The block that holds elements 4·block .. 4·block+3 of a stream at `step`.
+/// Returns the block that holds elements 4·block .. 4·block+3 of a stream at `step`.
 RETRACE_FN PhiloxBlock philox_block(PhiloxKey key, std::uint64_t block, std::uint64_t step) {
     PhiloxBlock counter;
     counter.word[0] = static_cast<std::uint32_t>(block);
@@ -52,7 +52,7 @@ RETRACE_FN PhiloxBlock philox_block(PhiloxKey key, std::uint64_t block, std::uin
     return philox(key, counter);
 }
 
-/// Element `element` of the stream at `step`: word element % 4 of block element / 4.
+/// Returns element `element` of the stream at `step`: word element % 4 of block element / 4.
 RETRACE_FN std::uint32_t philox_word(PhiloxKey key, std::uint64_t element, std::uint64_t step) {
     return philox_block(key, element / 4, step).word[element % 4];
 }
@@ -62,8 +62,8 @@ RETRACE_FN float uniform_of(std::uint32_t word) {
     return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-/// Normal value before the epilogue from the words of elements 2p (`word0`) and 2p+1 (`word1`): the cosine
-/// for element 2p, the sine for 2p+1 (`odd`).
+/// Returns the normal value, before the epilogue, from the words of elements 2p (`word0`) and 2p+1 (`word1`): the
+/// cosine for element 2p, the sine for 2p+1 (`odd`).
 RETRACE_FN float normal_of(std::uint32_t word0, std::uint32_t word1, bool odd) {
     const float u1 = static_cast<float>((word0 >> 8) + 1u) * 0x1p-24f;
     const float u2 = static_cast<float>(word1 >> 8) * 0x1p-24f;
@@ -107,9 +107,8 @@ RETRACE_FN std::uint64_t walk_samples(PhiloxKey key, std::uint64_t n, std::uint6
     return index;
 }
 
-/// Order of samples: where place `position` of epoch `epoch` is found, a permutation of [0, n) (a Feistel
-/// network of six rounds, walked until it falls below n). `key` is the key of stream "order". 1 <= n <= 2^62,
-/// position < n.
+/// Returns the sample at place `position` of epoch `epoch`: a permutation of [0, n) by a Feistel network of six rounds,
+/// repeated until the result is below n. `key` is the key of stream "order". 1 <= n <= 2^62, position < n.
 std::uint64_t sample_at(PhiloxKey key, std::uint64_t n, std::uint64_t epoch, std::uint64_t position);
 
 }  // namespace retrace::kernels

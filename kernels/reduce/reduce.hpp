@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reductions (contract 5): levels of 256 terms, 16 lanes, strides 8, 4, 2, 1; every level ends with the
-// epilogue.
+// Reductions (contract 5): levels of 256 terms, 16 lanes, strides 8, 4, 2, 1; every level ends with the epilogue.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +8,15 @@
 
 namespace retrace::kernels {
 
-inline constexpr std::uint64_t kReduceTerms = 256;  ///< Terms of one level's result.
+inline constexpr std::uint64_t kReduceTerms = 256;  ///< Terms of one result of a level.
 inline constexpr std::uint32_t kReduceLanes = 16;
 
-/// Results of one level over `n` terms: at least one, also for n = 0.
+/// Number of results of one level over `n` terms: at least one, also for n = 0.
 RETRACE_FN std::uint64_t reduce_level_size(std::uint64_t n) {
     return n <= kReduceTerms ? 1 : (n + 255) / 256;
 }
 
-/// Levels until one value is left: at least one.
+/// Number of levels until one value is left: at least one.
 RETRACE_FN std::uint32_t reduce_levels(std::uint64_t n) {
     std::uint32_t levels = 1;
     while (n > kReduceTerms) {
@@ -27,8 +26,7 @@ RETRACE_FN std::uint32_t reduce_levels(std::uint64_t n) {
     return levels;
 }
 
-/// One primitive: the sum of x[0], x[stride], … for `n` <= 256 terms (missing terms are +0), epilogue
-/// included.
+/// One primitive: the sum of x[0], x[stride], … for `n` <= 256 terms (missing terms are +0), epilogue included.
 RETRACE_FN float reduce_level_sum(const float* x, std::uint64_t n, std::uint64_t stride) {
     float lane[kReduceLanes];
     for (std::uint32_t l = 0; l < kReduceLanes; ++l) {

@@ -28,7 +28,7 @@ bool has_amx_units() {
     return (d & kTile) != 0 && (d & kInt8) != 0;
 }
 
-// Linux grants the 8 KiB of tile state to a process that asks for it, once, for all its threads.
+// Linux grants the 8 KiB of tile state on request; one request covers all threads of the process.
 bool enable_amx() {
 #if defined(__linux__)
     constexpr long kRequestPermission = 0x1023, kTileData = 18;

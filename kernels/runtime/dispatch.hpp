@@ -19,7 +19,7 @@ enum class CpuLevel : std::uint8_t {
 
 std::string_view name_of(CpuLevel level) noexcept;
 
-/// Every level that this machine and its operating system support, ascending; at least `scalar`.
+/// Returns every level that the processor and the operating system support, ascending; at least `scalar`.
 std::vector<CpuLevel> cpu_levels();
 
 /// The level in use: the highest, or the one that the environment variable RETRACE_CPU names (scalar, avx2,

@@ -14,7 +14,7 @@ struct FreePages {
 };
 using Pages = std::unique_ptr<std::uint8_t, FreePages>;
 
-/// Memory that was not there, and how much of it.
+/// Thrown when memory cannot be allocated; tells the bytes requested.
 class NoMemory final : public std::bad_alloc {
 public:
     explicit NoMemory(std::uint64_t bytes) noexcept : bytes_(bytes) {}
@@ -25,9 +25,9 @@ private:
     std::uint64_t bytes_;
 };
 
-/// `bytes` without contents, aligned to 64. From 4 MiB on it asks for pages of 2 MiB, of which a step walks
-/// through hundreds where it would be a hundred thousand of the usual ones; a system that lends none gives
-/// the usual ones. Throws NoMemory.
+/// Allocates `bytes` of uninitialised memory, aligned to 64. From 4 MiB on it requests pages of 2 MiB, because a step
+/// then touches hundreds of pages instead of a hundred thousand; a system that grants none uses its usual pages. Throws
+/// NoMemory.
 Pages take_pages(std::uint64_t bytes);
 
 }  // namespace retrace::kernels

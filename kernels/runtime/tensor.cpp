@@ -29,7 +29,7 @@ Tensor zeros(DType dtype, Dims dims) {
 
 namespace {
 
-/// Rows of `Line` bytes that lie `stride` bytes apart: with a constant length each copy is a few moves.
+/// Copies rows of `Line` bytes that are `stride` bytes apart; with a constant length each copy is a few moves.
 template <std::size_t Line>
 void gather_rows_of(const std::uint8_t* data, std::size_t stride, std::uint64_t rows, std::uint8_t* out) {
     for (std::uint64_t r = 0; r < rows; ++r) std::memcpy(out + r * Line, data + r * stride, Line);

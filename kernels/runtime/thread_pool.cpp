@@ -16,7 +16,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr int kLooks = 3000;  ///< Some tens of microseconds.
+constexpr int kLooks = 3000;  ///< Spin iterations before sleeping: some tens of microseconds.
 
 void relax() {
 #if defined(__x86_64__)
@@ -26,11 +26,10 @@ void relax() {
 
 }  // namespace
 
-// One job at a time: its indices are cut into pieces that the threads take from a counter, so a thread that
-// the system delays does not hold up the others. A worker enters a job and leaves it under the mutex; the
-// caller returns only when all that entered have left, so the job's fields outlive their readers. The loops
-// of a small model last microseconds, less than waking a thread does, so both sides look around for a moment
-// before they sleep.
+// The pool runs one job at a time. Its indices are cut into pieces that the threads take from a counter, so a thread
+// that the system delays does not hold up the others. A worker enters and leaves a job under the mutex; the caller
+// returns only when all workers that entered have left, so the job's fields outlive their readers. The loops of a small
+// model last microseconds, less than waking a thread, so both sides spin for a moment before they sleep.
 struct ThreadPool::Impl {
     using Body = std::function<void(std::uint64_t, std::uint64_t)>;
 
@@ -39,12 +38,12 @@ struct ThreadPool::Impl {
     std::vector<std::thread> workers;
     std::atomic<std::uint64_t> job{0};  ///< Written under the mutex.
     std::atomic<unsigned> inside{0};    ///< Written under the mutex.
-    bool spins = false;                 ///< Every thread has a core of its own.
+    bool spins = false;                 ///< Threads spin, because every thread has a core of its own.
     bool stop = false;
     const Body* body = nullptr;
     std::uint64_t n = 0, piece = 1;
     std::atomic<std::uint64_t> next{0};
-    std::exception_ptr thrown;  ///< By the first body of this job that threw; under the mutex.
+    std::exception_ptr thrown;  ///< The first exception of this job's bodies; accessed under the mutex.
 
     ~Impl() {
         {
@@ -55,8 +54,8 @@ struct ThreadPool::Impl {
         for (std::thread& worker : workers) worker.join();
     }
 
-    /// `work` was read under the mutex: the caller clears `body` while workers are still busy with its last
-    /// pieces.
+    /// `work` must have been read under the mutex, because the caller clears `body` while workers are still busy with
+    /// its last pieces.
     void take_pieces(const Body& work) {
         for (;;) {
             const std::uint64_t begin = next.fetch_add(piece);
@@ -69,7 +68,7 @@ struct ThreadPool::Impl {
         }
     }
 
-    /// What is not begun is left out; the caller throws when everybody has left.
+    /// Skips the pieces that have not begun; the caller rethrows when all workers have left.
     void give_up(std::exception_ptr what) {
         next.store(n);
         const std::lock_guard lock(mutex);
@@ -82,12 +81,12 @@ struct ThreadPool::Impl {
     }
 
     void work() {
-        const FloatEnvironment contract;  // A new thread has that of the one that made it.
+        const FloatEnvironment contract;  // A new thread inherits the environment of its creator.
         std::uint64_t seen = 0;
         for (;;) {
             look_around([&] { return job.load(std::memory_order_relaxed) != seen; });
             std::unique_lock lock(mutex);
-            if (!stop && body == nullptr && job.load() != seen) {  // too late for that one
+            if (!stop && body == nullptr && job.load() != seen) {  // the job has already ended
                 seen = job.load();
                 continue;
             }
@@ -111,7 +110,7 @@ ThreadPool::ThreadPool(unsigned threads) : impl_(std::make_unique<Impl>()) {
         for (unsigned i = 1; i < threads; ++i)
             impl_->workers.emplace_back([impl = impl_.get()] { impl->work(); });
     } catch (const std::system_error&) {
-        // The system gives no more (ulimit -u, TasksMax): slower, and the same bits.
+        // The system grants no more threads (ulimit -u, TasksMax): slower, but the same bits.
     }
 }
 
@@ -128,7 +127,7 @@ void ThreadPool::parallel_for(std::uint64_t n, std::uint64_t grain, const Impl::
         body(0, n);
         return;
     }
-    // About four pieces a thread level out unequal work and unequal cores.
+    // About four pieces per thread balance unequal work and unequal cores.
     const std::uint64_t pieces = std::uint64_t{threads()} * 4;
     {
         const std::lock_guard lock(impl_->mutex);

@@ -7,11 +7,11 @@
 
 namespace retrace::kernels {
 
-/// A fixed set of threads for data-parallel loops. Work is split by index, results never depend on the split.
+/// A fixed set of threads for data-parallel loops. Work is split by index; results never depend on the split.
 class ThreadPool {
 public:
-    /// `threads` = 0: as many as the machine has. 1: everything runs in the caller. Where the system gives fewer, those
-    /// (`threads()`).
+    /// `threads` = 0 means as many as the machine has; 1 means that everything runs in the caller. If the system
+    /// refuses some threads, the pool has fewer (`threads()`).
     explicit ThreadPool(unsigned threads = 0);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;

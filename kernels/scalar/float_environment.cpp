@@ -9,7 +9,7 @@ namespace retrace::kernels {
 namespace {
 
 #if defined(__x86_64__)
-constexpr std::uint64_t kFlags = 0x3f;        ///< What has happened so far; it changes no result.
+constexpr std::uint64_t kFlags = 0x3f;        ///< Sticky exception flags; they affect no result.
 constexpr std::uint64_t kContract = 0x1f80;   ///< All exceptions masked, nearest even, neither FTZ nor DAZ.
 std::uint64_t control() { return __builtin_ia32_stmxcsr(); }
 void set_control(std::uint64_t value) { __builtin_ia32_ldmxcsr(static_cast<std::uint32_t>(value)); }
@@ -35,7 +35,7 @@ bool is_contract(std::uint64_t value) {
 
 }  // namespace
 
-// Reading the register costs a few cycles, writing it some tens: it is hardly ever written.
+// Reading the register costs a few cycles and writing it some tens, so it is written only if it differs.
 FloatEnvironment::FloatEnvironment() noexcept : before_(control()) {
     if (!is_contract(before_)) set_control(kContract);
 }

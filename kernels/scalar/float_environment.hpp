@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The floating-point environment of the contract (contract 1): round to nearest even, subnormals kept, no traps. A
-// thread's environment is its program's to choose, and libraries choose others: a program linked with fast-math and
-// LibTorch's set_flush_denormal turn subnormals off. Kernels would compute other bits there, and say nothing.
+// The floating-point environment of the contract (contract 1): round to nearest even, subnormals kept, no traps. A host
+// program or its libraries may set another one: a program linked with fast-math and LibTorch's set_flush_denormal both
+// turn subnormals off, and kernels would then silently compute other bits.
 #pragma once
 
 #include <cstdint>
 
 namespace retrace::kernels {
 
-/// Gives the calling thread the contract's environment, and back what it had.
+/// Sets the contract's environment for the calling thread and restores the previous one when destroyed.
 class FloatEnvironment {
 public:
     FloatEnvironment() noexcept;

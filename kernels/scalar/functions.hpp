@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The elementary functions of the contract (contract 2), defined by these very operations of binary32. Each
-// returns its value before the epilogue, at most 1 ulp from the exact one (fn_powi apart, which is defined by
-// its multiplications); an op stores finish(fn_…(x)). Special values: kernels/SPEC.md 2. Coefficients are
-// minimax fits, given by their bits.
+// The elementary functions of the contract (contract 2), defined by exactly these operations of binary32. Each returns
+// its value before the epilogue, within 1 ulp of the exact one (except fn_powi, which is defined by its
+// multiplications); an op stores finish(fn_…(x)). Special values: kernels/SPEC.md 2. Coefficients are minimax fits,
+// given by their bits.
 //
-// Sums that need more than 24 bits are carried as an unevaluated pair hi + lo (Dekker 1971; Knuth TAOCP
-// 2, 4.2.2).
+// Sums that need more than 24 bits are carried as an unevaluated pair hi + lo (Dekker 1971; Knuth TAOCP 2, 4.2.2).
 #pragma once
 
 #include "kernels/scalar/scalar.hpp"
@@ -22,7 +21,7 @@ RETRACE_FN Pair fast_two_sum(float a, float b) {
     return Pair{hi, (a - hi) + b};
 }
 
-/// a · b exactly, short of underflow.
+/// a · b exactly, unless it underflows.
 RETRACE_FN Pair two_product(float a, float b) {
     const float hi = a * b;
     return Pair{hi, fma32(a, b, -hi)};
@@ -46,13 +45,13 @@ RETRACE_FN float with_sign(float x, float sign) {
 inline constexpr float kLn2 = 0x1.62e430p-1f, kLn2Low = -0x1.05c610p-29f;
 inline constexpr float kLog2e = 0x1.715476p+0f;
 
-/// x · 2^n for -252 <= n <= 254, in two exact steps of which the second may round to a subnormal or to Inf.
+/// x · 2^n for -252 <= n <= 254, in two steps: the first is exact, the second may round to a subnormal or to Inf.
 RETRACE_FN float scale32(float x, std::int32_t n) {
     const std::int32_t half = n >> 1;
     return x * power_of_two(half) * power_of_two(n - half);
 }
 
-/// e^(r.hi + r.lo) as hi + lo, |r| <= 0.3467; lo is not small beside hi yet.
+/// e^(r.hi + r.lo) as hi + lo, |r| <= 0.3467; the pair is not normalised (lo is not yet small relative to hi).
 RETRACE_FN Pair exp_reduced(Pair r) {
     float q = from_bits(0x3ab6a8abu);
     q = fma32(q, r.hi, from_bits(0x3c091f1cu));
@@ -69,7 +68,7 @@ struct ScaledPair {
     std::int32_t exponent;
 };
 
-/// e^x = (value.hi + value.lo) · 2^exponent for |x| <= 105 (x clamped there; a NaN counts as 0).
+/// e^x = (value.hi + value.lo) · 2^exponent for |x| <= 105 (larger x are clamped; a NaN counts as 0).
 RETRACE_FN ScaledPair exp_scaled(float x) {
     x = x < 105.0f ? x : is_nan(x) ? 0.0f : 105.0f;
     x = x > -105.0f ? x : -105.0f;
@@ -118,7 +117,7 @@ RETRACE_FN float fn_log(float x) {
     return to_bits(x) == kInfinityBits ? x : result;
 }
 
-/// |x| < 0.6: x + x³·P(x²); above: 1 - 2 / (e^2|x| + 1), with the sign of x.
+/// |x| < 0.6: x + x³·P(x²); otherwise 1 - 2 / (e^2|x| + 1) with the sign of x.
 RETRACE_FN float fn_tanh(float x) {
     const float a = magnitude32(x);
     const float s = x * x;
@@ -141,7 +140,7 @@ RETRACE_FN float fn_tanh(float x) {
     return with_sign(a < 0.6f ? near : far, x);
 }
 
-/// 1 / (1 + e^-x), and e^x / (1 + e^x) for x < 0, where that is e^x below -25.
+/// 1 / (1 + e^-x) for x >= 0, e^x / (1 + e^x) for x < 0, and e^x below -25.
 RETRACE_FN float fn_sigmoid(float x) {
     const float a = magnitude32(x);
     const Pair e = exp_pair(a < 25.0f ? -a : -25.0f);
@@ -155,7 +154,7 @@ RETRACE_FN float fn_sigmoid(float x) {
     return x < -25.0f ? fn_exp(x) : result;
 }
 
-/// |x| < 0.9277: x + x·P(x²); above: 1 - e^-G(|x|), with the sign of x, where G(t) = -log(erfc(t)).
+/// |x| < 0.9277: x + x·P(x²); otherwise 1 - e^-G(|x|) with the sign of x, where G(t) = -log(erfc(t)).
 RETRACE_FN float fn_erf(float x) {
     const float a = magnitude32(x);
     const float s = x * x;
@@ -192,7 +191,7 @@ RETRACE_FN float fn_reciprocal(float x) {
     return divide32(1.0f, x);
 }
 
-/// 1 / sqrt(x): the rounded quotient and one Newton step with the exact residual.
+/// 1 / sqrt(x): the rounded quotient, corrected by one Newton step with the exact residual.
 RETRACE_FN float fn_rsqrt(float x) {
     const float y = divide32(1.0f, sqrt32(x));
     const Pair root = two_product(x, y);
@@ -303,8 +302,8 @@ RETRACE_FN float fn_pow(float x, float y) {
     return with_sign(pow_positive(a, y), sign);
 }
 
-/// x^n by square and multiply from the most significant bit of |n|, each product rounded once; 1 / that for n
-/// < 0.
+/// x^n by square and multiply from the most significant bit of |n|, each product rounded once; for n < 0 the reciprocal
+/// of that.
 RETRACE_FN float fn_powi(float x, std::int32_t n) {
     const std::uint32_t magnitude =
         n < 0 ? 0u - static_cast<std::uint32_t>(n) : static_cast<std::uint32_t>(n);

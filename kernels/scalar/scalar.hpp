@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The scalar rules of the contract (contract 1): bits, the epilogue, maximum, conversion. Host and CUDA
-// device.
+// The scalar rules of the contract (contract 1): bits, the epilogue, maximum, conversion. For host and CUDA device.
 //
-// Every function here has internal linkage on purpose: this header is compiled for several instruction sets,
-// and a shared inline function could be linked from the AVX-512 copy into code that must run on any machine.
+// Every function here has internal linkage on purpose: this header is compiled for several instruction sets, and a
+// shared inline function could be linked from the AVX-512 copy into code that must run on any machine.
 #pragma once
 
 #include <cfloat>
@@ -11,8 +10,8 @@
 #include <cstdint>
 #include <cstring>
 
-// Every kernel includes this header, so here it ends that somebody's compiler options choose other bits. (Contraction
-// leaves no trace that could be asked for: -ffp-contract=off is CMake's.)
+// Every kernel includes this header, so compiler options that change bits are rejected here. (Contraction cannot be
+// detected by the preprocessor; CMake sets -ffp-contract=off.)
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || \
     defined(__NO_SIGNED_ZEROS__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
 #error "The numeric contract: no fast-math, and none of its parts that change a value"
@@ -82,12 +81,13 @@ RETRACE_FN bool is_nan(float x) {
     return (to_bits(x) & 0x7fffffffu) > kInfinityBits;
 }
 
-/// NaN becomes 0x7FC00000, everything else stays, subnormals included: the form of committed links.
+/// The form of committed links: NaN becomes 0x7FC00000, all other values stay, subnormals included.
 RETRACE_FN float canonical_nan(float x) {
     return is_nan(x) ? from_bits(kNanBits) : x;
 }
 
-/// The epilogue of every primitive: NaN becomes 0x7FC00000, an exponent field of 0 a zero of the same sign.
+/// The epilogue of every primitive: NaN becomes 0x7FC00000, a value with exponent field 0 becomes a zero of the same
+/// sign.
 RETRACE_FN float finish(float x) {
     const std::uint32_t bits = to_bits(x);
     const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -112,7 +112,7 @@ RETRACE_FN bool argmax_replaces(float candidate, float best) {
     return candidate > best;
 }
 
-/// Nearest integer, ties to even, for every finite x; Inf and NaN stay. Exact: 2^23 pushes the fraction out.
+/// Nearest integer, ties to even, for every finite x; Inf and NaN stay. Exact, because adding 2^23 drops the fraction.
 RETRACE_FN float round_even(float x) {
     const float magnitude = from_bits(to_bits(x) & 0x7fffffffu);
     if (!(magnitude < 8388608.0f)) return x;

@@ -14,7 +14,7 @@
 namespace retrace::kernels::tools {
 namespace {
 
-/// Data sets first, then ops; each op's number is its tensor's.
+/// Adds data sets first, then ops; `op` returns the number of the op's output tensor.
 class Builder {
 public:
     std::uint32_t input(Dims dims) {

@@ -10,11 +10,12 @@
 
 namespace retrace::kernels::tools {
 
-/// A program whose data sets are the case's inputs and whose last op makes its output. Empty where the case
-/// has no op of its own (blocks of Philox, of which a CPU has one loop). Errors: an unknown function or precision; what
-/// `check` refuses.
+/// Returns a program whose data sets are the case's inputs and whose last op computes its output. Empty if the case has
+/// no op (Philox blocks, for which the CPU has only one loop). Errors: an unknown function or precision, or an error of
+/// `check`.
 Result<std::optional<Program>> program_of(const KnownAnswer& known);
-/// The output words of such a program; on a device by the back end itself, as an Executor plays outputs on the host.
+/// Returns the output words of such a program. On a device the back end computes them itself, because Executor::outputs
+/// always runs on the host.
 Words run_program(const Program& program, const KnownAnswer& known, Executor& executor);
 Words run_program(const Program& program, const KnownAnswer& known, ExternalBackend& device);
 

@@ -12,7 +12,7 @@
 namespace retrace::kernels::tools {
 namespace {
 
-constexpr char kReturned = '=';  ///< In front of an answer, for an empty one is not the same as none.
+constexpr char kReturned = '=';  ///< Prefix of an answer, which distinguishes an empty answer from none.
 
 std::string answer_of(const std::function<std::string()>& body) {
     try {
@@ -50,7 +50,7 @@ std::string system_error(const char* call) {
 std::string in_child(const std::function<std::string()>& body) {
     int ends[2];
     if (pipe(ends) != 0) return system_error("pipe");
-    std::fflush(nullptr);  // What waits in buffers would be written twice.
+    std::fflush(nullptr);  // Buffered output would otherwise be written twice.
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);

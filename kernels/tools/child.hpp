@@ -6,8 +6,9 @@
 
 namespace retrace::kernels::tools {
 
-/// Calls `body` in a process of its own and gives what it returned. A body that throws, crashes or ends its process
-/// does not end this one: the text then says how it ended, and is never empty. This process has no other threads.
+/// Calls `body` in a child process and returns its result. If the body throws, crashes or exits, this process
+/// continues, and the result is a text, never empty, that says how the child ended. The calling process must have no
+/// other threads.
 std::string in_child(const std::function<std::string()>& body);
 
 }  // namespace retrace::kernels::tools

@@ -15,7 +15,7 @@ std::string CpuBackend::name() const {
 }
 
 std::vector<CpuBackend> cpu_backends() {
-    // This process asks cpu_level() only where the variable has the last word, because its children inherit the answer.
+    // This process calls cpu_level() only if RETRACE_CPU is set, because its children inherit the cached result.
     const char* const wanted = std::getenv("RETRACE_CPU");
     const bool one = wanted != nullptr && *wanted != '\0';
     const std::vector<CpuLevel> levels = one ? std::vector{cpu_level()} : cpu_levels();

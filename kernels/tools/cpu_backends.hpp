@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ways in which this machine's CPU computes a program.
+// The ways in which this machine's CPU can compute a program.
 #pragma once
 
 #include <string>
@@ -20,12 +20,13 @@ struct CpuBackend {
     std::string name() const;
 };
 
-/// The element rules, then every level of this machine, or the one that RETRACE_CPU names, on one thread and on three.
-/// As cpu_level(), ends the process where RETRACE_CPU names none.
+/// Returns the element rules, then every level of this machine (or the one that RETRACE_CPU names), each on one thread
+/// and on three. Like cpu_level(), ends the process if RETRACE_CPU names no level of this machine.
 std::vector<CpuBackend> cpu_backends();
 
-/// Empty where the case's program (program_of) gives the case's output there; else what is wrong. Each call is a
-/// process of its own, because a process chooses its instruction set once; so the caller has no threads.
+/// Returns an empty string if the case's program (program_of) computes the case's output on `backend`, else a
+/// description of the difference. Each call runs in its own process, because a process chooses its instruction set
+/// once; so the caller must have no other threads.
 std::string difference_on(const CpuBackend& backend, const Program& program, const KnownAnswer& known);
 
 }  // namespace retrace::kernels::tools

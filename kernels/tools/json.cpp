@@ -115,7 +115,7 @@ private:
         return fail("a string is not closed");
     }
 
-    /// The four digits of \uXXXX.
+    /// Parses the four digits of \uXXXX.
     Result<std::uint32_t> code_unit() {
         const char* const begin = text_.data() + at_;
         std::uint32_t unit = 0;
@@ -126,7 +126,7 @@ private:
         return unit;
     }
 
-    /// What follows \u, and the second escape of a pair of surrogates, as UTF-8.
+    /// Parses the digits after \u and, for a surrogate pair, the second escape, and appends the character as UTF-8.
     Status<> code_point(std::string& out) {
         RETRACE_TRY(unit, code_unit());
         std::uint32_t point = unit;

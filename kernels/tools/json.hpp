@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A strict reader of JSON (RFC 8259) for files of known answers. kernels may use no library for it. Refused:
-// trailing text, duplicate keys and halves of surrogate pairs. Numbers that are no 64-bit integers have no value
-// here, as nothing in such a file is one.
+// A strict JSON parser (RFC 8259) for files of known answers, because kernels may use no library for it. It refuses
+// trailing text, duplicate keys and unpaired surrogates. Numbers that are not 64-bit integers have no value here,
+// because such files contain none.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,25 @@ using JsonObject = std::map<std::string, Json, std::less<>>;
 struct Json {
     enum class Kind : std::uint8_t { null, boolean, natural, negative, other_number, text, array, object };
 
-    // Only the member that `kind` names has a meaning.
+    // Only the member that corresponds to `kind` is meaningful.
     Kind kind = Kind::null;
     bool truth = false;
     std::uint64_t natural_value = 0;
     std::int64_t negative_value = 0;
-    std::string text_value;  ///< UTF-8 where the file is.
+    std::string text_value;  ///< UTF-8 if the file is UTF-8.
     JsonArray elements;
     JsonObject members;
 
-    // Null where the value is of another kind.
+    // Return null if the value is of another kind.
     const std::string* text() const { return kind == Kind::text ? &text_value : nullptr; }
     const std::uint64_t* natural() const { return kind == Kind::natural ? &natural_value : nullptr; }
     const std::int64_t* negative() const { return kind == Kind::negative ? &negative_value : nullptr; }
     const JsonArray* array() const { return kind == Kind::array ? &elements : nullptr; }
-    /// The member of an object; null where this is no object or has no such member.
+    /// Returns the member `key`; null if this is not an object or has no such member.
     const Json* find(std::string_view key) const;
 };
 
-/// The whole of `text` as one value, at most 32 levels deep. The error names the byte.
+/// Parses all of `text` as one value, nested at most 32 levels deep. The error names the byte.
 Result<Json> parse_json(std::string_view text);
 
 }  // namespace retrace::kernels::tools

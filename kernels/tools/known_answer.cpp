@@ -244,7 +244,7 @@ Status<> read_operands(const Json& json, KnownAnswer& known) {
     return error("unknown op \"" + known.op + "\"");
 }
 
-/// Both must be of the same words, or a case would hold whose one half nobody ever looked at.
+/// Reads hash and words; they must match, because a case could otherwise pass although one of them was never checked.
 Status<> read_output(const Json& json, KnownAnswer& known) {
     RETRACE_TRY(digest, text_of(json, "sha256"));
     RETRACE_TRY(words, natural_of(json, "words", kCaseElementsMax));

@@ -21,7 +21,8 @@ namespace retrace::kernels::tools {
 
 namespace {
 
-/// Names that a file made up go to a terminal, and one with a line end could pass for the last line.
+/// Replaces control characters: names come from the file and are printed to a terminal, and one with a line end could
+/// imitate the last line.
 std::string printable(std::string text) {
     for (char& c : text) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -32,7 +33,7 @@ std::string printable(std::string text) {
 struct Tally {
     std::uint64_t passed = 0, failed = 0;
 
-    /// `wrong` is empty where the check held.
+    /// `wrong` is empty if the check passed.
     void count(const std::string& where, const std::string& wrong) {
         ++(wrong.empty() ? passed : failed);
         if (!wrong.empty()) std::printf("FAILED %s\n", printable(where + ": " + wrong).c_str());
@@ -58,7 +59,7 @@ void check_on_cpu(const std::vector<CpuBackend>& backends, const Json& json, con
 #if defined(RETRACE_WITH_CUDA)
 void check_on_device(const Json& json, const std::string& where, Tally& tally) {
     const auto known = read_case(json);
-    if (!known) return;  // Counted on the CPU.
+    if (!known) return;  // The error was counted by check_on_cpu.
     const auto program = program_of(*known);
     if (!program || !program->has_value()) return;
     auto device = cuda::make_backend(**program);
@@ -100,7 +101,7 @@ int check(const std::vector<std::string>& files) {
         if (!read) tally.count(file, read.error().message);
     }
 #if defined(RETRACE_WITH_CUDA)
-    // Last, because the driver has threads, and the CPU's back ends are forked.
+    // The device comes last, because its driver starts threads and the CPU back ends run in forked processes.
     if (cuda::find_device()) {
         for (const std::string& file : files) {
             (void)check_file(file, tally, [&](const Json& json, const std::string& where) {

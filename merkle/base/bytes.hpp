@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The byte vocabulary that every folder shares.
+// Byte strings, 32-byte hashes, hex and little-endian loads and stores, shared by every folder.
 #pragma once
 
 #include <array>
@@ -37,14 +37,14 @@ inline bool equal(View a, View b) noexcept {
     return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
 
-/// Copies exactly 32 bytes; an input of another length is an error of the caller (asserted).
+/// Copies exactly 32 bytes; an input of another length is a caller error (asserted).
 Hash32 to_hash32(View bytes);
 
-/// Lower-case hex without prefix.
+/// Returns lower-case hex without prefix.
 std::string to_hex(View bytes);
-/// "0x" and lower-case hex.
+/// Returns "0x" and lower-case hex.
 std::string to_0x(View bytes);
-/// Accepts an optional "0x" and either letter case; odd length or a foreign character: nullopt.
+/// Parses hex with an optional "0x", in either letter case. Returns nullopt for an odd length or another character.
 std::optional<Bytes> from_hex(std::string_view text);
 
 /// Little-endian loads and stores; `load_*` read exactly that many bytes from `p`.

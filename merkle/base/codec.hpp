@@ -39,8 +39,9 @@ private:
     Bytes out_;
 };
 
-/// Reads with a sticky error: after the first failure every read yields zero or empty and `finish` reports it.
-/// The caller never allocates from a length that was not checked against both its limit and the bytes left.
+/// Reads with a sticky error: after the first failure every read yields zero or empty, and `finish` reports the
+/// failure. Lengths are checked against both their limit and the bytes left, so a caller never allocates from an
+/// unchecked length.
 class Reader {
 public:
     explicit Reader(View in) noexcept : in_(in) {}
@@ -54,15 +55,15 @@ public:
     View raw(std::size_t size);                           ///< Exactly `size` bytes; a view into the input.
     View bytes(std::size_t limit);                        ///< u32 length ≤ limit, then the bytes.
     std::string text(std::size_t limit);
-    /// A u32 count ≤ limit of items that take at least `item_size` bytes each.
+    /// Reads a u32 count ≤ limit of items that take at least `item_size` bytes each.
     std::uint32_t count(std::size_t limit, std::size_t item_size = 1);
-    /// u8 that must lie in [low, high].
+    /// Reads a u8 that must lie in [low, high].
     std::uint8_t enumerated(std::uint8_t low, std::uint8_t high);
 
     void fail(CodecError error) noexcept;
     bool ok() const noexcept { return !failed_; }
     std::size_t left() const noexcept { return in_.size() - at_; }
-    /// Unit when no read failed and nothing is left.
+    /// Returns Unit when no read failed and no bytes are left.
     Status<CodecError> finish() const;
 
 private:

@@ -9,7 +9,7 @@
 namespace retrace {
 namespace {
 
-thread_local unsigned scopes = 0;  // NonFatalScopes that stand
+thread_local unsigned scopes = 0;  // number of live NonFatalScopes
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 
 namespace retrace {
 
-/// Where a call stands. std::source_location would do, but clang 14 has no builtin behind libstdc++'s.
+/// The source location of a call. std::source_location would do, but clang 14 lacks the builtin behind libstdc++'s.
 struct Place {
     const char* file;
     unsigned line;
@@ -15,10 +15,11 @@ struct Place {
     }
 };
 
-/// Aborts, or throws within a NonFatalScope (non_fatal.hpp). For our own broken invariants: no input reaches it.
+/// Aborts, or throws within a NonFatalScope (non_fatal.hpp). For broken internal invariants only: no input may reach
+/// it.
 [[noreturn]] void fail_invariant(const char* what, Place where);
 
-/// The always-on assertion: stays in release builds.
+/// An assertion that stays enabled in release builds.
 inline void ensure(bool condition, const char* what, Place where = Place::here()) {
     if (!condition) [[unlikely]] fail_invariant(what, where);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Where a broken invariant ends a piece of work instead of the process: a question, a transaction, a scheduled item.
+// Scopes in which a broken invariant ends one piece of work instead of the process: a query, a transaction, a scheduled
+// item.
 #pragma once
 
 #include <exception>
@@ -7,7 +8,7 @@
 
 namespace retrace {
 
-/// A failed `ensure` within a NonFatalScope.
+/// Thrown by a failed `ensure` within a NonFatalScope.
 class BrokenInvariant final : public std::exception {
 public:
     explicit BrokenInvariant(std::string text) : text_(std::move(text)) {}
@@ -17,8 +18,9 @@ private:
     std::string text_;
 };
 
-/// While one stands, a failed `ensure` of its thread throws BrokenInvariant instead of aborting. Only around work whose
-/// effects are thrown away as a whole when it ends early: an overlay, a revert to a mark, an answer that is not sent.
+/// While one exists, a failed `ensure` on its thread throws BrokenInvariant instead of aborting. Use it only around
+/// work whose effects are discarded as a whole when it ends early: an overlay, a revert to a mark, an answer that is
+/// not sent.
 class NonFatalScope {
 public:
     NonFatalScope() noexcept;

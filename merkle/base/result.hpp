@@ -17,7 +17,7 @@ struct Unexpected {
 template <class E>
 Unexpected(E) -> Unexpected<E>;
 
-/// A failure in words for people: what went wrong and what to do about it.
+/// An error message for people: the problem and how to fix it.
 struct Error {
     std::string message;
 };

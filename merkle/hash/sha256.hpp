@@ -8,7 +8,7 @@
 
 namespace retrace::merkle {
 
-/// Incremental SHA-256 (FIPS 180-4). Reusable after `finish`. Not thread-safe; one object a thread.
+/// Incremental SHA-256 (FIPS 180-4). Reusable after `finish`. Not thread-safe; use one object per thread.
 class Sha256 {
 public:
     Sha256();
@@ -20,7 +20,7 @@ public:
     Sha256& update_u8(std::uint8_t v);
     Sha256& update_u32(std::uint32_t v);  ///< Little endian.
     Sha256& update_u64(std::uint64_t v);  ///< Little endian.
-    Hash32 finish();                      ///< The digest; the object starts anew.
+    Hash32 finish();                      ///< Returns the digest and resets the object.
 
 private:
     struct Context;

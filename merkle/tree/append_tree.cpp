@@ -10,11 +10,11 @@
 namespace retrace::merkle {
 namespace {
 
-// Node of the tree of `size` leaves. An incomplete one is the join of its left half, complete or nearly, and of what
-// there is of its right half.
+// Returns a node of the tree of `size` leaves. An incomplete node joins its left half, which may be incomplete too,
+// with the existing part of its right half.
 std::optional<Hash32> node_at(const AppendNodeStore& store, std::uint64_t size, std::uint32_t level,
                               std::uint64_t index) {
-    // Compared by shifting down: (index + 1) << level may not fit.
+    // Shifts `size` down, because (index + 1) << level may overflow.
     if (index < size >> level) return store.get(level, index);
     const auto left = node_at(store, size, level - 1, 2 * index);
     if (!left || 2 * index + 1 >= level_width(size, level - 1)) return left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A tree that only grows: blocks, receipts, logs. Same node rule and same shape as TileTree, so equal leaves have
-// equal roots and a proof is a MultiProof, checked by `verify`. SPEC 4.
+// An append-only tree for blocks, receipts and logs. It has the node rule and the shape of TileTree, so equal leaves
+// have equal roots and a proof is a MultiProof, checked by `verify`. SPEC 4.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace retrace::merkle {
 
 Hash32 append_leaf(View content);  ///< H(09 ‖ content)
 
-/// A node whose 2^level leaves have all arrived: it never changes again.
+/// A complete node: its 2^level leaves have all arrived, so it never changes again.
 struct AppendNode {
     std::uint32_t level = 0;
     std::uint64_t index = 0;
@@ -24,7 +24,7 @@ struct AppendNode {
     bool operator==(const AppendNode&) const = default;
 };
 
-/// Where complete nodes are kept by whoever wants to prove old leaves.
+/// Storage of complete nodes, needed only to prove old leaves.
 class AppendNodeStore {
 public:
     virtual ~AppendNodeStore() = default;
@@ -41,9 +41,9 @@ public:
     std::uint64_t size() const noexcept { return size_; }
     Hash32 root() const;
 
-    /// u64 length, then the peaks from the highest to the lowest.
+    /// Encodes the u64 length, then the peaks from the highest to the lowest.
     void encode_to(Writer& out) const;
-    /// Reads exactly as many peaks as the length has ones; failures are the reader's.
+    /// Reads exactly as many peaks as the length has one-bits; `in` keeps any error.
     static AppendTree decode(Reader& in);
 
     bool operator==(const AppendTree&) const = default;
@@ -53,8 +53,8 @@ private:
     std::vector<Hash32> peaks_;  // Highest first.
 };
 
-/// The proof of leaf `index` in the tree as it was at `size` leaves, from the complete nodes of that tree or of any
-/// later one. nullopt if the store lacks a node or index ≥ size.
+/// Returns the proof of leaf `index` in the tree as it was at `size` leaves, from the complete nodes of that tree or of
+/// any later one; nullopt if the store lacks a node or index ≥ size.
 std::optional<MultiProof> prove_append(const AppendNodeStore& store, std::uint64_t size, std::uint64_t index);
 
 }  // namespace retrace::merkle

@@ -21,7 +21,7 @@ MultiProof decode_multi_proof(Reader& in, std::size_t max_siblings) {
 std::uint64_t max_proof_siblings(std::uint64_t leaf_count, std::uint64_t opened) noexcept {
     std::uint64_t total = 0;
     for (std::uint64_t width = leaf_count; width > 1; width = width / 2 + width % 2) {
-        // A level has no more siblings than opened nodes, and none for a pair of which both are opened.
+        // A level has at most one sibling per opened node, and none for a pair whose nodes are both opened.
         total += std::min(opened, width / 2);
     }
     return total;

@@ -16,7 +16,8 @@ Status<SparseError> verify_sparse(const Hash32& root, const Hash32& key, const s
         if (proof.other) return Unexpected{SparseError::needless_leaf};
         node = sparse_leaf_hash({key, *value_hash});
     } else if (proof.other) {
-        // A leaf elsewhere says nothing about this key: it must fill the very subtree the key would lie in.
+        // A leaf elsewhere proves nothing about this key: the leaf must be the only one in the subtree that would hold
+        // the key.
         if (proof.other->key == key || !shares_prefix(proof.other->key, key, depth)) {
             return Unexpected{SparseError::misplaced_leaf};
         }

@@ -25,7 +25,7 @@ Loaded load(const NodeStore& store, const NodePath& path, const Hash32& hash) {
     return *node;
 }
 
-// The updates of the left half of a subtree come first: they are the ones whose bit at `depth` is 0.
+// Returns the number of updates in the left half of a subtree: those whose bit at `depth` is 0, which come first.
 std::size_t left_count(Updates updates, std::uint16_t depth) {
     const auto middle = std::partition_point(updates.begin(), updates.end(),
                                              [&](const SparseUpdate& u) { return !key_bit(u.first, depth); });
@@ -33,12 +33,12 @@ std::size_t left_count(Updates updates, std::uint16_t depth) {
 }
 
 // One pass over the changed part of the tree. Every step returns the new node of its path without writing it; the
-// parent writes its children once it knows that they stay, for a lone leaf moves up into the parent's place.
+// parent writes its children once they are known to stay, because a lone leaf moves up into the parent's place.
 class Pass {
 public:
     Pass(const NodeStore& store, NodeWrites& writes) : store_(store), writes_(writes) {}
 
-    // The node at `path` after `updates`, all of which lie under it. `old` is its hash before.
+    // Returns the node at `path` after `updates`, all of which lie under it. `old` is its hash before.
     Loaded update(const NodePath& path, const Hash32& old, Updates updates) {
         RETRACE_TRY(node, load(store_, path, old));
         if (updates.empty()) return node;
@@ -56,7 +56,7 @@ private:
         const Hash32 old[2] = {node.left, node.right};
         const std::size_t middle = left_count(updates, path.depth);
         const Updates halves[2] = {updates.first(middle), updates.subspan(middle)};
-        // An untouched child is read only if its sibling vanishes, for only then does it matter whether it is a leaf.
+        // An untouched child is read only if its sibling vanishes: only then must it be known whether it is a leaf.
         std::optional<SparseNode> child[2];
         Hash32 hash[2] = {old[0], old[1]};
         for (int side = 0; side < 2; ++side) {
@@ -82,7 +82,7 @@ private:
         return SparseNode::inner(hash[0], hash[1]);
     }
 
-    // What is left when `updates` meet an empty subtree or a single leaf: insertions only, sorted.
+    // Returns the leaves, sorted, that remain when `updates` are applied to an empty subtree or a single leaf.
     static std::vector<SparseUpdate> with_leaf(const SparseNode& node, Updates updates) {
         std::vector<SparseUpdate> out;
         out.reserve(updates.size() + 1);
@@ -98,7 +98,7 @@ private:
         return out;
     }
 
-    // A subtree of `leaves` alone, where no node below `path` is stored yet.
+    // Builds a subtree of `leaves` where no node below `path` is stored yet.
     SparseNode build(const NodePath& path, Updates leaves) {
         if (leaves.empty()) return {};
         if (leaves.size() == 1) return SparseNode::leaf({leaves[0].first, *leaves[0].second});
@@ -117,7 +117,7 @@ private:
 
 struct PathEnd {
     SparseProof proof;  // `other` stays unset here.
-    SparseNode node;    // Empty or a leaf, not always the key's own.
+    SparseNode node;    // Empty or a leaf, possibly of another key.
 };
 
 Result<PathEnd, SparseError> descend(const NodeStore& store, const Hash32& root, const Hash32& key) {

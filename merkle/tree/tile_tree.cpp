@@ -139,7 +139,7 @@ Result<Hash32, ProofError> root_of(std::uint64_t leaf_count, std::span<const Ind
         if (i > 0 && leaves[i].index <= leaves[i - 1].index) return Unexpected{ProofError::bad_order};
         if (leaves[i].index >= leaf_count) return Unexpected{ProofError::out_of_range};
     }
-    // The same walk as TileTree::prove, so a proof has one order and one count of siblings.
+    // Walks the tree as TileTree::prove does, so a proof has one order and one number of siblings.
     std::vector<IndexedLeaf> known(leaves.begin(), leaves.end());
     auto sibling = proof.siblings.begin();
     for (std::uint64_t width = leaf_count; width > 1; width = parent_width(width)) {

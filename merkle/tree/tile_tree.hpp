@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The binary tree under every commitment (merkle 3): node = H(01 ‖ left ‖ right), an odd node is promoted
-// unchanged, no leaves: 32 zero bytes. Leaves come in hashed, each under the domain tag of what it commits to.
+// unchanged, the root of no leaves is 32 zero bytes. The caller hashes the leaves, each under the domain tag of its
+// content.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace retrace::merkle {
 
-/// Domain tags of the first byte of every hash in this project. Never reused.
+/// Domain tags: the first byte of every hashed message in this project. Never reused.
 enum class Tag : std::uint8_t {
     tile = 0x00,
     node = 0x01,
@@ -35,7 +36,7 @@ std::uint32_t level_count(std::uint64_t leaves) noexcept;
 /// Number of nodes at `level` (0 = leaves).
 std::uint64_t level_width(std::uint64_t leaves, std::uint32_t level) noexcept;
 
-/// Root of the tree over `leaves`; of a run of at most 2^h aligned leaves it is the node at level h.
+/// Returns the root of the tree over `leaves`; for a run of at most 2^h aligned leaves it is the node at level h.
 Hash32 tree_root(std::span<const Hash32> leaves);
 
 struct IndexedLeaf {
@@ -69,22 +70,22 @@ public:
     std::uint64_t leaf_count() const noexcept { return levels_.empty() ? 0 : levels_[0].size(); }
     std::uint32_t levels() const noexcept { return static_cast<std::uint32_t>(levels_.size()); }
     Hash32 root() const;
-    /// Node `index` of `level` (0 = leaves). In range is the caller's duty (asserted).
+    /// Returns node `index` of `level` (0 = leaves); both must be in range (asserted).
     const Hash32& node(std::uint32_t level, std::uint64_t index) const;
     /// Replaces a leaf and rehashes its path.
     void update(std::uint64_t index, const Hash32& leaf);
-    /// Indices strictly ascending and in range (asserted).
+    /// Returns the proof for `indices`, which must be strictly ascending and in range (asserted).
     MultiProof prove(std::span<const std::uint64_t> indices) const;
 
 private:
     std::vector<std::vector<Hash32>> levels_;
 };
 
-/// The root that `leaves` (strictly ascending indices) and `proof` lead to in a tree of `leaf_count` leaves.
-/// A proof with missing or surplus siblings is an error, so a proof has one spelling.
+/// Returns the root to which `leaves` (strictly ascending indices) and `proof` lead in a tree of `leaf_count` leaves. A
+/// proof with missing or surplus siblings is an error, so each proof has exactly one encoding.
 Result<Hash32, ProofError> root_of(std::uint64_t leaf_count, std::span<const IndexedLeaf> leaves,
                                    const MultiProof& proof);
-/// As root_of, compared with `root`.
+/// As root_of, and compares the result with `root`.
 Status<ProofError> verify(const Hash32& root, std::uint64_t leaf_count, std::span<const IndexedLeaf> leaves,
                           const MultiProof& proof);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a solver or a verifier tells its operator in numbers: a file, because its port is for strangers.
+// Metrics of a solver or a verifier for its operator. They are written to a file because the agent's port is open to
+// strangers.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +16,25 @@ namespace retrace::node {
 struct AgentFigures {
     std::string role;  ///< "solver" or "verifier".
     std::uint64_t height = 0;
-    std::uint64_t duties = 0;  ///< Runs, or seats in audits.
+    std::uint64_t duties = 0;  ///< A solver's runs, or a verifier's seats in audits.
     std::uint64_t disputes = 0;
     std::uint64_t problems = 0;              ///< Logged since the start.
-    std::uint64_t unsent = 0;                ///< Calls that wait for a block.
-    std::uint64_t remembered = 0;            ///< Tasks, auctions, seats and sealed bids: follows what is open.
+    std::uint64_t unsent = 0;                ///< Calls that are not in a block yet.
+    std::uint64_t remembered = 0;  ///< Tasks, auctions, seats and sealed bids in memory; grows with the open ones only.
     solver::WorkerRecord::Figures workers;   ///< The processes that run tasks.
     std::vector<solver::Waiting> waiting;    ///< Work that failed and is tried again.
 };
 
-/// Prometheus' text format; no word of a stranger is in it.
+/// Formats the figures in Prometheus' text format. No text from strangers is in it.
 std::string metrics_text(const AgentFigures& figures);
 
-/// `metrics.prom` in the agent's folder, as the textfile collector of Prometheus' node exporter reads it. Appears
-/// whole.
+/// Writes `metrics.prom` in the agent's folder, in the format of the textfile collector of Prometheus' node exporter.
+/// The file is replaced atomically.
 class MetricsFile {
 public:
     explicit MetricsFile(const std::filesystem::path& folder) : path_(folder / "metrics.prom") {}
-    /// Every ten blocks, and when what waits for another attempt has changed. A disk that does not take it is no reason
-    /// to stop.
+    /// Writes every ten blocks, and when the amount of work that waits for a retry has changed. A failed write is
+    /// logged at debug level and does not stop the agent.
     void write(const AgentFigures& figures);
 
 private:

@@ -95,7 +95,7 @@ Status<> AgentProcess::open_stores() {
     server_->add_provider(*provider_);
     if (options_.tamper) server_->tamper_with_answers(options_.tamper);
     ArtifactHttpServer::Options serving{.address = options_.listen, .port = options_.port};
-    // A proxy in front of a loopback port may pass on the name by which it was reached.
+    // A proxy in front of a loopback port may pass on the host name by which it was reached.
     const auto own = parse_url(options_.endpoint);
     if (is_loopback(options_.listen))
         serving.hosts = hosts_of(options_.listen, own ? std::vector{own->host} : std::vector<std::string>());
@@ -175,7 +175,7 @@ void AgentProcess::report_outcomes() {
 }
 
 void AgentProcess::tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks) {
-    constexpr std::uint64_t kEvery = 100;  // Blocks: it reads the folders of the store.
+    constexpr std::uint64_t kEvery = 100;  // Blocks. A sweep reads the folders of the store.
     if (tidied_height_ != 0 && height < tidied_height_ + kEvery) return;
     tidied_height_ = height;
     std::set<Hash32> named;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a solver and a verifier process share: the connection to a node, the key, the stores, the artifact
-// server.
+// Shared parts of a solver and a verifier process: the connection to a node, the key, the stores, the artifact server.
 #pragma once
 
 #include <atomic>
@@ -23,27 +22,27 @@ namespace retrace::node {
 struct AgentOptions {
     std::string node_url = "http://127.0.0.1:8545";
     std::filesystem::path data_dir;
-    std::string listen = "127.0.0.1";  ///< Where artifacts are served.
-    std::uint16_t port = 0;            ///< 0: the system chooses.
-    std::string endpoint;              ///< As others reach it; empty: http://listen:port.
-    ledger::U256 stake;                ///< Bonded at the start when less is there; zero: the chain's minimum.
-    unsigned threads = 0;              ///< Of the kernels; 0: as many as the machine has.
-    std::uint64_t memory = 0;          ///< Bytes that tasks may take; 0: three quarters of what the process may have.
-    std::chrono::milliseconds poll{50};  ///< Between looks at the chain.
-    std::uint64_t retention_blocks = 5'000;  ///< What a task needed is deleted so long after it was needed.
-    bool require_sandbox = false;  ///< Tasks run in a sandbox or not at all.
-    std::optional<std::chrono::seconds> timeout;  ///< With a node that does not answer at the start; none: for ever.
-    ArtifactServer::Tamper tamper;  ///< Developer chains only: with what is served.
+    std::string listen = "127.0.0.1";  ///< Address at which artifacts are served.
+    std::uint16_t port = 0;            ///< 0: the operating system chooses.
+    std::string endpoint;              ///< URL by which others reach it; empty: http://listen:port.
+    ledger::U256 stake;                ///< Topped up to this amount at the start; zero: the chain's minimum.
+    unsigned threads = 0;              ///< Threads of the kernels; 0: as many as the machine has.
+    std::uint64_t memory = 0;          ///< Bytes that tasks may use; 0: usual_memory().
+    std::chrono::milliseconds poll{50};  ///< Interval at which the chain is polled.
+    std::uint64_t retention_blocks = 5'000;  ///< Artifacts are deleted this long after a task last needed them.
+    bool require_sandbox = false;  ///< Whether tasks run only in a sandbox.
+    std::optional<std::chrono::seconds> timeout;  ///< For the node's first answer; none: wait for ever.
+    ArtifactServer::Tamper tamper;  ///< Developer chains only: changes served answers.
 };
 
-/// The chain id of the node, as soon as it answers: says once that it waits.
+/// Waits for the node and returns its chain id. Logs once that it is waiting.
 Result<std::uint64_t> wait_for_node(RpcClient& client, const std::optional<std::chrono::seconds>& timeout);
 
-/// Remembers in the folder whose chain its checkpoints, bids and salts are, and refuses every other: what is signed for
-/// one would count on another where the account is known too.
+/// Records the chain id in the folder and refuses any other chain afterwards: the folder's checkpoints, bids and salts
+/// belong to one chain, and a signature for it would be valid on another where the same account exists.
 Status<> keep_to_chain(const std::filesystem::path& folder, std::uint64_t chain_id);
 
-/// What tasks may take of this machine's memory when nobody says: three quarters of memory_limit().
+/// Default memory quota of tasks in bytes: three quarters of memory_limit().
 std::uint64_t usual_memory();
 
 class AgentProcess {
@@ -53,7 +52,7 @@ public:
 
     const AgentOptions& options() const noexcept { return options_; }
     const ledger::Address& address() const noexcept { return submitter_->address(); }
-    /// Salts and beacon chains come from it: SHA-256("retrace/party-secret/1" ‖ private key).
+    /// Seed of salts and beacon chains: SHA-256("retrace/party-secret/1" ‖ private key).
     Hash32 secret() const;
     std::string endpoint() const;
 
@@ -64,19 +63,20 @@ public:
     PeerSource& source() noexcept { return *source_; }
     kernels::ThreadPool& pool() noexcept { return pool_; }
     std::uint64_t memory() const { return options_.memory != 0 ? options_.memory : usual_memory(); }
-    /// Of the processes that run tasks; on the processors.
+    /// Settings of the worker processes that run tasks, on the CPU.
     WorkerSettings worker_settings() const {
         return {pool_.threads(), memory(), solver::DeviceChoice::cpu, options_.require_sandbox};
     }
     Immutable& immutable() noexcept { return immutable_; }
     bool developer_chain() const noexcept { return developer_chain_; }
 
-    /// Its artifact server serves none of these states.
+    /// Stops the artifact server from serving these states.
     void withhold(std::set<Hash32> states) { provider_->withhold(std::move(states)); }
-    /// Whom to ask for artifacts from now on, after our own node: strangers may be slow on purpose.
+    /// Sets the peers to fetch artifacts from. Our own node is asked before them, because strangers may be slow on
+    /// purpose.
     void set_peers(std::vector<std::string> peers);
-    /// The order, which waits for peers until the chain is at its `fetch_by` or it is to give way, and says once that
-    /// it is slow.
+    /// Wraps the order so that it waits for peers only until the chain reaches its `fetch_by` or `gives_way` returns
+    /// true. A slow order is logged once.
     template <class Result>
     solver::WorkOrder<Result> in_time(solver::WorkOrder<Result> order) {
         auto run = [this, run = std::move(order.run), what = order.what, by = order.fetch_by,
@@ -86,22 +86,23 @@ public:
         };
         return {std::move(order.what), std::move(run), order.fetch_by, std::move(order.gives_way)};
     }
-    /// Ends the waiting of the order that runs: the party stops.
+    /// Called when the party stops: the running order no longer waits for peers.
     void stop_fetching() { stopping_ = true; }
-    /// Bonds what is missing of the wanted stake (at least `minimum`) and waits for it.
+    /// Bonds the missing part of the wanted stake (at least `minimum`) and waits until it is in a block.
     Status<> bond(const ledger::U256& minimum);
-    /// A new block since the last call: its height. Logs once when the node is gone and once when it is back.
+    /// Returns the height if there is a new block since the last call. Logs once when the node becomes unreachable and
+    /// once when it is back.
     std::optional<std::uint64_t> new_height();
-    /// Logs what became of the calls that were sent.
+    /// Logs the outcomes of the calls that were sent.
     void report_outcomes();
-    /// Deletes artifacts that none of `tasks` names, some time after they were named last.
+    /// Deletes artifacts that none of `tasks` has named for `retention_blocks`.
     void tidy(std::uint64_t height, const std::map<std::uint64_t, solver::TaskTerms>& tasks);
 
 private:
     AgentProcess(const AgentOptions& options, ledger::SecretKey key, RpcClient client);
     Status<> open_stores();
     void begin_fetching(const std::string& what, std::uint64_t fetch_by, std::function<bool()> gives_way);
-    /// Whether nobody waits for peers any more.
+    /// Whether the running order must stop waiting for peers.
     bool fetching_is_over();
 
     AgentOptions options_;
@@ -117,7 +118,7 @@ private:
     std::mutex peers_mutex_;
     std::vector<std::string> peers_;
     std::unique_ptr<PeerSource> source_;
-    std::unique_ptr<CheckpointProvider> provider_;  ///< Serves checkpoints to whoever knows their roots.
+    std::unique_ptr<CheckpointProvider> provider_;  ///< Serves checkpoints to anyone who knows their roots.
     std::unique_ptr<ArtifactServer> server_;
     std::unique_ptr<ArtifactHttpServer> http_;
     Immutable immutable_;
@@ -129,7 +130,7 @@ private:
         bool told = false;
         std::function<bool()> gives_way;
     };
-    Fetching fetching_;  ///< Of the order that runs; its thread's alone.
+    Fetching fetching_;  ///< State of the running order; used only by its thread.
     bool lost_node_ = false;
     bool developer_chain_ = false;
 };

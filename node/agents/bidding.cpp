@@ -17,9 +17,9 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kTip = 1'000'000'000;
-constexpr std::uint64_t kSweepEvery = 50;  // Blocks: it looks through a folder.
+constexpr std::uint64_t kSweepEvery = 50;  // Blocks. A sweep reads a folder.
 
-/// Why a segment of the task could wait for auditors whom nobody can draw; empty: there are enough.
+/// Returns why segments of the task could wait for auditors that cannot be drawn; empty: there are enough.
 std::string lacks_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
                            const market::Task& task, const ledger::Address& self) {
     if (spec.allow_unaudited) return {};
@@ -39,7 +39,7 @@ ledger::U256 segment_fees(const ledger::U256& base_fee) {
     constexpr std::uint64_t kCallBytes = 256, kCalls = 3;
     constexpr std::uint64_t kGas =
         kCheckpointReminders * kGasReminder + kCalls * (kGasCall + kCallBytes * kGasByte) + kGasOpening;
-    const ledger::U256 most = ledger::U256(UINT64_MAX);  // More is no fee that anybody pays.
+    const ledger::U256 most = ledger::U256(UINT64_MAX);  // Clamped: no realistic base fee exceeds this.
     return (ledger::min(base_fee, most) + ledger::U256(kTip)) * ledger::U256(kGas);
 }
 
@@ -60,7 +60,8 @@ Quote Bidding::quote(const ledger::StateView& state, const market::Params& param
     if (spec.contract_hash != params.contract_hash) return {std::nullopt, "it asks for another kernel contract"};
     if (spec.hardware_class != 0 && spec.hardware_class != wish_.hardware_class)
         return {std::nullopt, "it asks for hardware class " + std::to_string(spec.hardware_class)};
-    // Whoever names no price must not pay to work: fees of one more segment are for the auction and the start.
+    // Without a configured price the fees must be covered; the fees of one more segment are for the auction and the
+    // start.
     const std::uint64_t segments = spec.segments();
     const ledger::U256 fees = ledger::mul_div(segment_fees(base_fee), segments + 1, segments);
     const ledger::U256 usual = ledger::max(ledger::mul_div(spec.price_ceiling, 4, 5), fees);

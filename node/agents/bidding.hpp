@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a solver bids for, and how much: the part of `retrace solver` that decides with the market's rules.
+// Decides which tasks a solver bids for and at which price, by the market's rules; part of `retrace solver`.
 #pragma once
 
 #include <map>
@@ -15,61 +15,64 @@ namespace retrace::node {
 class Bidding {
 public:
     struct Wish {
-        /// For a segment; none: four fifths of the ceiling, at least its calls' fees.
+        /// Price of a segment; none: four fifths of the ceiling, but at least the fees of its calls.
         std::optional<ledger::U256> price;
         std::uint8_t hardware_class = 0;
-        std::set<std::uint64_t> only;       ///< Bids for these tasks; empty: for all.
+        std::set<std::uint64_t> only;       ///< Tasks to bid for; empty: all.
     };
-    /// Bids that are begun in one block: each is written to disk and sent before anything else is looked at.
+    /// Limit on new bids per block. Each bid is written to disk and sent before the agent does anything else.
     static constexpr std::size_t kBegunMax = 32;
 
     Bidding(Wish wish, std::filesystem::path folder, const ledger::Address& self)
         : wish_(std::move(wish)), sealed_(std::move(folder)), self_(self) {}
 
-    /// What is asked for a segment. `base_fee`: of one gas, now.
+    /// Returns the price to ask for a segment, or the reason for no bid. `base_fee`: the current price of one unit of
+    /// gas.
     Quote quote(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                 std::uint64_t task, const market::TaskSpec& spec) const;
-    /// Whether a run that was won pays for its work though segments that the others have committed may be unpaid.
+    /// Whether a won run pays for its work even if the segments that other runs have committed are not paid.
     bool is_worth(const ledger::U256& base_fee, const market::Run& run, const market::TaskSpec& spec) const;
-    /// The same as `quote`, and says once why there is no bid.
+    /// Same as `quote`, and logs the reason for no bid once.
     Quote consider(const ledger::StateView& state, const market::Params& params, const ledger::U256& base_fee,
                    std::uint64_t task, const market::TaskSpec& spec);
-    /// A view that was read whole. Of the auctions that may be bid in it keeps those that bring most, dearest first, so
-    /// that a crowd of cheap ones takes neither stake nor time from them; forgets what belongs to auctions that are
-    /// over.
+    /// Processes a view that was read completely. It keeps only the most valuable auctions that may be bid in, in
+    /// descending order of value, so that many cheap ones take neither stake nor time from them. Entries of auctions
+    /// that are over are dropped.
     void look(const ledger::StateView& state, const market::Params& params, Immutable& immutable,
               solver::SolverView& view);
-    /// The call, once its price is on disk; nothing where the quote holds no more. Who bid in this auction before, bids
-    /// the same: the first bid may be on its way, and what is on disk must open it.
+    /// Stores the price on disk, then returns the call; returns nothing if the quote has no price or the auction is not
+    /// in the last view. A repeated bid in an auction uses the stored price: the first bid may be in flight, and the
+    /// stored price must open it.
     Result<std::optional<contracts::CommitBid>> commit(const solver::CommitBid& move, const Quote& quote,
                                                        const market::Params& params, const market::TaskSpec& spec,
                                                        std::uint64_t height);
     Result<contracts::RevealBid> reveal(const solver::RevealBid& move) const;
 
-    /// Of what it remembers: auctions, reasons and bids that are on their way.
+    /// Number of entries in memory: auctions, logged reasons and bids in flight.
     std::size_t remembered() const noexcept {
         return told_.size() + told_before_.size() + reveal_ends_.size() + promised_.size();
     }
     const SealedBids& sealed() const noexcept { return sealed_; }
 
 private:
-    /// Stake that a bid locks as soon as a block takes it.
+    /// Stake that a bid locks once it is in a block.
     struct Promise {
         ledger::U256 stake;
-        std::uint64_t height = 0;  ///< At which it was sent.
+        std::uint64_t height = 0;  ///< Height at which the bid was sent.
     };
     ledger::U256 promised_but(std::uint64_t task) const;
 
     Wish wish_;
     SealedBids sealed_;
     ledger::Address self_;
-    std::set<std::uint64_t> told_, told_before_;          ///< Tasks whose reason was said: in this view, in the last.
-    std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, of the auctions of the last view.
+    std::set<std::uint64_t> told_, told_before_;          ///< Tasks whose reason was logged: in this view, in the last.
+    std::map<std::uint64_t, std::uint64_t> reveal_ends_;  ///< By task, for the auctions of the last view.
     std::map<std::uint64_t, Promise> promised_;           ///< By task.
     std::uint64_t swept_height_ = 0;
 };
 
-/// What a solver's calls for one segment cost at this base fee: its commitment with two reminders, and its openings.
+/// Fees of a solver's calls for one segment at this base fee: its commitment with kCheckpointReminders reminders, and
+/// its openings.
 ledger::U256 segment_fees(const ledger::U256& base_fee);
 
 }  // namespace retrace::node

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frauds by name, for `--cheat` of solvers and verifiers on developer chains. What each does stands in
-// solver/adversary and verifier/adversary; here they are put together and joined to a real process.
+// Frauds by name, for `--cheat` of solvers and verifiers on developer chains. They are implemented in solver/attacks,
+// solver/adversary and verifier/adversary; this file combines them and connects them to a real process.
 #pragma once
 
 #include <optional>
@@ -17,25 +17,25 @@
 namespace retrace::node {
 
 struct CheatName {
-    std::string_view name, does;  ///< As it is typed, and half a sentence for --help.
+    std::string_view name, does;  ///< Name on the command line, and a short description for --help.
 };
 const std::vector<CheatName>& solver_cheats();
 const std::vector<CheatName>& verifier_cheats();
-/// A line for each: name, two spaces, what it does.
+/// Returns one line for each cheat: name, at least two spaces, description.
 std::string list_cheats(const std::vector<CheatName>& cheats);
 
-/// What a solver does wrong: in what it computes, in what it sends or serves, in the dispute about it.
+/// A solver's fraud: in its computation, in its calls or served artifacts, or in the dispute about it.
 struct SolverCheat {
     std::optional<solver::Fraud> fraud;
-    std::optional<std::uint64_t> segment;  ///< Of each task, where the fraud is; the last if none is named.
+    std::optional<std::uint64_t> segment;  ///< Segment of each task with the fraud; none: the last.
     std::optional<solver::Trick> trick;
-    std::optional<verifier::GameLie> lie;  ///< About a fraud of one ulp.
+    std::optional<verifier::GameLie> lie;  ///< Lie in the dispute; `fraud` is then `ulp`.
 };
-/// Errors list the names there are.
+/// Errors list the known names.
 Result<SolverCheat> parse_solver_cheat(std::string_view name);
 Result<verifier::VerifierFraud> parse_verifier_cheat(std::string_view name);
 
-/// What a solver with this trick does to the answers of its artifact server; null: nothing.
+/// Returns the change that this trick makes to the artifact server's answers; null: none.
 ArtifactServer::Tamper tamper_of(solver::Trick trick);
 
 }  // namespace retrace::node

@@ -26,7 +26,7 @@ std::vector<market::Run> delivered_runs(const ledger::StateView& state, const ma
     std::vector<market::Run> newest_first;
     for (std::uint32_t index = 0; index < task.runs; ++index) {
         auto run = views::run(state, task.id, index);
-        if (!run) break;  // no ledger numbers what it does not have: whoever says so could do it for ever
+        if (!run) break;  // a ledger has all runs up to `runs`; a lying node could make this loop endless
         newest_first.insert(newest_first.begin(), std::move(*run));
     }
     std::vector<market::Run> out;

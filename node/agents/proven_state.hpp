@@ -9,8 +9,8 @@
 
 namespace retrace::node {
 
-/// As RemoteState, but nothing is believed: every slot comes with a proof under one block's state root, which
-/// the node cannot forge. The root is the caller's to trust.
+/// Like RemoteState, but the node is not trusted: every slot comes with a proof under the state root of one block,
+/// which the node cannot forge. The caller must know that the root is right.
 class ProvenState final : public ledger::StateView {
 public:
     /// `client` outlives the view.
@@ -18,8 +18,8 @@ public:
         : client_(client), height_(height), root_(state_root) {}
 
     std::uint64_t height() const noexcept { return height_; }
-    std::uint64_t proofs() const noexcept { return proofs_; }  ///< Checked so far.
-    /// The first thing that was not proved; what was read after it is empty.
+    std::uint64_t proofs() const noexcept { return proofs_; }  ///< Number of proofs checked.
+    /// The first read without a valid proof; later reads return empty values.
     const std::optional<std::string>& failure() const noexcept { return failure_; }
 
     ledger::Account account(const ledger::Address& address) const override;
@@ -36,7 +36,7 @@ private:
     mutable std::optional<std::string> failure_;
 };
 
-/// The state root in the header of a block, as the node tells it.
+/// Returns the state root in a block's header as the node reports it, unproven.
 Result<Hash32> state_root_at(RpcClient& client, std::uint64_t height);
 
 }  // namespace retrace::node

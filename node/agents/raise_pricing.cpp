@@ -8,7 +8,8 @@ namespace {
 
 namespace views = contracts::views;
 
-/// The newest state that another run of the task will have committed when the auction ends, if all go on as they did.
+/// Estimates the newest state that another run of the task will have committed when the auction ends, at its present
+/// pace.
 std::uint64_t committed_by_then(const ledger::StateView& state, const market::Task& task, std::uint64_t segments) {
     std::uint64_t newest = 0;
     for (const std::uint32_t index : task.active) {

@@ -38,7 +38,7 @@ Status<> check_terms(const Receipt& receipt, const market::TaskSpec& spec, const
     return Unit{};
 }
 
-/// What became of the audit of segment `index`.
+/// Outcome of a segment's audit.
 enum class Audited : std::uint8_t { not_drawn, nobody, verified };
 Audited audited(const market::Segment& segment) {
     if (segment.state == market::SegmentState::verified) return Audited::verified;
@@ -46,7 +46,7 @@ Audited audited(const market::Segment& segment) {
     return drawn ? Audited::nobody : Audited::not_drawn;
 }
 
-/// Counts the segment that ends in a state of this run by what became of its audit.
+/// Counts a segment by the outcome of its audit.
 void count_segment(const market::Segment& segment, CheckedReceipt& out) {
     switch (audited(segment)) {
         case Audited::verified:
@@ -58,8 +58,8 @@ void count_segment(const market::Segment& segment, CheckedReceipt& out) {
     }
 }
 
-/// State `index` of the runs that were delivered is the receipt's. Where one run goes on from another's state, both
-/// have opened it, and the receipt has either.
+/// Whether the delivered runs opened the receipt's state. Where one run goes on from another's state, both have opened
+/// it, and the receipt may name either.
 bool is_opened(const ledger::StateView& state, const std::vector<market::Run>& runs, const Receipt::State& entry) {
     const auto opened = [&](const market::Run* run) {
         if (run == nullptr) return false;
@@ -71,7 +71,7 @@ bool is_opened(const ledger::StateView& state, const std::vector<market::Run>& r
            (entry.index != 0 && opened(run_of_segment(runs, entry.index - 1)));
 }
 
-/// How many verdicts matched.
+/// Returns the number of matching verdicts.
 Result<std::size_t> check_audit(const ledger::StateView& state, const std::vector<market::Run>& runs,
                                 const Receipt::Audit& entry) {
     const market::Run* const run = run_of_segment(runs, entry.segment);

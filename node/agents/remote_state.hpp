@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The chain's state at one height, read through a node: what agents see of the ledger.
+// The ledger state at one height as agents read it through a node.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,8 @@
 
 namespace retrace::node {
 
-/// Every slot is asked for once. A StateView has no place for errors, so a failure is remembered: what was
-/// read after it is empty, and whoever built something from this view must look at `failure` before using it.
+/// Every slot is requested once. A StateView has no place for errors, so the first failure is stored: later reads
+/// return empty values, and the caller must check `failure` before it uses anything computed from this view.
 class RemoteState final : public ledger::StateView {
 public:
     /// `client` outlives the view.
@@ -20,8 +20,8 @@ public:
 
     std::uint64_t height() const noexcept { return height_; }
     const std::optional<RpcFailure>& failure() const noexcept { return failure_; }
-    /// Does `reading`, which computes from this view with the rules. What no chain holds breaks an invariant of theirs:
-    /// that is a failure too, and ends the reading, not the process. On this thread alone.
+    /// Calls `reading`, which applies the rules to this view. A state that no chain can have breaks an invariant of the
+    /// rules: that ends `reading` and counts as a failure, instead of ending the process. Affects this thread only.
     void read(const std::function<void()>& reading) const;
 
     ledger::Account account(const ledger::Address& address) const override;

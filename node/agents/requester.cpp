@@ -37,7 +37,7 @@ Result<Hash32> put_program(Store& store, const std::filesystem::path& path, std:
     return *root;
 }
 
-/// Imported weights: the state that the task names instead of an initialiser.
+/// Stores imported weights, the initial state that the task names instead of an initialiser.
 Result<Hash32> put_initial_state(Store& store, const Hash32& program_root, const TaskFile& task) {
     const auto program = store.program(program_root);
     if (!program) return error(task.program.string() + ": " + program.error().message);
@@ -179,7 +179,7 @@ Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std
 
 namespace {
 
-/// Nothing where there is no such task, or none that the rules let anybody post.
+/// Returns nothing if there is no such task, or if its terms break the rules for posting.
 std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint64_t id) {
     const auto task = views::task(state, id);
     const auto spec = Immutable().spec(state, id);
@@ -189,7 +189,7 @@ std::optional<TaskStatus> read_status(const ledger::StateView& state, std::uint6
     out.spec = *spec;
     for (std::uint32_t i = 0; i < task->runs; ++i) {
         auto run = views::run(state, id, i);
-        if (!run) break;  // A node that says so many would be asked for each.
+        if (!run) break;  // Otherwise a node could claim any number of runs, and each would be requested.
         out.runs.push_back(std::move(*run));
     }
     if (out.runs.empty()) return out;
@@ -244,7 +244,7 @@ Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t id,
 
 namespace {
 
-/// `runs`: from which the model came.
+/// `runs`: the runs that produced the model.
 Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, const TaskStatus& status,
                              const std::vector<market::Run>& runs) {
     Receipt out;
@@ -296,8 +296,7 @@ Result<Receipt> make_receipt(RpcClient& client, const ledger::StateView& view, c
     return out;
 }
 
-/// Nobody is accused: the reason says whether somebody sent something wrong, or nobody was there, or this
-/// disk is full.
+/// The message accuses nobody; `why` says whether a peer sent wrong bytes, no peer answered, or this disk is full.
 Unexpected<Error> not_fetched(const char* what, std::uint64_t id, const std::string& why) {
     return error("the " + std::string(what) + " of task " + std::to_string(id) +
                  " could not be fetched from those who keep it: " + printable(why));

@@ -18,37 +18,36 @@ struct PostedTask {
     ledger::U256 escrow;
 };
 
-/// What the ledger would be asked: roots computed from the files of the task, all checked. `store` then holds
-/// the programs and data.
+/// Builds the task's terms: checks its files and computes their roots. Stores the programs and data in `store`.
 Result<market::TaskSpec> spec_of(const TaskFile& task, Store& store);
 
-/// Of as many as the task asks for, how many could be drawn now to audit it.
+/// Returns how many auditors could be drawn for the task now, at most as many as it asks for.
 std::size_t possible_auditors(const ledger::StateView& state, const market::Params& params,
                               const market::TaskSpec& spec, const ledger::Address& requester);
 
-/// Error when segments of the task would wait for auditors (contracts 14.12).
+/// Fails when segments of the task would wait for auditors (contracts 14.12).
 Status<> check_auditors(const ledger::StateView& state, const market::Params& params, const market::TaskSpec& spec,
                         const ledger::Address& requester);
 
 /// Posts the task, unless its segments would wait for auditors, and uploads programs and data to the node, which serves
-/// them until settlement. An error after the posting says which task it is; `upload_task` goes on with it.
+/// them until settlement. An error after the posting names the task id; `upload_task` then resumes the upload.
 Result<PostedTask> post_task(const TaskFile& task, Store& store, Submitter& submitter, RpcClient& client,
                              const std::function<void(const ArtifactClient::Progress&)>& progress);
-/// An upload that breaks off because the node is gone goes on when `client` reaches it again.
+/// Retries an upload that breaks off when the node becomes unreachable, once `client` reaches it again.
 Status<> upload_task(const market::TaskSpec& spec, Store& store, RpcClient& client,
                      const std::function<void(const ArtifactClient::Progress&)>& progress);
 
-/// Asks for `replicas` solvers in all for a running task; returns what went into escrow for those that are missing.
+/// Raises a running task to `replicas` solvers in total; returns the amount put into escrow for the added ones.
 Result<ledger::U256> raise_replicas(Submitter& submitter, RpcClient& client, std::uint64_t task,
                                     std::uint8_t replicas);
 
 struct TaskStatus {
     market::Task task;
     market::TaskSpec spec;
-    std::vector<market::Run> runs;         ///< All so far.
+    std::vector<market::Run> runs;         ///< All runs so far.
     std::uint64_t committed = 0;           ///< Segments whose end is committed, in the newest run.
     std::uint64_t verified = 0, paid = 0;  ///< Segments.
-    /// Of the newest run that waits, the first segment for which nobody can be drawn, and the height from which the
+    /// In the newest run that waits: the first segment for which no auditor can be drawn, and the height from which the
     /// requester may decide on it (contracts 14.12).
     struct Waiting {
         std::uint32_t run = 0;
@@ -59,8 +58,7 @@ struct TaskStatus {
 };
 Result<TaskStatus> task_status(RpcClient& client, std::uint64_t task);
 
-/// Blocks until the task is in a final state or in `delivering`; `on_change` hears of every block in which it
-/// moved.
+/// Blocks until the task is in a final state or in `delivering`; calls `on_change` whenever the status has changed.
 Result<TaskStatus> wait_for_delivery(RpcClient& client, std::uint64_t task,
                                      const std::function<void(const TaskStatus&)>& on_change);
 
@@ -69,7 +67,8 @@ struct Delivered {
     kernels::State state;  ///< After the last step.
     Receipt receipt;
 };
-/// The final state, from whoever serves it, checked against the root on the ledger; and the receipt.
+/// Fetches the final state from the peers that serve it, checked against the root on the ledger, and builds the
+/// receipt.
 Result<Delivered> fetch_model(RpcClient& client, std::uint64_t task, Store& store,
                               const std::function<void(const ArtifactClient::Progress&)>& progress);
 

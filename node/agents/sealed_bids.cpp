@@ -46,7 +46,7 @@ std::vector<SealedBids::Auction> SealedBids::auctions() const {
         const auto task = std::from_chars(name.data(), last, auction.task);
         if (task.ec != std::errc() || task.ptr == last || *task.ptr != '-') continue;
         const auto round = std::from_chars(task.ptr + 1, last, auction.round);
-        // Nothing else that lies there is touched.
+        // Other files in the folder are ignored.
         if (round.ec == std::errc() && file(auction.task, auction.round).filename() == name) out.push_back(auction);
     }
     return out;

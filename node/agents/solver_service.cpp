@@ -26,7 +26,8 @@ solver::WorkOrder<std::variant<solver::SolverResult, verifier::Answer>> widen(
             order.fetch_by, std::move(order.gives_way)};
 }
 
-/// Steps and metrics are the requester's: a task of a million short steps a second must not fill the disk with a log.
+/// Logs training progress at a limited rate: the requester's program controls the step rate and the metrics, and must
+/// not fill the disk with the log.
 class ProgressLog {
 public:
     void operator()(std::uint64_t task, const solver::Progress& progress) {
@@ -51,7 +52,7 @@ solver::RunnerFactory runners_of(const SolverOptions& options, const Workers& wo
     return solver::fraud_runners(*options.cheat->fraud, options.cheat->segment);
 }
 
-/// Flooding is to fill blocks with refused calls, so these are not estimated first.
+/// Flooding fills blocks with refused calls, so these are sent without an estimate.
 constexpr std::uint64_t kFloodGas = 10'000'000;  // a commitment's, with its reminders
 
 }  // namespace
@@ -152,7 +153,7 @@ void SolverService::report_problems(std::vector<std::string> problems) {
 void SolverService::on_block(std::uint64_t height) {
     const RemoteState state(party_->client(), height);
     const auto params = party_->immutable().params(state);
-    std::optional<ledger::U256> base_fee;  // Asked for once, when it is needed.
+    std::optional<ledger::U256> base_fee;  // Requested once, on first use.
     const Pricing pricing = [&](std::uint64_t task, const market::TaskSpec& spec) -> Quote {
         if (!base_fee) {
             const auto fee = party_->client().base_fee();
@@ -183,7 +184,7 @@ void SolverService::on_block(std::uint64_t height) {
     std::map<std::uint64_t, solver::TaskTerms> tasks;
     for (const solver::RunView& run : view.runs) tasks.emplace(run.terms.id, run.terms);
     for (const verifier::DisputeView& dispute : disputes) tasks.emplace(dispute.terms.id, dispute.terms);
-    // Before there is new work: who always has some would keep every task that it ever had.
+    // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (worker_.idle()) task_cache_.keep_only(tasks);
 
     solver::SolverAgent::Output out = agent_->on_view(view);
@@ -229,7 +230,7 @@ void SolverService::play(std::uint64_t height, const std::vector<verifier::Dispu
 
 namespace {
 
-/// Sealed bids need a price, the rest of a move says all.
+/// Sends every move except bids, which also need a price.
 struct CallOf {
     Submitter& submitter;
     const market::Params& params;
@@ -280,7 +281,7 @@ struct CallOf {
         return submitter.send("prove challenge " + std::to_string(m.challenge),
                               calls::ProveCapability{m.challenge, m.proof});
     }
-    /// The ledger takes runs of consecutive states.
+    /// The ledger takes ranges of consecutive states.
     Result<Hash32> operator()(const solver::OpenRoots& m) const {
         Result<Hash32> last = Hash32{};
         for (std::size_t i = 0; i < m.openings.size();) {
@@ -309,7 +310,7 @@ Result<Hash32> SolverService::send_bid(const solver::SolverView& view, const sol
     state.read([&] {
         if (spec && params && base_fee) price = bidding_.quote(state, *params, *base_fee, bid.task, *spec);
     });
-    if (state.failure() || !price.price) return Hash32{};  // Stake or fees are others than a moment ago.
+    if (state.failure() || !price.price) return Hash32{};  // Stake or fees have changed meanwhile.
     RETRACE_TRY(call, bidding_.commit(bid, price, *params, *spec, view.height));
     if (!call) return Hash32{};
     return party_->submitter().send("bid for task " + std::to_string(bid.task), *call, params->bid_deposit);

@@ -19,11 +19,11 @@ namespace retrace::node {
 
 struct SolverOptions {
     AgentOptions party;
-    std::optional<ledger::U256> price;  ///< Asked for a segment; default: four fifths of the ceiling.
+    std::optional<ledger::U256> price;  ///< Price of a segment; default: four fifths of the ceiling.
     std::uint8_t hardware_class = 0;
     solver::DeviceChoice device = solver::DeviceChoice::automatic;  ///< A cheat computes on the CPU.
     std::optional<SolverCheat> cheat;    ///< Developer chains only.
-    std::set<std::uint64_t> only_tasks;  ///< Bids for these; empty: for all.
+    std::set<std::uint64_t> only_tasks;  ///< Tasks to bid for; empty: all.
     bool pay_for_retention = false;      ///< Offers verifiers a fee for keeping states, to be paid between audits.
 };
 
@@ -31,7 +31,7 @@ class SolverService {
 public:
     /// Registers and bonds. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<SolverService>> open(const SolverOptions& options, ledger::SecretKey key);
-    /// Until `stop` is true.
+    /// Runs until `stop` is true.
     void run(const std::atomic<bool>& stop);
 
 private:
@@ -43,7 +43,8 @@ private:
     void take_result();
     void play(std::uint64_t height, const std::vector<verifier::DisputeView>& disputes);
     void send(const solver::SolverView& view, const solver::SolverMove& wanted);
-    /// Of a replica whose segments may be copies of what others committed meanwhile: it is declined.
+    /// Returns the move, or a Decline for a replica whose segments may be copies of what others have committed
+    /// meanwhile.
     solver::SolverMove accepted(const solver::SolverView& view, const solver::AcceptData& move);
     Result<Hash32> send_bid(const solver::SolverView& view, const solver::CommitBid& bid);
     void report_problems(std::vector<std::string> problems);
@@ -55,7 +56,7 @@ private:
     Bidding bidding_;
     Withheld withheld_;
     solver::TaskCache task_cache_;
-    // Benchmarks have threads of their own: the task cache's may be in the middle of a long step.
+    // Benchmarks have their own threads: those of the task cache may be in the middle of a long step.
     kernels::ThreadPool bench_pool_;
     solver::HonestBench bench_;
     std::unique_ptr<solver::SolverAgent> agent_;
@@ -66,7 +67,7 @@ private:
     Worker<AnyResult> worker_;
     Worker<solver::SolverResult> bench_worker_;
     MetricsFile metrics_;
-    std::uint64_t problems_ = 0;  // Told so far.
+    std::uint64_t problems_ = 0;  // Reported so far.
 };
 
 }  // namespace retrace::node

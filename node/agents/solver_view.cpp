@@ -22,7 +22,7 @@ void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger
                  const Pricing& pricing, const market::Task& task, const market::TaskSpec& spec,
                  solver::SolverView& out) {
     for (const views::RunId& id : views::open_runs(view, self))
-        if (id.task == task.id) return;  // It runs the task already.
+        if (id.task == task.id) return;  // The solver already runs the task.
     const auto bid = views::bid(view, task.id, self);
     solver::AuctionView auction;
     auction.terms = terms_of(task.id, spec);
@@ -30,12 +30,12 @@ void add_auction(const ledger::StateView& view, std::uint64_t next, const ledger
     auction.may_commit = !bid && next < task.bid_end;
     auction.may_reveal = bid && !bid->revealed && next >= task.bid_end && next < task.reveal_end;
     if (!auction.may_commit && !auction.may_reveal) return;
-    // A commitment that was made is revealed at any price: its deposit would be lost otherwise.
+    // A committed bid is revealed at any price: its deposit would be lost otherwise.
     if (auction.may_commit && !pricing(task.id, spec).price) return;
     out.auctions.push_back(std::move(auction));
 }
 
-/// What the audits and openings of one segment ask of the solver.
+/// Adds the openings and reveals that the audits of one segment require from the solver.
 void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                  solver::RunView& out) {
     const auto segment = views::segment(view, task, run, index);
@@ -52,7 +52,7 @@ void add_segment(const ledger::StateView& view, std::uint64_t task, std::uint32_
     if (end && !end->opened && end->open_deadline != 0) out.open_roots.push_back(index + 1);
 }
 
-/// Whose keepers may be asked for the state that the run starts from.
+/// Returns the run whose keepers may be asked for the state from which `run` starts.
 std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view, const market::Run& run,
                                                   const market::Params& params) {
     const bool starting = run.first_state != 0 && run.next_state == run.first_state;
@@ -65,8 +65,8 @@ std::optional<std::uint32_t> maker_of_first_state(const ledger::StateView& view,
     return std::nullopt;
 }
 
-/// The newest state up to which everything is finalised, when nobody keeps one and keeping costs at most a quarter of
-/// what it lets the chain pay.
+/// Returns the newest finalised state if nobody keeps one and its retention costs at most a quarter of the payment that
+/// it makes possible.
 std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const market::Run& run,
                                           const market::TaskSpec& spec, const market::Params& params) {
     constexpr std::uint64_t kWorth = 4;
@@ -84,7 +84,7 @@ std::optional<std::uint64_t> unkept_state(const ledger::StateView& view, const m
     return run.finalised;
 }
 
-/// Multiply-adds of so many blocks at `bp` of the measured speed; 0: there was no measure.
+/// Multiply-adds in `blocks` blocks at `bp` basis points of the measured speed; 0: not measured.
 std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std::uint64_t blocks, std::uint64_t bp) {
     const auto info = views::solver(view, run.solver);
     if (!info) return 0;
@@ -94,13 +94,14 @@ std::uint64_t able_in(const ledger::StateView& view, const market::Run& run, std
     return able < ledger::U256(kMost) ? able.low64() : kMost;
 }
 
-/// What `replay_cost_max` says. A task may run faster than the benchmark by the slack that bids are judged with.
+/// Value of `replay_cost_max`. A task may run faster than the benchmark by the slack with which bids are judged.
 std::uint64_t replayable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
                          const market::Params& params) {
     return able_in(view, run, params.verdict_blocks + spec.replay_blocks, params.capability_slack_bp);
 }
 
-/// What `dispute_cost_max` says. No slack: a stake hangs on it. A block of each move is for its way to the chain.
+/// Value of `dispute_cost_max`. There is no slack, because a stake depends on it. One block of each move is left for
+/// its way to the chain.
 std::uint64_t playable(const ledger::StateView& view, const market::Run& run, const market::TaskSpec& spec,
                        const market::Params& params) {
     const std::uint64_t thinking = params.moves * (std::max<std::uint64_t>(params.move_blocks, 1) - 1);
@@ -108,8 +109,8 @@ std::uint64_t playable(const ledger::StateView& view, const market::Run& run, co
     return able_in(view, run, thinking + work, market::kBasisPoints);
 }
 
-/// Nobody asks for states below it any more: neither about this run nor because a replica that is behind, or may yet
-/// join, opens another end of a segment that is finalised here (contracts 15.8).
+/// Returns the lowest state that may still be asked for: for this run, or because a replica that is behind or may yet
+/// join opens another end of a segment that is finalised here (contracts 15.8).
 std::uint64_t keep_from(const ledger::StateView& view, const market::Task& task, const market::Run& run) {
     std::uint64_t out = std::min(run.paid, run.finalised);
     for (const std::uint32_t index : task.active) {
@@ -124,7 +125,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     solver::RunView out;
     out.terms = terms_of(run.task, spec);
     out.run = run.index;
-    // Work that its solver was given since moves what is due (contracts 18.4).
+    // Work that its solver was given since then moves the deadline (contracts 18.4).
     const std::uint64_t deadline = run.deadline == 0 ? 0 : run.deadline + contracts::uncounted_work(view, run);
     out.may_accept = run.state == RunState::assigned && next <= deadline;
     out.first_state = run.first_state;
@@ -152,7 +153,7 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     return out;
 }
 
-/// The challenge that waits for a move of this solver.
+/// Returns the capability challenge that waits for a move of this solver.
 std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& view, std::uint64_t next,
                                                     const ledger::Address& self, const market::Params& params) {
     const auto info = views::solver(view, self);
@@ -162,7 +163,7 @@ std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& vie
     solver::ChallengeView out;
     out.id = challenge->id;
     out.seed = challenge->seed;
-    // The other half of the window is for the answer's way to the chain.
+    // The other half of the window is left for the answer's way to the chain.
     out.stop_height = challenge->seed_height + (params.capability_blocks + 1) / 2;
     out.may_answer = challenge->state == market::ChallengeState::running;
     out.may_prove = challenge->state == market::ChallengeState::proving;
@@ -175,7 +176,8 @@ std::optional<solver::ChallengeView> challenge_view(const ledger::StateView& vie
     return out;
 }
 
-/// What it opened of a run beyond the first segment that waits for auditors; nothing while somebody audits it.
+/// Returns the states that a run opened beyond its first segment that waits for auditors; empty while that segment has
+/// auditors.
 std::set<Hash32> beyond_waiting(const ledger::StateView& view, const market::Run& run) {
     std::set<Hash32> out;
     if (run.unaudited_since == 0) return out;
@@ -236,7 +238,7 @@ solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t heig
     const auto params = immutable.params(view);
     if (params) out.challenge = challenge_view(view, height + 1, self, *params);
     for (const views::RunId& id : views::open_runs(view, self)) {
-        if (contracts::is_frozen(view, id.task)) continue;  // What is due there would be refused.
+        if (contracts::is_frozen(view, id.task)) continue;  // Calls there would be refused.
         const auto task = views::task(view, id.task);
         const auto run = views::run(view, id.task, id.run);
         const auto spec = immutable.spec(view, id.task);

@@ -10,13 +10,13 @@ namespace {
 constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::size_t kPendingMax = 256;
 
-/// A quarter more, and more at all: pools ask for a tenth, other nodes' for an eighth.
+/// Raises a fee by a quarter and at least by 1: our pool asks for a tenth more, other nodes' pools for an eighth.
 std::optional<ledger::U256> a_quarter_more(const ledger::U256& fee) {
     const auto five = ledger::checked_mul(fee, 5);
     return five ? ledger::checked_add(*five / 4, 1) : std::nullopt;
 }
 
-/// The same call for more; nullopt where that could cost more than anything may.
+/// Returns the same call with raised fees; nullopt where it could cost more than kFeeMost.
 std::optional<ledger::Transaction> raised(const ledger::Transaction& tx, const ledger::U256& base_fee) {
     const auto tip = a_quarter_more(tx.tip_cap);
     const auto more = a_quarter_more(tx.fee_cap);
@@ -31,7 +31,7 @@ std::optional<ledger::Transaction> raised(const ledger::Transaction& tx, const l
     return out;
 }
 
-/// What a refused estimate means: the rule's slug when there is one.
+/// Text of a refused estimate: the rule's slug if there is one.
 std::string refusal_of(const RpcFailure& failure) {
     if (failure.data.empty()) return failure.message;
     const auto data = from_hex(failure.data);
@@ -44,8 +44,8 @@ std::string refusal_of(const RpcFailure& failure) {
 
 Result<Hash32> Submitter::send(std::string what, const ledger::Address& to, const ledger::U256& value,
                                Bytes data) {
-    // What waits already is not paid for twice: a full block or two is no reason for another nonce, and the estimate
-    // does not see what waits, so the second would be included and refused.
+    // A pending call is not sent again with another nonce: the estimate does not see pending calls, so the second one
+    // would be included, refused and paid for.
     const auto same = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& item) {
         const ledger::Transaction& tx = item.tx->tx;
         return tx.to == to && tx.value == value && tx.data == data;
@@ -129,7 +129,7 @@ std::vector<Finished> Submitter::poll() {
 std::optional<TxOutcome> Submitter::outcome_of(const Pending& item) {
     auto newest = client_.outcome(item.hashes.back());
     if (newest && *newest) return std::move(**newest);
-    // An earlier price was taken if any: then the newest is not waiting any more.
+    // Only if the newest replacement is no longer pending can an earlier price have been included.
     const auto waits = item.hashes.size() == 1 ? Result<bool, RpcFailure>(true) : client_.known(item.hashes.back());
     if (!waits || *waits) return std::nullopt;
     for (const Hash32& hash : item.hashes) {
@@ -147,7 +147,7 @@ bool Submitter::forgotten(const Pending& item) {
 }
 
 void Submitter::raise(Pending& item, std::uint64_t height) {
-    item.since = height;  // the next attempt is as late, whatever comes of this one
+    item.since = height;  // the next raise waits as long, even if this one fails
     if (item.hashes.size() > kRaisesMax) return;
     const auto base_fee = client_.base_fee();
     auto more = base_fee ? raised(item.tx->tx, *base_fee) : std::nullopt;

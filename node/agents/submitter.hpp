@@ -16,13 +16,13 @@ namespace retrace::node {
 struct Finished {
     std::string what;   ///< As given to `send`.
     Hash32 sent;        ///< As `send` returned it.
-    TxOutcome outcome;  ///< Of the price that was taken: its hash may be another.
+    TxOutcome outcome;  ///< Its hash is that of the included transaction, which may differ from `sent`.
 };
 
-/// Blocks; not thread-safe. One process at a time sends for an account.
+/// Calls block. Not thread-safe. Only one process at a time may send for an account.
 class Submitter {
 public:
-    /// Blocks that a call waits for before more is offered for it, and how often that is done.
+    /// Number of blocks after which the fee of a call that is in no block is raised, and limit on such raises.
     static constexpr std::uint64_t kTimeout = 3;
     static constexpr std::size_t kRaisesMax = 20;
 
@@ -32,32 +32,33 @@ public:
 
     const ledger::Address& address() const noexcept { return address_; }
 
-    /// Signs and sends a call. One that the rules would refuse now is not sent and costs nothing: the error
-    /// is the refusal, "slug: sentence". Gas is the node's estimate and a fifth more. One that was sent and is in no
-    /// block yet is not sent again: its hash.
+    /// Signs and sends a call. The gas limit is the node's estimate plus a fifth. A call that the rules would refuse
+    /// now is not sent and costs nothing: the error is the refusal, "slug: sentence". A call that was sent and is in no
+    /// block yet is not sent again; its hash is returned.
     Result<Hash32> send(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data);
     template <class Call>
     Result<Hash32> send(std::string what, const Call& call, const ledger::U256& value = {}) {
         return send(std::move(what), contracts::address_of(Call::kContract), value,
                     contracts::calldata(call));
     }
-    /// Without asking the node first: the call may be included and refused. For frauds on developer chains.
+    /// Sends without a gas estimate: the call may be included and refused. For frauds on developer chains.
     template <class Call>
     Result<Hash32> send_unchecked(std::string what, const Call& call, std::uint64_t gas) {
         return send_with(std::move(what), contracts::address_of(Call::kContract), {}, contracts::calldata(call), gas);
     }
-    /// As send, and waits until it is in a block; an error also when it reverted.
+    /// Sends and waits until the call is in a block; fails also if it reverted.
     template <class Call>
     Result<TxOutcome> execute(std::string what, const Call& call, const ledger::U256& value = {}) {
         RETRACE_TRY(hash, send(std::move(what), call, value));
         return wait(hash);
     }
-    /// One that the node forgot (it was killed before the block) is sent to it again.
+    /// Waits until the transaction is in a block. A transaction that the node forgot (it was killed before the block)
+    /// is sent to it again.
     Result<TxOutcome> wait(const Hash32& tx, std::chrono::seconds timeout = std::chrono::seconds(60));
 
-    /// Transactions that ended since the last call. One that the node forgot is dropped: the agent repeats
-    /// it. One that is in no block after kTimeout of them is sent again, the same call with the same nonce for a
-    /// quarter more, and for what the base fee asks by now; never for more than kFeeMost.
+    /// Returns the transactions that ended since the last call. One that the node forgot is dropped; the agent repeats
+    /// it. One that is in no block after kTimeout blocks is replaced by the same call with the same nonce, with fees
+    /// raised by a quarter and at least to what the current base fee asks; the total never exceeds kFeeMost.
     std::vector<Finished> poll();
     /// Calls that are in no block yet.
     std::size_t pending() const noexcept { return pending_.size(); }
@@ -65,13 +66,13 @@ public:
 private:
     struct Pending {
         std::string what;
-        std::vector<Hash32> hashes;  // of all its prices, the highest last
+        std::vector<Hash32> hashes;  // one for each price, the highest last
         ledger::TxPtr tx;            // at the last one
-        std::optional<std::uint64_t> since;  // height from which it waits at that price; unknown before a poll
+        std::optional<std::uint64_t> since;  // height from which it waits at that price; unset before a poll
     };
     Result<Hash32> send_with(std::string what, const ledger::Address& to, const ledger::U256& value, Bytes data,
                              std::uint64_t gas);
-    /// What became of it; nullopt while it waits or where the node does not say.
+    /// Returns its outcome; nullopt while it waits or when the node does not answer.
     std::optional<TxOutcome> outcome_of(const Pending& item);
     bool forgotten(const Pending& item);
     void raise(Pending& item, std::uint64_t height);

@@ -26,7 +26,7 @@ struct CallOf {
     const ledger::StateView& state;
     Immutable& immutable;
 
-    /// What a challenge brings; the task that a move names was read for the view that it follows from.
+    /// Bond of a challenge. The task that a move names was read for the view from which the move follows.
     ledger::U256 bond_of(std::uint64_t task) const {
         const auto spec = immutable.spec(state, task);
         return spec ? market::challenge_bond(params, *spec) : params.challenge_bond;
@@ -186,7 +186,7 @@ void VerifierService::on_block(std::uint64_t height) {
             return agent_->watches(task, run, segment);
         };
     }
-    // A view that was not read whole leaves no trace: seats of before a restart are looked for once.
+    // A view that was not read completely leaves no trace: seats from before a restart are looked for only once.
     Seats seats = seats_;
     state.read([&] {
         view = verifier_view(state, height, party_->address(), seats, party_->immutable(),
@@ -216,14 +216,15 @@ void VerifierService::on_block(std::uint64_t height) {
     });
     if (state.failure() || !params) return;
     party_->set_peers(std::move(peers));
-    // A node that was down made us miss a reveal and drop out: back in, as soon as it is there.
+    // If the node was down, this member may have missed a reveal and dropped out; it joins again as soon as the node is
+    // back.
     if (info && !info->member && height > enrolled_height_ + params->epoch_blocks) {
         spdlog::warn("dropped from the beacon, joining again");
         if (const auto joined = enroll(); !joined) spdlog::warn("cannot join: {}", joined.error().message);
     }
     if (info) update_registration(*info, *params, height);
 
-    // Before there is new work: who always has some would keep every task that it ever had.
+    // Before new work is added: an agent that is never without work would otherwise keep every task that it ever had.
     if (worker_.idle()) task_cache_.keep_only(tasks);
     verifier::Verifier::Output out = verifier_->on_view(view);
     for (const verifier::VerifierMove& move : out.moves) {
@@ -231,7 +232,7 @@ void VerifierService::on_block(std::uint64_t height) {
         if (!sent) spdlog::warn("not sent {}", sent.error().message);
     }
     if (out.work) worker_.add(party_->in_time(std::move(*out.work)));
-    // A kept state is proved with its task's program; nobody else may serve that when it is asked for.
+    // A kept state is proved with its task's program, which possibly nobody else serves by then.
     for (const verifier::KeepView& kept : view.keep) {
         if (tasks.contains(kept.task)) continue;
         if (const auto spec = party_->immutable().spec(state, kept.task))

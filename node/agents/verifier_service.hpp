@@ -14,7 +14,7 @@ namespace retrace::node {
 struct VerifierOptions {
     AgentOptions party;
     std::optional<verifier::VerifierFraud> fraud;  ///< Developer chains only.
-    std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks of its own accord.
+    std::uint64_t watch_bp = 0;  ///< Share of all opened segments that it checks without a seat, in basis points.
 };
 
 class VerifierService {
@@ -22,16 +22,16 @@ public:
     /// Bonds and joins the beacon. Fails when a fraud is asked for on a chain that is not a developer's.
     static Result<std::unique_ptr<VerifierService>> open(const VerifierOptions& options,
                                                          ledger::SecretKey key);
-    /// Until `stop` is true.
+    /// Runs until `stop` is true.
     void run(const std::atomic<bool>& stop);
 
 private:
     VerifierService(const VerifierOptions& options, std::unique_ptr<AgentProcess> party,
                     std::unique_ptr<Workers> workers);
     Status<> enroll();
-    /// A member that was restarted may serve from another port, and one whose chain of links comes to its end needs
-    /// the next. It says so once it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5), and
-    /// waiting for it must not cost the reveal.
+    /// Registers again when a restarted member serves from another port, or when its chain of links ends and the next
+    /// one is needed. It does so only when it owes no reveal: until then the chain refuses it (contracts SPEC 10.5.5),
+    /// and waiting for it must not cost the reveal.
     void update_registration(const market::VerifierInfo& info, const market::Params& params, std::uint64_t height);
     void on_block(std::uint64_t height);
     void write_metrics(const verifier::VerifierView& view);
@@ -46,7 +46,7 @@ private:
     Worker<verifier::VerifierResult> worker_;
     std::uint64_t enrolled_height_ = 0, moved_height_ = 0;
     MetricsFile metrics_;
-    std::uint64_t problems_ = 0;  // Told so far.
+    std::uint64_t problems_ = 0;  // Reported so far.
 };
 
 }  // namespace retrace::node

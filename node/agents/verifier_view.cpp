@@ -13,10 +13,10 @@ using market::AuditPhase;
 using market::SeatState;
 namespace views = contracts::views;
 
-constexpr std::size_t kWatchMax = 64;  // segments in one view, and one of each run at least
+constexpr std::size_t kWatchMax = 64;  // segments in one view; each run gets at least one
 
 const market::Seat* seat_of(const market::Audit& audit, const ledger::Address& self) {
-    // A party may be drawn again after it was taken off: its newest seat counts.
+    // A party may be drawn again after it was removed from the audit; its newest seat counts.
     const market::Seat* found = nullptr;
     for (const market::Seat& seat : audit.seats) {
         if (seat.auditor == self) found = &seat;
@@ -72,10 +72,11 @@ verifier::AuditView audit_view(const ledger::StateView& view, const market::Audi
     out.may_reveal = audit.phase == AuditPhase::verdicts && seat.state == SeatState::committed;
     out.may_report = out.may_commit && seat.reports < params.reports &&
                      !reports_pending(view, audit.task, audit.run, audit.segment, first, seat.auditor);
-    // After collecting there are no reports; a slow peer must not keep the worker from other audits then either.
+    // After the collecting phase there are no reports, but a slow peer must still not keep the worker from other
+    // audits.
     const bool collecting = audit.phase == AuditPhase::collecting;
-    // Its own place in the order of what the party was given, unless a report holds the audit up beyond it: by this it
-    // does what was given first before what was given later (contracts 18.2).
+    // The seat's own deadline, unless a report extends the audit beyond it: the party does its work in the order in
+    // which it was assigned (contracts 18.2).
     const std::uint64_t own = seat.due + params.verdict_blocks;
     const bool in_order = collecting && seat.due != 0 && own > height;
     const std::uint64_t deadline = in_order ? std::min(own, audit.deadline) : audit.deadline;
@@ -105,21 +106,21 @@ verifier::BeaconView beacon_view(const ledger::StateView& view, std::uint64_t he
 void add_seats(const ledger::StateView& view, const ledger::Address& self, const market::Params& params,
                Seats& seats, Immutable& immutable, verifier::VerifierView& out) {
     std::vector<std::uint64_t> over;
-    std::set<std::pair<std::uint64_t, std::uint32_t>> owed;  // Runs in which it owes a verdict.
+    std::set<std::pair<std::uint64_t, std::uint32_t>> owed;  // Runs in which this verifier owes a verdict.
     for (const std::uint64_t id : seats.audits()) {
         const auto audit = views::audit(view, id);
         const market::Seat* seat = audit ? seat_of(*audit, self) : nullptr;
         const auto spec = audit ? immutable.spec(view, audit->task) : std::nullopt;
         const auto task = audit ? views::task(view, audit->task) : std::nullopt;
         if (seat == nullptr || !spec || !task) continue;
-        if (task->state == market::TaskState::frozen) continue;  // What it owes there would be refused.
+        if (task->state == market::TaskState::frozen) continue;  // Its calls there would be refused.
         const bool owes = audit->phase == AuditPhase::collecting && seat->state == SeatState::drawn;
         const bool first = owes && owed.insert({audit->task, audit->run}).second;
         if (audit->phase != AuditPhase::closed)
             out.audits.push_back(audit_view(view, *audit, *seat, *spec, params, out.height, first));
         if (audit->segment == 0) add_initial(view, self, params, *spec, audit->task, audit->run, seat, out);
         if (seat->state == SeatState::matched && !market::is_final(task->state)) {
-            // Attested once the whole audit is over: the segment is verified then.
+            // Attested when the whole audit is closed: the segment is verified then.
             const bool may_attest = !seat->paid && audit->phase == AuditPhase::closed;
             out.keep.push_back({audit->task, audit->run, audit->segment + 1, may_attest});
         } else if (audit->phase == AuditPhase::closed) {
@@ -153,7 +154,8 @@ void add_offers(const ledger::StateView& view, const ledger::Address& self, Seat
     for (const std::uint64_t id : over) seats.drop_offer(id);
 }
 
-/// What this party attested to keep, by the ledger: a restart may be too late for the newest audits to tell.
+/// Adds the stored states that this party attested to keep according to the ledger: after a restart they may be too old
+/// to be found among the newest audits.
 void add_stored(const ledger::StateView& view, const ledger::Address& self,
                 const std::vector<solver::CheckpointKey>& stored, verifier::VerifierView& out) {
     for (const solver::CheckpointKey& key : stored) {
@@ -170,7 +172,7 @@ void add_stored(const ledger::StateView& view, const ledger::Address& self,
     }
 }
 
-/// What successors ask of those who keep states.
+/// Adds the reports by which successor runs ask keepers for states.
 void add_kept_reports(const ledger::StateView& view, const market::Params& params, Immutable& immutable,
                       verifier::VerifierView& out) {
     std::set<std::uint64_t> tasks;
@@ -191,7 +193,7 @@ void add_kept_reports(const ledger::StateView& view, const market::Params& param
     }
 }
 
-/// It plays, or waits to play, about this segment already.
+/// Whether `self` has a dispute about this segment, or waits for one.
 bool disputes(const ledger::StateView& view, const ledger::Address& self, const market::Run& run, std::uint64_t index,
               const market::Segment& segment) {
     if (views::accusation(view, market::DisputeKind::challenge, run.task, run.index, index, self) != 0) return true;
@@ -209,7 +211,7 @@ void watch_run(const ledger::StateView& view, const ledger::Address& self, const
     const std::uint64_t next = std::min(run.next_state, spec.segments() + 1);
     const std::size_t most = out.watch.size() + share;
     for (std::uint64_t i = run.finalised; i + 1 < next && out.watch.size() < most; ++i) {
-        // Before anything is read, and before the list is full of what is not looked at.
+        // Checked before any read, and before the list fills up with segments that are not replayed.
         if (choice && !choice(run.task, run.index, i)) continue;
         const auto segment = views::segment(view, run.task, run.index, i);
         if (!segment || segment->window_end == 0 || !window_open(view, params, spec, run, *segment, out.height))
@@ -232,7 +234,7 @@ void add_watch(const ledger::StateView& view, const ledger::Address& self, const
             if (run && run->state == market::RunState::running && run->solver != self) runs.push_back(*run);
         }
     }
-    // Each run has its share: whoever keeps the windows of a decoy open hides no other run behind them.
+    // Each run has a share of the list, so that a decoy run with many open windows cannot hide another run.
     const std::size_t share = std::max<std::size_t>(1, kWatchMax / std::max<std::size_t>(runs.size(), 1));
     for (const market::Run& run : runs)
         if (const auto spec = immutable.spec(view, run.task))
@@ -243,7 +245,7 @@ void add_watch(const ledger::StateView& view, const ledger::Address& self, const
 
 void Seats::update(const ledger::StateView& view, const ledger::Address& self) {
     if (!scanned_) {
-        // Counted down: a node may say that there are 2^64 - 1, and no number is above that.
+        // Counted down, because a node may claim a count of 2^64 - 1, and a loop up to it would not end.
         const std::uint64_t count = views::audit_count(view), offers = views::retention_count(view);
         for (std::uint64_t left = std::min(count, kHistory); left > 0; --left) {
             const std::uint64_t id = count - left + 1;

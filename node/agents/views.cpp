@@ -60,7 +60,7 @@ std::optional<market::TaskSpec> Immutable::spec(const ledger::StateView& view, s
     if (const auto found = specs_.find(task); found != specs_.end()) return found->second;
     if (auto found = before_.extract(task)) return specs_.insert(std::move(found)).position->second;
     auto spec = views::spec(view, task);
-    // What the rules refuse is on no chain: a node that says so would have us divide by it.
+    // No chain holds terms that the rules refuse; a lying node could otherwise make us divide by zero.
     if (!spec || contracts::check(contracts::PostTask{*spec}) != contracts::Verdict::ok) return std::nullopt;
     specs_.emplace(task, *spec);
     return spec;
@@ -74,7 +74,8 @@ std::optional<market::Params> Immutable::params(const ledger::StateView& view) {
 
 namespace {
 
-/// The run whose states this party has made: of a replica that accuses another its own, which leads to the same start.
+/// Returns the run whose states this party made: for a replica that accuses another its own run, which leads to the
+/// same start.
 std::optional<market::Run> own_run(const ledger::StateView& view, const market::Dispute& dispute,
                                    const ledger::Address& self) {
     if (dispute.kind == market::DisputeKind::replica && dispute.challenger == self)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From contract records to what agents see. A view is of one block; `may_…` means that the call is legal in
-// the next.
+// Converts contract records to the views of the agents. A view describes one block; `may_…` means that the call is
+// legal in the next block.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 
 namespace retrace::node {
 
-/// What a task fixes, in the words of solver and verifier.
+/// Returns the task's terms as the solver and verifier types have them.
 solver::TaskTerms terms_of(std::uint64_t task, const market::TaskSpec& spec);
 
-/// Records that never change once they exist, so that they are read from the node once.
+/// Cache of records that never change once they exist, so that each is read from the node once.
 class Immutable {
 public:
     std::optional<market::TaskSpec> spec(const ledger::StateView& view, std::uint64_t task);
     std::optional<market::Params> params(const ledger::StateView& view);
-    /// Once for each view: forgets the tasks that were asked for neither since the last call nor before it, or a party
-    /// of years would remember every task that it ever saw.
+    /// Call once for each view. Drops the tasks that were not used since the last call nor in the period before it;
+    /// otherwise a long-running party would keep every task that it ever saw.
     void forget_unused() { before_ = std::exchange(specs_, {}); }
     std::size_t specs() const noexcept { return specs_.size() + before_.size(); }
 
@@ -33,20 +33,19 @@ private:
     std::optional<market::Params> params_;
 };
 
-/// What a solver would ask for a segment of this task; nullopt: no bid, with the reason.
+/// Price that a solver asks for a segment of a task; nullopt: no bid, with the reason.
 struct Quote {
     std::optional<ledger::U256> price;
     std::string why_not;
 };
 using Pricing = std::function<Quote(std::uint64_t task, const market::TaskSpec&)>;
 
-/// `height`: of the block that `view` stands for.
+/// `height`: height of the block that `view` shows.
 solver::SolverView solver_view(const ledger::StateView& view, std::uint64_t height,
                                const ledger::Address& self, const Pricing& pricing, Immutable& immutable);
 
-/// States of the solver's runs that it opened beyond a segment for which nobody can be drawn: its requester
-/// may decide not to pay for them (contracts 14.12). They stay withheld when the run ends so, until they are
-/// deleted.
+/// States that the solver's runs have opened beyond a segment for which no auditor can be drawn: the requester may
+/// decide not to pay for them (contracts 14.12). If the run ends that way, they stay withheld until they are deleted.
 class Withheld {
 public:
     explicit Withheld(std::uint64_t retention_blocks) : retention_blocks_(retention_blocks) {}
@@ -62,21 +61,21 @@ private:
     std::map<contracts::views::RunId, Entry> runs_;
 };
 
-/// Whether the bid of `self` in this auction has nothing left to be revealed for: it is revealed, or the time for it is
-/// over, or the task. An auction that the view knows nothing of is not: its bid may be on its way.
+/// Whether the bid of `self` in this auction no longer has to be revealed: it is revealed, or the time for it or the
+/// task is over. False for an auction that the view does not know: its bid may be in flight.
 bool bid_is_over(const ledger::StateView& view, std::uint64_t height, const ledger::Address& self, std::uint64_t task,
                  std::uint32_t round);
 
-/// Audits that this verifier had a seat in: the contracts list only those that are open, and a verdict is to
-/// be attested afterwards.
+/// Audits in which this verifier had a seat. The contracts list only open audits, but a verdict is attested after the
+/// audit has closed.
 class Seats {
 public:
-    /// Adds what is open now and, at the first call, the newest `history` audits of the chain (after a
-    /// restart).
+    /// Adds the open audits and offers and, at the first call (after a restart), the newest kHistory of each on the
+    /// chain.
     void update(const ledger::StateView& view, const ledger::Address& self);
     const std::set<std::uint64_t>& audits() const noexcept { return audits_; }
     void drop(std::uint64_t audit) { audits_.erase(audit); }
-    /// Offers of solvers to whoever keeps a state: open ones of all tasks, and those that this verifier took.
+    /// Solvers' offers to keep a state: open ones of all tasks, and those that this verifier took.
     const std::set<std::uint64_t>& offers() const noexcept { return offers_; }
     void drop_offer(std::uint64_t retention) { offers_.erase(retention); }
 
@@ -85,36 +84,37 @@ private:
     bool scanned_ = false;
     std::set<std::uint64_t> audits_, offers_;
 };
-/// Which segments the verifier would replay of its own accord; empty: all.
+/// Selects the segments that the verifier replays without a seat; empty: all.
 using WatchChoice = std::function<bool(std::uint64_t task, std::uint32_t run, std::uint64_t segment)>;
-/// `watch`: also segments and initial states that this verifier was not drawn for, and of its `choice`. `stored`: what
-/// its store holds; states that it attested to keep stay in the view however long ago that was.
+/// `watch`: adds segments and initial states for which this verifier was not drawn and which `choice` selects.
+/// `stored`: contents of its checkpoint store; states that it attested to keep stay in the view however old they are.
 verifier::VerifierView verifier_view(const ledger::StateView& view, std::uint64_t height,
                                      const ledger::Address& self, Seats& seats, Immutable& immutable,
                                      bool watch = false, const std::vector<solver::CheckpointKey>& stored = {},
                                      const WatchChoice& choice = {});
 
-/// Whether `self` has a report about the task that nobody answered: the next one waits for that.
+/// Whether `self` has an unanswered report about the task; the next report waits for its answer.
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, const ledger::Address& self);
-/// The same of one audit or dispute: a solver that is slow to answer for one segment must not keep its auditor from
-/// reporting another. `first`: it is what reports of a program or a data set are counted for.
+/// The same for one audit or dispute: a solver that is slow to answer for one segment must not keep its auditor from
+/// reporting another. `first`: whether reports about a program or a data set count for this one.
 bool reports_pending(const ledger::StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment,
                      bool first, const ledger::Address& self);
 
-/// When an auditor stops waiting for its material at the latest and reports: half of `verdict_blocks` goes to fetching,
-/// the other half and the replay allowance stay. What is left of a `deadline` that is nearer than that is halved.
+/// Returns the height at which an auditor stops waiting for its material and reports: at most half of `verdict_blocks`
+/// is used for fetching, and the other half and the replay allowance are left. If the `deadline` is closer than that,
+/// half of the remaining time is used.
 std::uint64_t fetch_by_of(std::uint64_t height, std::uint64_t deadline, std::uint64_t verdict_blocks,
                           std::uint64_t replay_blocks);
 
-/// Where an answer stands in its party's order of work: its deadline counts from there (contracts 18).
+/// Returns the height from which the deadline of the answer counts in its party's order of work (contracts 18).
 std::uint64_t due_of(const market::Report& report, const market::Params& params);
 
-/// Open disputes with `self` on either side.
+/// Returns the open disputes in which `self` is a side.
 std::vector<verifier::DisputeView> dispute_views(const ledger::StateView& view, const ledger::Address& self,
                                                  Immutable& immutable);
 
-/// Where the artifacts of a run are served: its solver, then verifiers that keep its states. Endpoints as
-/// registered, except for those that are no address for a stranger to give (parse_public_url).
+/// Returns the endpoints that serve a task's artifacts: its solvers, then verifiers that keep its states. Registered
+/// endpoints that a stranger may not give (see parse_public_url) are left out.
 std::vector<std::string> endpoints_of(const ledger::StateView& view, std::uint64_t task);
 
 }  // namespace retrace::node

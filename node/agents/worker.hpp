@@ -13,19 +13,19 @@
 
 namespace retrace::node {
 
-/// Runs a party's work orders one after another on a thread of its own. The party's loop owns the worker and
-/// asks it for results; nothing but the running order touches the task cache meanwhile.
+/// Runs a party's work orders one after another on its own thread. The party's loop owns the worker and polls it for
+/// results; meanwhile only the running order may touch the task cache.
 template <class Result>
 class Worker {
 public:
-    /// `urgent` orders go first: a dispute's clock runs, training has none.
+    /// `urgent` orders go first, because a dispute has a deadline and training does not.
     void add(solver::WorkOrder<Result> order, bool urgent = false) {
         if (urgent)
             waiting_.push_front(std::move(order));
         else
             waiting_.push_back(std::move(order));
     }
-    /// The result of the order that ended, if one has; starts the next.
+    /// Returns the result of the order that ended, if any, and starts the next.
     std::optional<Result> poll() {
         std::optional<Result> out;
         if (running_.valid() && running_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) {

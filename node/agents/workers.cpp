@@ -42,7 +42,7 @@ Result<std::unique_ptr<Workers>> Workers::open(const WorkerSettings& settings) {
 }
 
 solver::RunnerFactory Workers::make(solver::DeviceChoice device, bool sandbox, const char* purpose) const {
-    constexpr std::uint64_t kOwn = 256u << 20;  // Threads, libraries, what travels.
+    constexpr std::uint64_t kOwn = 256u << 20;  // For threads, libraries and message buffers.
     solver::WorkerOptions options;
     options.limits = {kernels::saturating_add(settings_.memory, kOwn), settings_.threads, sandbox};
     options.device = device;

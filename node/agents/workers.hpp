@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker processes of a party (solver/worker): what strangers wrote runs there, and not beside the key.
+// The worker processes of a party (solver/worker): programs of strangers run there, separate from the key.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,20 @@ namespace retrace::node {
 
 struct WorkerSettings {
     unsigned threads = 1;
-    std::uint64_t memory = 0;  ///< That tasks may take; a worker gets a little more for itself.
+    std::uint64_t memory = 0;  ///< Memory quota of tasks in bytes; a worker gets a little more for itself.
     solver::DeviceChoice device = solver::DeviceChoice::cpu;
     bool require_sandbox = false;
 };
 
 class Workers {
 public:
-    /// Says so where there is no sandbox for them, or fails if one is required: the kernel or this build has none, or a
-    /// device computes, whose driver opens files.
+    /// Warns when workers have no sandbox, or fails if one is required: the kernel or this build does not support one,
+    /// or a device is used, whose driver opens files.
     static Result<std::unique_ptr<Workers>> open(const WorkerSettings& settings);
 
-    /// Of training programs, on the device where there is one.
+    /// Runners of training programs, on the device if there is one.
     solver::RunnerFactory runners() const;
-    /// Of initialisers, on the processors.
+    /// Runners of initialisers, on the CPU.
     solver::RunnerFactory initialisers() const;
     solver::WorkerRecord::Figures figures() const { return record_->figures(); }
 

@@ -20,14 +20,14 @@ std::uint64_t total(const std::vector<wire::Range>& ranges) {
     return out;
 }
 
-/// Connections that are kept open at once.
+/// Maximum number of open connections.
 constexpr std::size_t kConnectionsMax = 64;
-/// Tiles of the first message: a peer behind a slow line brings that many in time, and so goes on from fetch to fetch.
+/// Tiles of the first message. A peer on a slow line sends that many in time, so repeated fetches make progress.
 constexpr std::uint64_t kFirstTiles = 64;
 constexpr std::chrono::milliseconds kQuick{500};
 constexpr std::chrono::seconds kLong{2};
 
-/// Of an upload: nobody else can guess it, and so spoil what has arrived.
+/// Random name of an upload: nobody can guess it and spoil the pieces that have arrived.
 std::string random_name() {
     std::random_device random;
     Bytes bytes;
@@ -35,22 +35,21 @@ std::string random_name() {
     return to_hex(bytes);
 }
 
-/// What a peer answers that has not got it, and damage of what is here. Anything else, or keeping us waiting, counts
+/// Answers of a peer that does not have the artifact, and local damage. Any other failure, or a long wait, counts
 /// against the peer.
 bool is_no_blame(Fault fault) noexcept {
     return fault == Fault::not_found || fault == Fault::incomplete || fault == Fault::not_wanted ||
            fault == Fault::refused || fault == Fault::corrupt;
 }
 
-/// No other peer can help against these.
-/// No other peer would change it.
+/// Local failures, which another peer would not change.
 bool is_local(Fault fault) noexcept {
     return fault == Fault::io || fault == Fault::no_space || fault == Fault::in_use ||
            fault == Fault::wrong_shape;
 }
 
-/// The root binds type and shape: whoever named this one for that record asks for more than was agreed, or
-/// for less.
+/// The root binds type and shape: a root with another type or shape than the record's is not the tensor that was
+/// agreed.
 Status<Failure> check_shape(const Hash32& root, const kernels::TensorHeader& header,
                             const kernels::TensorRecord* record) {
     if (record == nullptr || (header.dtype == record->dtype && header.dims == record->dims)) return Unit{};
@@ -58,7 +57,7 @@ Status<Failure> check_shape(const Hash32& root, const kernels::TensorHeader& hea
                    "tensor " + to_hex(view(root)) + " has another dtype or shape than the program says");
 }
 
-/// What a peer's refusal means for us; a slug that we do not know is `refused`.
+/// Decodes a peer's refusal; an unknown slug becomes `refused`.
 Failure read_refusal(const HttpReply& reply) {
     const auto said = wire::decode_refusal(reply.body);
     const std::string status = "the peer answered " + std::to_string(reply.status);
@@ -168,7 +167,7 @@ Result<wire::Info, Failure> ArtifactClient::ask_info(HttpConnection& node, const
 }
 
 Status<Failure> ArtifactClient::fetch_program(const std::vector<std::string>& peers, const Hash32& root) {
-    if (store_.program(root)) return Unit{};  // One that was damaged here is fetched again.
+    if (store_.program(root)) return Unit{};  // A program that is damaged here is fetched again.
     const std::size_t limit = store_.options().program_bytes;
     return try_peers(peers, [&](Server& peer) -> Status<Failure> {
         RETRACE_TRY(file, get(peer, root, "program", limit, limit));
@@ -189,7 +188,7 @@ Status<Failure> ArtifactClient::fetch_tensor(const std::vector<std::string>& pee
 Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, const kernels::Tensor* earlier,
                                             const kernels::TensorRecord* record) {
     auto here = store_.info(root);
-    if (!here && here.error().fault == Fault::corrupt) here = store_.info(root);  // It was set aside.
+    if (!here && here.error().fault == Fault::corrupt) here = store_.info(root);  // The damaged file was set aside.
     if (!here) {
         if (here.error().fault != Fault::not_found) return Unexpected{here.error()};
         RETRACE_TRY(body, get(peer, root, "info", wire::kMessageBytesMax));
@@ -203,7 +202,7 @@ Status<Failure> ArtifactClient::pull_tensor(Server& peer, const Hash32& root, co
     const std::uint64_t tiles = tile_count(here->header);
     if (earlier != nullptr && !here->complete) {
         const auto taken = take_equal_tiles(peer, root, here->header, *earlier);
-        if (!taken && is_local(taken.error().fault)) return taken;  // Else everything travels.
+        if (!taken && is_local(taken.error().fault)) return taken;  // Otherwise all tiles are fetched.
         here = store_.info(root);
         RETRACE_CHECK(here);
     }
@@ -232,7 +231,7 @@ Status<Failure> ArtifactClient::pull_tiles(Server& peer, const Hash32& root, std
     RETRACE_TRY(body, get(peer, root, what, wire::kMessageBytesMax, count * tile_bytes));
     const auto waited = PeerClock::now() - begin;
     RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
-    // Others than those asked for, even true ones, or fewer of them: that would let a peer keep us busy for ever.
+    // Other tiles than those requested, even correct ones, or fewer, would let a peer keep us busy for ever.
     if (range.first != gap.first || range.count() != count) {
         return failure(Fault::malformed, "the peer sent other tiles than those asked for");
     }

@@ -13,25 +13,25 @@
 
 namespace retrace::node {
 
-/// Fetches artifacts from peers into a store, and uploads from a store to a node. Nothing that a peer sends
-/// is used before it was compared with the root that was asked for; a peer that lies costs one message. Both
-/// directions go on where they stopped, also after a restart, because the store keeps what has arrived.
+/// Fetches artifacts from peers into a store, and uploads from a store to a node. Everything that a peer sends is
+/// compared with the requested root before use; a peer that lies costs one message. Transfers in both directions resume
+/// where they stopped, also after a restart, because the store keeps what has arrived.
 ///
-/// Blocks; not thread-safe.
+/// Calls block. Not thread-safe.
 class ArtifactClient {
 public:
     struct Options {
-        /// What a peer may keep us waiting for one artifact beyond the time that the floor rate grants.
+        /// Time for which a peer may keep us waiting for one artifact, beyond the time at the floor rate.
         std::chrono::milliseconds deadline{10'000};
-        unsigned rounds = 3;                   ///< Times that the whole list of peers is tried.
-        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles.
+        unsigned rounds = 3;                   ///< Number of attempts over the whole list of peers.
+        std::chrono::milliseconds pause{200};  ///< Between rounds; doubles after each.
         std::uint64_t floor_rate = 1 << 20;    ///< Bytes per second.
         std::chrono::milliseconds upload_deadline{30'000};  ///< For one message to our own node.
-        HttpConnection::GiveUp give_up = {};   ///< True ends a fetch with timeout, whatever is under way.
+        HttpConnection::GiveUp give_up = {};   ///< Polled; true ends a running fetch with a timeout.
     };
     struct Progress {
-        Hash32 root;              ///< Of the tensor that is on its way.
-        std::uint64_t tiles = 0;  ///< There so far.
+        Hash32 root;              ///< Root of the tensor in transfer.
+        std::uint64_t tiles = 0;  ///< Tiles stored so far.
         std::uint64_t of = 0;
     };
 
@@ -42,28 +42,29 @@ public:
     /// Called after every range of tiles.
     void set_progress(std::function<void(const Progress&)> progress) { progress_ = std::move(progress); }
 
-    /// Each returns at once when the store has it. `peers` are "http://host:port", tried in this order, those that
-    /// failed a moment ago left out; the failure of the last one is returned, and a failure of our own store at once.
+    /// Each returns at once if the store has the artifact. `peers` are "http://host:port", tried in this order; those
+    /// that failed a moment ago are skipped. Returns the failure of the last peer; a failure of our own store is
+    /// returned at once.
     Status<Failure> fetch_program(const std::vector<std::string>& peers, const Hash32& root);
-    /// With an earlier version at hand only tiles that differ from it travel, and the hashes of all. What is
-    /// not of the type and shape of `record`, where one is given, is wrong_shape before it travels.
+    /// With an earlier version at hand only the tiles that differ from it are transferred, and the hashes of all. If
+    /// `record` is given, a tensor of another type or shape fails with wrong_shape before any transfer.
     Status<Failure> fetch_tensor(const std::vector<std::string>& peers, const Hash32& root,
                                  const kernels::Tensor* earlier = nullptr,
                                  const kernels::TensorRecord* record = nullptr);
     Status<Failure> fetch_manifest(const std::vector<std::string>& peers, const Hash32& state_root);
-    /// The manifest and all of its tensors.
+    /// Fetches the manifest and all of its tensors.
     Status<Failure> fetch_state(const std::vector<std::string>& peers, const Hash32& root);
 
-    /// That came from peers so far.
+    /// Number of tiles received from peers.
     std::uint64_t tiles_fetched() const noexcept { return tiles_fetched_; }
 
-    /// From the store to the node at `peer`. not_wanted when no task that is alive names the root.
+    /// Uploads from the store to the node at `peer`. not_wanted if no live task names the root.
     Status<Failure> upload_program(const std::string& peer, const Hash32& root);
     Status<Failure> upload_tensor(const std::string& peer, const Hash32& root);
     Status<Failure> upload_state(const std::string& peer, const Hash32& root);
 
 private:
-    /// A peer, and how long it may still take for the artifact that it was asked for.
+    /// A peer and its remaining time for the requested artifact.
     struct Server {
         HttpConnection& connection;
         Pace pace;
@@ -73,14 +74,14 @@ private:
 
     Status<Failure> try_peers(const std::vector<std::string>& peers, const Attempt& attempt);
     Status<Failure> try_peer(const std::string& peer, const Attempt& attempt);
-    /// Our own node is asked again however long it took.
+    /// Our own node is retried however long it took.
     Status<Failure> try_node(const std::string& node, const Upload& upload);
     bool over() const { return options_.give_up && options_.give_up(); }
     Result<HttpConnection*, Failure> connection(const std::string& peer);
-    /// `bytes`: what the reply should bring, at the floor rate or faster.
+    /// `bytes`: expected size of the reply, which must arrive at the floor rate or faster.
     Result<Bytes, Failure> get(Server& peer, const Hash32& root, const std::string& what, std::size_t limit,
                                std::uint64_t bytes = 0);
-    /// The next tiles of `gap`, which becomes shorter by them.
+    /// Fetches the next tiles of `gap` and removes them from it.
     Status<Failure> pull_tiles(Server& peer, const Hash32& root, std::uint64_t tile_bytes, wire::Range& gap,
                                std::uint64_t& ask);
     Status<Failure> put(HttpConnection& peer, const Hash32& root, const std::string& what, Bytes body);

@@ -8,12 +8,12 @@
 
 namespace retrace::node {
 
-/// Deletes from a store what no task has named for a while: programs, data and states of tasks that are over.
-/// Not thread-safe; the store is.
+/// Deletes artifacts that no task has named for a while: programs, data and states of finished tasks. Not thread-safe;
+/// the store is.
 class GarbageCollector {
 public:
-    /// `store` outlives the collector. What is there and not named counts as named when it is first seen, so a restart
-    /// deletes nothing early.
+    /// `store` outlives the collector. An artifact that is stored but not named counts as named when it is first seen,
+    /// so a restart deletes nothing early.
     GarbageCollector(Store& store, std::uint64_t retention_blocks)
         : store_(store), retention_blocks_(retention_blocks) {}
 

@@ -27,25 +27,25 @@ using asio::ip::tcp;
 using Body = http::vector_body<std::uint8_t>;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
-constexpr std::size_t kBufferMax = 64 << 10;  ///< Of what came and is not understood yet, as heads of chunks.
+constexpr std::size_t kBufferMax = 64 << 10;  ///< Limit on received bytes that are not parsed yet, such as chunk heads.
 constexpr std::size_t kLingerBytesMax = 8 << 20;
 constexpr std::chrono::seconds kLingerTime{2};
-constexpr std::chrono::milliseconds kPause{50};  ///< Before another newcomer, when one could not be taken.
+constexpr std::chrono::milliseconds kPause{50};  ///< Pause before the next accept after one has failed.
 
 class Session;
 
-/// Who may be handled now: of each address one request at a time. What costs much, like a tensor that is read and
-/// hashed for one tile of it, then takes one thread from all others and not every one.
+/// Handles one request of each address at a time. An expensive request, such as reading and hashing a whole tensor for
+/// one tile, then occupies one thread and not all of them.
 class AddressQueue {
 public:
-    /// Whether it may go on at once; else `end` hands it out when its turn has come.
+    /// Whether the session may be handled now; otherwise `end` returns it when its turn has come.
     bool begin(const std::string& address, std::shared_ptr<Session> session) {
         const std::lock_guard lock(mutex_);
         const auto [line, is_new] = lines_.try_emplace(address);
         if (!is_new) line->second.push_back(std::move(session));
         return is_new;
     }
-    /// The next of the address, if one waits.
+    /// Returns the next waiting session of the address, if any.
     std::shared_ptr<Session> end(const std::string& address) {
         const std::lock_guard lock(mutex_);
         const auto line = lines_.find(address);
@@ -58,7 +58,7 @@ public:
         line->second.pop_front();
         return next;
     }
-    /// Whoever waits is not handled any more.
+    /// Drops all waiting sessions.
     void clear() {
         const std::lock_guard lock(mutex_);
         lines_.clear();
@@ -66,15 +66,15 @@ public:
 
 private:
     std::mutex mutex_;
-    std::map<std::string, std::deque<std::shared_ptr<Session>>> lines_;  ///< Of addresses that one is handled of.
+    std::map<std::string, std::deque<std::shared_ptr<Session>>> lines_;  ///< Sessions that wait, by busy address.
 };
 
-/// The connections that are open, and which of them wait for a request.
+/// The open connections, and which of them wait for a request.
 class Room {
 public:
     explicit Room(const ArtifactHttpServer::Options& options) : options_(options) {}
 
-    /// Whether there is a place for one more, and whose it was.
+    /// Whether one more connection fits, and the session that must leave for it.
     struct Place {
         bool free = false;
         std::shared_ptr<Session> leaves;
@@ -96,7 +96,7 @@ private:
     std::map<const Session*, Entry> guests_;
 };
 
-/// One connection; lives as long as an operation of it is under way. Its handlers run on its strand.
+/// One connection; lives as long as one of its operations is pending. Its handlers run on its strand.
 class Session : public std::enable_shared_from_this<Session> {
 public:
     Session(tcp::socket socket, std::string address, ArtifactServer& server,
@@ -112,17 +112,17 @@ public:
     void start() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->read_header(); });
     }
-    /// From any thread, when its turn has come.
+    /// Handles the request when its turn has come. Callable from any thread.
     void go_on() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->handle(); });
     }
-    /// For somebody else, from any thread.
+    /// Closes the connection in favour of another. Callable from any thread.
     void give_way() {
         asio::post(stream_.get_executor(), [self = shared_from_this()] { self->stream_.close(); });
     }
 
 private:
-    /// Its address's, until this goes: then it is the next one's.
+    /// Holds the address's turn; the destructor passes it to the next session.
     class Turn {
     public:
         explicit Turn(Session& session) : session_(session) {}
@@ -131,7 +131,7 @@ private:
                 try {
                     next->go_on();
                     return;
-                } catch (const std::exception&) {  // No memory for it: its connection ends, and another is next.
+                } catch (const std::exception&) {  // Out of memory: that connection ends, and the next one is tried.
                 }
             }
         }
@@ -194,7 +194,7 @@ private:
                 keep_alive = message.keep_alive();
                 reply = server_.handle(
                     {std::string(message.method_string()), std::string(message.target()), std::move(message.body())});
-            } catch (const std::exception& failed) {  // Memory that is not to be had ends a request, and no process.
+            } catch (const std::exception& failed) {  // Out of memory ends the request, not the process.
                 reply = refusal({Fault::io, failed.what()});
             }
         }
@@ -217,8 +217,8 @@ private:
                           });
     }
 
-    /// Ends our side, then reads what the peer still sends for a moment: closing over unread bytes would
-    /// reset the connection, and the peer would lose the refusal.
+    /// Shuts down our side, then reads what the peer still sends for a moment: closing with unread bytes would reset
+    /// the connection, and the peer would lose the refusal.
     void close() {
         beast::error_code ignored;
         stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -263,7 +263,7 @@ Room::Place Room::make_place(const std::string& address) {
     }
     if (longest == guests_.end()) return {};
     Place out{true, longest->second.session.lock()};
-    guests_.erase(longest);  // At once: the next newcomer must find another one.
+    guests_.erase(longest);  // Erased now, so that the next newcomer replaces another session.
     return out;
 }
 
@@ -284,7 +284,7 @@ void Room::waits(const Session* session, bool waits) {
     found->second.waits_since = waits ? std::optional(Clock::now()) : std::nullopt;
 }
 
-/// A client is given a whole IPv6 network of 64 bits and could come from any address in it.
+/// A client usually has a whole IPv6 /64 network and could use any address in it.
 std::string address_of(const tcp::socket& socket) {
     beast::error_code code;
     asio::ip::address address = socket.remote_endpoint(code).address();
@@ -301,7 +301,7 @@ std::string address_of(const tcp::socket& socket) {
 struct ArtifactHttpServer::Impl {
     Impl(ArtifactServer& server_in, const Options& options_in) : server(server_in), options(options_in) {}
 
-    /// A newcomer for whom there is no memory or no descriptor is not the end of the others, nor of the listener.
+    /// A connection that cannot be accepted for lack of memory or descriptors must not end the others or the listener.
     void accept() {
         const auto welcomed = [this](beast::error_code code, tcp::socket socket) {
             if (code == asio::error::operation_aborted) return;
@@ -322,7 +322,7 @@ struct ArtifactHttpServer::Impl {
         }
     }
 
-    /// What a connection's own handlers let through is the end of that connection.
+    /// An exception that escapes a connection's handlers ends only that connection.
     void run() noexcept {
         for (;;) {
             try {

@@ -11,21 +11,21 @@
 
 namespace retrace::node {
 
-/// A small HTTP server for processes without a node: it serves an ArtifactServer on threads of its own. When an
-/// address, or the server, has as many connections as it may, the one that has waited longest for a request leaves for
-/// the newcomer: connections that ask for nothing keep nobody out.
+/// A small HTTP server for processes without a node: it serves an ArtifactServer on its own threads. If the server, or
+/// one address, has the maximum number of connections, a new connection replaces the one that has waited longest for a
+/// request, so that idle connections keep nobody out.
 class ArtifactHttpServer {
 public:
     struct Options {
         std::string address = "127.0.0.1";
-        std::uint16_t port = 0;             ///< 0: the system chooses.
-        std::size_t connections = 256;      ///< At once.
-        std::size_t connections_per_address = 32;  ///< Of them; of IPv6 a network of 64 bits is one address.
-        std::vector<std::string> hosts;     ///< That a request may name, see node/net/http_head.hpp; empty: any.
+        std::uint16_t port = 0;             ///< 0: the operating system chooses.
+        std::size_t connections = 256;      ///< Maximum number of open connections.
+        std::size_t connections_per_address = 32;  ///< Limit for one address; an IPv6 /64 network counts as one.
+        std::vector<std::string> hosts;     ///< Hosts that a request may name, see node/net/http_head.hpp; empty: any.
         unsigned threads = 4;
-        std::chrono::seconds head{10};      ///< For the first request's head.
-        std::chrono::seconds idle{60};      ///< Between requests of one connection.
-        std::chrono::seconds exchange{30};  ///< For a whole request or reply, however it drips in.
+        std::chrono::seconds head{10};      ///< Timeout of the first request's head.
+        std::chrono::seconds idle{60};      ///< Timeout between requests of one connection.
+        std::chrono::seconds exchange{30};  ///< Timeout of a whole request or reply, however slowly it arrives.
     };
 
     /// `server` outlives this. io when the port is taken.

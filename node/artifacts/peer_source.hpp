@@ -11,18 +11,18 @@
 
 namespace retrace::node {
 
-/// Artifacts out of the local store, fetched from peers first when they are not there. Blocks; one thread at
-/// a time.
+/// Reads artifacts from the local store, after fetching missing ones from peers. Calls block; only one thread at a time
+/// may use it.
 class PeerSource : public solver::ArtifactSource {
 public:
-    /// Who to ask now, best first: "http://host:port". Asked again for every artifact.
+    /// Returns the peers to ask now, best first: "http://host:port". Called for every artifact.
     using Peers = std::function<std::vector<std::string>()>;
 
     /// Both outlive the source.
     PeerSource(Store& store, ArtifactClient& client, Peers peers);
 
-    /// The party's own checkpoints, which outlive the source: what is there is not fetched, and of a tensor
-    /// whose earlier version is there only the tiles that changed.
+    /// Adds the party's own checkpoints, which outlive the source. Artifacts in them are not fetched, and of a tensor
+    /// with an earlier version there only the changed tiles are.
     void add_own(const solver::CheckpointStore& own) { own_ = &own; }
 
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override;
@@ -36,7 +36,7 @@ private:
     Peers peers_;
     const solver::CheckpointStore* own_ = nullptr;
     kernels::ThreadPool pool_{1};
-    /// Of the tensors of states that were asked for: program and number, to find earlier versions.
+    /// Program and tensor number for the tensors of requested states, used to find earlier versions.
     std::map<Hash32, std::pair<Hash32, std::size_t>> places_;
 };
 

@@ -28,7 +28,7 @@ bool PeerBook::left_alone(const std::string& peer, PeerClock::time_point now) co
 void PeerBook::failed(const std::string& peer, PeerClock::time_point now, PeerClock::duration waited) {
     const auto is_over = [&](const auto& one) { return one.second.until < now; };
     if (standings_.size() >= kPeersMax) std::erase_if(standings_, is_over);
-    if (standings_.size() >= kPeersMax) return;  // All of them are kept out already; this one comes the next time.
+    if (standings_.size() >= kPeersMax) return;  // The table is full of skipped peers; this one is not recorded now.
     Standing& standing = standings_[peer];
     const auto pause = std::max(4 * waited, kShortest) * (1u << std::min(standing.failures, kDoublingsMax));
     standing.until = now + std::min(pause, kLongest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a party grants to peers that it does not know: how slow one may be, and how long one that failed is left alone.
+// Limits for unknown peers: how slow one may be, and how long one that failed is skipped.
 #pragma once
 
 #include <chrono>
@@ -11,14 +11,14 @@ namespace retrace::node {
 
 using PeerClock = std::chrono::steady_clock;
 
-/// How long one peer may keep us waiting for one artifact: `grace` in all, and besides that the time in which what was
-/// asked for comes at the floor rate. Only waiting counts, not what we do with the bytes.
+/// Limits how long one peer may keep us waiting for one artifact: `grace` in total, plus the time that the requested
+/// bytes take at the floor rate. Only waiting counts, not our own processing.
 class Pace {
 public:
     /// `floor_rate`: bytes per second, not zero.
     Pace(std::chrono::milliseconds grace, std::uint64_t floor_rate) : grace_(grace), floor_rate_(floor_rate) {}
 
-    /// What is left for a message that brings `bytes`; zero when all is spent.
+    /// Returns the time left for a message of `bytes`; zero when it is used up.
     std::chrono::milliseconds allow(std::uint64_t bytes);
     void waited(PeerClock::duration time) { waited_ += time; }
 
@@ -28,8 +28,8 @@ private:
     PeerClock::duration waited_{};
 };
 
-/// A peer that failed is left alone: four times as long as it kept us waiting, at least a moment, and twice as long
-/// for each failure after the other. So strangers, however many of them hang, take a small part of our time.
+/// Skips peers after a failure: for four times as long as the peer kept us waiting, within a minimum and a maximum,
+/// doubled for each consecutive failure. So hanging peers, however many, take a small part of our time.
 class PeerBook {
 public:
     bool left_alone(const std::string& peer, PeerClock::time_point now) const;

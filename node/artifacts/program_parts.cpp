@@ -66,7 +66,7 @@ Result<std::optional<Bytes>, Failure> ProgramParts::add(const Hash32& root, cons
     part->size += piece.size();
     if (!last) return std::optional<Bytes>();
     auto whole = read_file(path(*part), limits_.file_bytes);
-    drop(part);  // It becomes the program, or it is another's.
+    drop(part);  // Its bytes become the program, or do not match the root.
     if (!whole) return Unexpected{std::move(whole).error()};
     return std::optional<Bytes>(std::move(*whole));
 }

@@ -12,7 +12,7 @@ struct CheckpointProvider::Entry {
     merkle::TileTree tree;
 
     kernels::TensorHeader header() const { return {tensor.dtype, tensor.dims, tree.root()}; }
-    /// What it takes in all: of a tensor of one number the tree and the records are a hundred times the data.
+    /// Total memory in bytes: for a tensor of one number the tree and the records are a hundred times the data.
     std::uint64_t bytes() const {
         constexpr std::uint64_t kRecords = 512;
         return tensor.data.size() + 2 * sizeof(Hash32) * kernels::geometry(tensor.dims).tiles() + kRecords;
@@ -51,7 +51,7 @@ CheckpointProvider::Open CheckpointProvider::find(const Hash32& root) {
 Result<CheckpointProvider::Open, Failure> CheckpointProvider::open(const Hash32& root) {
     if (Open here = find(root)) return here;
     const std::lock_guard one_at_a_time(loading_);
-    if (Open here = find(root)) return here;  // Somebody else brought it meanwhile.
+    if (Open here = find(root)) return here;  // Another thread has loaded it meanwhile.
     auto tensor = checkpoints_.tensor(root, pool_);
     if (!tensor) return failure(Fault::not_found, tensor.error().message);
     const auto entry = std::make_shared<Entry>();

@@ -14,46 +14,45 @@
 
 namespace retrace::node {
 
-/// Serves what another store holds, beside an artifact store: the checkpoints of a solver or of an auditor.
-/// Tensors that were asked for stay in memory with their trees for a while, because a peer asks for one range
-/// after the other. Safe to use from several threads.
+/// Serves the checkpoints of a solver or an auditor beside an artifact store. Requested tensors stay in memory with
+/// their trees for a while, because a peer requests one range after the other. Thread-safe.
 class CheckpointProvider {
 public:
-    /// `checkpoints` outlives the provider. The least recently asked tensors go when `bytes_max` is exceeded,
-    /// with all that is kept of them.
+    /// `checkpoints` outlives the provider. Above `bytes_max`, which includes the trees, the least recently requested
+    /// tensors are evicted.
     explicit CheckpointProvider(const solver::CheckpointStore& checkpoints,
                              std::uint64_t bytes_max = std::uint64_t{512} << 20);
     ~CheckpointProvider();
 
     std::optional<wire::StateManifest> state(const Hash32& root) const;
-    /// States that it has and does not serve from now on, instead of those of the last call.
+    /// Sets the states that are not served from now on; replaces those of the last call.
     void withhold(std::set<Hash32> roots);
-    /// As TensorFiles::tiles.
+    /// See TensorFiles::tiles.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
-    /// As cut_leaves.
+    /// See cut_leaves.
     Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
     Result<wire::Info, Failure> info(const Hash32& root);
-    /// Tensors in memory.
+    /// Number of tensors in memory.
     std::size_t kept();
 
 private:
     struct Entry;
     using Open = std::shared_ptr<const Entry>;
     Result<Open, Failure> open(const Hash32& root);
-    /// Of what is in memory; null else.
+    /// Returns the tensor if it is in memory, otherwise null.
     Open find(const Hash32& root);
     void trim();
 
     const solver::CheckpointStore& checkpoints_;
     std::uint64_t bytes_max_;
-    /// One tensor at a time is read and hashed; whoever asks for one that is in memory waits for none of that.
+    /// Only one tensor at a time is read and hashed; requests for tensors in memory do not wait for it.
     solver::TurnLock loading_;
     kernels::ThreadPool pool_{1};
     struct Slot {
         Open entry;
         std::uint64_t used = 0;
     };
-    mutable std::mutex mutex_;  ///< Of what follows.
+    mutable std::mutex mutex_;  ///< Guards the members below.
     std::set<Hash32> withheld_;
     std::map<Hash32, Slot> entries_;
     std::uint64_t bytes_ = 0, clock_ = 0;

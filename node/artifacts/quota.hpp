@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whose bytes lie on this disk, and how many each may have there.
+// Quotas of stored bytes for each task and requester, and in total.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@
 
 namespace retrace::node {
 
-/// Accounts of what is stored: each artifact is charged to one task that names it, and so to its requester. Holds no
+/// Accounts for stored bytes: each artifact is charged to one task that names it, and so to its requester. Holds no
 /// files and knows no chain. Not thread-safe.
 class ArtifactQuota {
 public:
     struct Limits {
-        std::uint64_t total = 0;      ///< Of all artifacts.
-        std::uint64_t requester = 0;  ///< Of all tasks of one.
+        std::uint64_t total = 0;      ///< Bytes of all artifacts.
+        std::uint64_t requester = 0;  ///< Bytes of all tasks of one requester.
     };
-    /// A task that is alive and names an artifact.
+    /// A live task that names an artifact.
     struct Owner {
         std::uint64_t task = 0;
         std::string requester;
-        std::uint64_t bytes_max = 0;  ///< Of all its artifacts: what its escrow stands for.
+        std::uint64_t bytes_max = 0;  ///< Limit for all its artifacts, which follows from its escrow.
     };
 
     explicit ArtifactQuota(const Limits& limits) : limits_(limits) {}
 
-    /// Before `bytes` are written under `root`. To the first owner that has room for them, once however often it is
-    /// asked. over_quota names the limit and what to do about it; nothing is charged then.
+    /// Call before `bytes` are written under `root`. Charges the first owner with room for them; repeated calls charge
+    /// once. On over_quota, which names the limit and the remedy, nothing is charged.
     Status<Failure> charge(const Hash32& root, std::uint64_t bytes, const std::vector<Owner>& owners);
-    /// It was not written, or is gone.
+    /// Releases the charge of an artifact that was not written or is gone.
     void release(const Hash32& root);
 
-    /// What is really there, and what the tasks that are alive now say of it: `owners_of` is empty of what none of them
-    /// names, which its requester is charged for until it is gone, and nobody if this process never knew one. The
-    /// charges of `arriving` stand, though nothing of them is there yet.
+    /// Rebuilds the charges from the stored artifacts and the live tasks that name them. An artifact that no live task
+    /// names (`owners_of` returns none) stays charged to its requester until it is gone, or to nobody if this process
+    /// never knew one. Charges of `arriving` stand, although nothing of them is stored yet.
     void settle(const std::map<Hash32, std::uint64_t>& stored,
                 const std::function<std::vector<Owner>(const Hash32&)>& owners_of,
                 const std::set<Hash32>& arriving = {});
@@ -47,14 +47,14 @@ public:
     std::uint64_t total() const noexcept { return total_; }
     std::uint64_t of_requester(const std::string& requester) const;
     std::uint64_t of_task(std::uint64_t task) const;
-    /// The artifact is charged to that requester.
+    /// Whether the artifact is charged to that requester.
     bool is_of(const Hash32& root, const std::string& requester) const;
 
 private:
     struct Charge {
         std::uint64_t bytes = 0;
-        std::uint64_t task = 0;  ///< 0: it is over.
-        std::string requester;   ///< Empty: nobody's.
+        std::uint64_t task = 0;  ///< 0: the task is over.
+        std::string requester;   ///< Empty: unknown.
     };
     void add(const Hash32& root, Charge charge);
 

@@ -51,7 +51,7 @@ Result<Receipt::Audit> read_audit(const json::value& value) {
     return out;
 }
 
-/// States and audits, each list strictly ascending.
+/// Reads states and audits; each list must be strictly ascending.
 Status<> read_lists(Receipt& out, const StrictObject& fields) {
     RETRACE_TRY(states, fields.array("states", kListMax));
     for (const json::value& entry : *states) {

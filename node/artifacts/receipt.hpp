@@ -11,18 +11,18 @@
 
 namespace retrace::node {
 
-/// What a requester keeps beside the model (receipt.json): everything needed to check with a node, or by
-/// replaying segments, that this model is the result of this program on this data.
+/// Stored beside the model (receipt.json): everything needed to check with a node, or by replaying segments, that this
+/// model is the result of this program on this data.
 struct Receipt {
     struct Audit {
         std::uint64_t segment = 0;
-        std::uint64_t height = 0;           ///< Of the block that verified it.
-        std::vector<std::string> auditors;  ///< "0x…" addresses, 40 hex digits; whose verdicts matched.
+        std::uint64_t height = 0;           ///< Height of the block that verified it.
+        std::vector<std::string> auditors;  ///< "0x…" addresses, 40 hex digits, of the matching verdicts.
         bool operator==(const Audit&) const = default;
     };
     struct State {
         std::uint64_t index = 0;   ///< Checkpoint: after step min(index × interval, steps).
-        std::uint64_t height = 0;  ///< Of the block that opened it.
+        std::uint64_t height = 0;  ///< Height of the block that opened it.
         Hash32 root;
         bool operator==(const State&) const = default;
     };
@@ -43,9 +43,9 @@ struct Receipt {
 
 inline constexpr std::size_t kReceiptBytesMax = std::size_t{16} << 20;
 
-/// One line of JSON, fields always in the same order, so that equal receipts are equal files.
+/// Writes one line of JSON with the fields always in the same order, so that equal receipts are equal files.
 std::string to_json(const Receipt& receipt);
-/// Strict: known fields in the order of `to_json`, ascending lists, states that fit steps and interval.
+/// Parses strictly: known fields in the order of `to_json`, ascending lists, states that fit steps and interval.
 Result<Receipt> receipt_from_json(View text);
 
 Status<> store_receipt(const Receipt& receipt, const std::filesystem::path& path);

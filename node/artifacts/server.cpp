@@ -16,7 +16,7 @@ struct Target {
     std::string_view what, query;
 };
 
-/// Only this exact spelling: no second name for an artifact, no escapes, no way to a file by another path.
+/// Accepts only this exact spelling: an artifact has no second name, and no escapes can lead to another file.
 std::optional<Target> parse_target(std::string_view target) {
     constexpr std::string_view kPrefix = "/artifact/";
     if (!target.starts_with(kPrefix)) return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<std::uint64_t> number(std::string_view text) {
     return out;
 }
 
-/// "first=F&count=N" (or two other names), in this order.
+/// Parses "first=F&count=N" (or two other names), in this order.
 std::optional<wire::Range> parse_range(std::string_view query, std::string_view first_name = "first=",
                                        std::string_view count_name = "count=") {
     const auto at = query.find('&');
@@ -99,7 +99,7 @@ bool is_elsewhere(const Result<T, Failure>& result) {
 }  // namespace
 
 HttpReply refusal(const Failure& failure) {
-    // The message of a failed file operation names a path of this machine: nobody outside needs it.
+    // The message of a failed file operation names a local path, which must not leave this machine.
     const bool ours =
         failure.fault == Fault::io || failure.fault == Fault::corrupt || failure.fault == Fault::no_space;
     const wire::Refusal body{std::string(slug(failure.fault)), ours ? "the store failed" : failure.message};
@@ -155,7 +155,7 @@ Status<Failure> ArtifactServer::store_paid(const Hash32& root, std::uint64_t byt
         RETRACE_CHECK(payment_.charge(root, names_of(root), bytes));
         ++arriving_[root];
     }
-    // The last of several decides, because what one failed to store another may have yet to store.
+    // The last of several concurrent uploads decides: where one fails, another may still store.
     const auto leave = [&](void*) {
         const std::lock_guard lock(payment_mutex_);
         const auto here = arriving_.find(root);
@@ -163,7 +163,7 @@ Status<Failure> ArtifactServer::store_paid(const Hash32& root, std::uint64_t byt
         arriving_.erase(here);
         payment_.done(root, store_.known(root));
     };
-    const std::unique_ptr<void, decltype(leave)> guard(this, leave);  // also where there is no memory
+    const std::unique_ptr<void, decltype(leave)> guard(this, leave);  // also after an exception
     return store();
 }
 
@@ -246,15 +246,15 @@ Result<HttpReply, Failure> ArtifactServer::put(const Hash32& root, std::string_v
         const auto place = at == std::string_view::npos ? std::nullopt : parse_range(query.substr(0, at), "at=", "of=");
         if (!place) return failure(Fault::malformed, "a piece of a program needs ?at=A&of=N&upload=U");
         const ProgramParts::Place piece{place->first, place->count, query.substr(at + kUpload.size())};
-        // Before the first piece too, so that nobody sends what will not be kept. Nothing is charged before the last:
-        // what came until then may be anything.
+        // The charge is tried before the first piece too, so that nobody sends bytes that will not be kept. It is
+        // released after every piece but the last: until then the bytes may be anything.
         RETRACE_CHECK(store_paid(root, piece.total, [&] { return store_.add_program_piece(root, piece, body); }));
         return HttpReply{204, "application/octet-stream", {}};
     }
     if (!query.empty()) return failure(Fault::malformed, "this path takes no query");
     if (what == "tiles") {
         RETRACE_TRY(range, decoded(wire::decode_tile_range(body)));
-        // What the root commits to, not what the sender says.
+        // The size follows from the header that the root commits to, not from the sender's claim.
         RETRACE_CHECK(check_header(root, range.header));
         const std::uint64_t bytes = kTensorFileHead + data_bytes(range.header);
         RETRACE_CHECK(store_paid(root, bytes, [&] { return store_.add_tiles(root, range); }));

@@ -22,13 +22,12 @@ namespace retrace::node {
 ///   GET /artifact/{root}/state                    wire::StateManifest
 ///   PUT /artifact/{root}/tiles|program|state      the same messages; 204
 ///   PUT /artifact/{root}/program?at=A&of=N&upload=U   bytes A … of a program of N bytes, in order; 204.
-///       U: 32 hex digits that the sender chose, of 1 MiB at least but for the last piece
+///       U: 32 hex digits chosen by the sender; every piece but the last has at least 1 MiB
 /// `root` is 64 lower-case hex digits. Answers of 400 and above carry a wire::Refusal.
 ///
-/// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a wanted state that
-/// is here names it. Everything else is refused before its body is read. Every piece is verified before it is
-/// stored, so an upload can stop and go on at any tile; `info` says what is missing. What is over a quota is refused
-/// before it is stored.
+/// Uploads: a root is wanted when the owner says so (the node: a live task names it) or a stored, wanted state names
+/// it. Other uploads are refused before their body is read. Every piece is verified before it is stored, so an upload
+/// can resume at any tile; `info` lists the missing ones. An upload over a quota is refused before it is stored.
 class ArtifactServer {
 public:
     using Wanted = std::function<bool(const Hash32&)>;
@@ -36,10 +35,10 @@ public:
     /// `store` outlives the server. `wanted` must answer at once; it is called from the serving threads.
     ArtifactServer(Store& store, Wanted wanted);
 
-    /// Who is charged for what is uploaded. `charge` before bytes are written under a root that is not here,
-    /// with the names by which it is wanted: its own, and those of states that hold it; its failure is the
-    /// answer. `done` once for all uploads of the root that came at one time: whether it is here now, or nothing was
-    /// written after all. Before the first request; called from the serving threads, one at a time.
+    /// Charging for uploads. `charge` is called before bytes are written under a root that is not stored, with the
+    /// names by which it is wanted: the root itself and the states that hold it; its failure is the answer. `done` is
+    /// called once for all concurrent uploads of a root, and says whether anything is stored now. Set it before the
+    /// first request; it is called from the serving threads, one call at a time.
     struct Payment {
         std::function<Status<Failure>(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes)>
             charge;
@@ -47,24 +46,24 @@ public:
     };
     void take_payment(Payment payment) { payment_ = std::move(payment); }
 
-    /// A second place to serve from, asked for what the store does not have. Before the first request;
+    /// Adds a second source for artifacts that the store does not have. Call it before the first request; the provider
     /// outlives this.
     void add_provider(CheckpointProvider& provider) { provider_ = &provider; }
-    /// What frauds on developer chains do to answers before they go out. Before the first request; called from the
-    /// serving threads.
+    /// Changes answers before they are sent, for frauds on developer chains. Set it before the first request; it is
+    /// called from the serving threads.
     using Tamper = std::function<void(const HttpRequest& request, HttpReply& reply)>;
     void tamper_with_answers(Tamper tamper) { tamper_ = std::move(tamper); }
 
-    /// The target is one of ours.
+    /// Whether the target is an artifact path.
     static bool owns(std::string_view target) noexcept { return target.starts_with("/artifact/"); }
-    /// Bytes that a request may bring, known from its first line; 0 for uploads that will be refused.
+    /// Maximum body size, known from the request line; 0 for uploads that will be refused.
     std::size_t body_limit(std::string_view method, std::string_view target);
     HttpReply handle(const HttpRequest& request);
 
 private:
     bool wanted(const Hash32& root);
     std::vector<Hash32> names_of(const Hash32& root);
-    /// Runs `store` for an artifact of so many bytes, if they are paid for.
+    /// Charges `bytes` for the artifact, then runs `store`.
     Status<Failure> store_paid(const Hash32& root, std::uint64_t bytes, const std::function<Status<Failure>()>& store);
     void remember(const Hash32& state_root, const wire::StateManifest& manifest);
     Result<HttpReply, Failure> get(const Hash32& root, std::string_view what, std::string_view query);
@@ -82,8 +81,8 @@ private:
     Payment payment_;
     std::mutex mutex_;
     std::multimap<Hash32, Hash32> states_of_;  ///< Tensor root → uploaded states that name it.
-    std::mutex payment_mutex_;                 ///< Taken before the other, never inside it.
-    std::map<Hash32, std::size_t> arriving_;   ///< Charged roots → uploads of them that are being stored.
+    std::mutex payment_mutex_;                 ///< Locked before `mutex_`, never while it is held.
+    std::map<Hash32, std::size_t> arriving_;   ///< Charged roots → number of their uploads in progress.
 };
 
 HttpReply refusal(const Failure& failure);

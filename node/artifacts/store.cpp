@@ -10,8 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A process that was killed leaves the file it was writing; no other process writes here while we hold the
-/// lock.
+/// Deletes temporary files of a killed process; no other process writes here while we hold the lock.
 void remove_leftovers(const fs::path& folder) {
     std::error_code code;
     for (const auto& entry : fs::directory_iterator(folder, code)) {
@@ -263,7 +262,7 @@ std::map<Hash32, std::uint64_t> Store::sizes() const {
         std::error_code code;
         for (const auto& entry : fs::directory_iterator(folder_ / part, code)) {
             const auto name = from_hex(entry.path().stem().string());
-            if (!name || name->size() != Hash32::size()) continue;  // a piece of a program, bounded by itself
+            if (!name || name->size() != Hash32::size()) continue;  // a piece of a program, which has its own limit
             if (const auto size = entry.file_size(code); !code) out[to_hash32(*name)] += size;
         }
     }

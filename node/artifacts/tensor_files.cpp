@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using kernels::Geometry;
 using kernels::TensorHeader;
 
-/// Closes the entry that was used longest ago while there are too many.
+/// Closes least recently used entries while there are more than `limit`.
 template <class Map>
 void trim(Map& open, std::size_t limit) {
     while (open.size() > limit) {
@@ -28,9 +28,9 @@ std::string name_of(const Hash32& root) {
     return "tensor " + to_hex(view(root));
 }
 
-/// Of a file with holes: what it takes on the disk.
+/// Disk space that a sparse file takes.
 std::uint64_t allocated_bytes(const fs::path& path) {
-    constexpr std::uint64_t kBlock = 512;  // of stat, whatever the file system's are
+    constexpr std::uint64_t kBlock = 512;  // the unit of st_blocks, independent of the file system
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) * kBlock : 0;
 }
@@ -91,7 +91,7 @@ Result<TensorFiles::Whole*, Failure> TensorFiles::open_whole(const Hash32& root)
         return known(root) ? failure(Fault::incomplete, name_of(root) + " has not fully arrived")
                            : failure(Fault::not_found, name_of(root) + " is not here");
     }
-    // Out of the way, so that it can be fetched again; kept, because the disk's owner may want to know why.
+    // Renames a damaged file, so that it can be fetched again; it is kept for the operator to examine.
     const auto set_aside = [&] {
         std::error_code code;
         fs::rename(path(root, ".tensor"), path(root, ".damaged"), code);
@@ -164,7 +164,7 @@ Status<Failure> TensorFiles::begin(const Hash32& root, const TensorHeader& heade
     RETRACE_CHECK(check_room(header));
     const std::uint64_t tiles = kernels::geometry(header.dims).tiles();
     if (tiles == 0) return write_atomically(path(root, ".tensor"), {tensor_file_head(header)});
-    // The part file comes last: it is what makes the tensor known.
+    // The part file is written last, because it makes the tensor known.
     RETRACE_CHECK(create_sparse(path(root, ".have"), {}, tiles));
     RETRACE_CHECK(reserve(path(root, ".have"), 0, tiles));
     return create_sparse(path(root, ".part"), tensor_file_head(header), kTensorFileHead + data_bytes(header));
@@ -178,7 +178,7 @@ Result<TensorFiles::Part*, Failure> TensorFiles::open_part(const Hash32& root) {
     if (!known(root)) return failure(Fault::not_found, name_of(root) + " is not here");
     auto read = read_part(root);
     if (!read && (read.error().fault == Fault::corrupt || read.error().fault == Fault::not_found)) {
-        // A machine that lost its power may have kept the names of the two files and not what was in them.
+        // After a power failure the two files may exist without their contents.
         remove(root);
         return failure(Fault::not_found, name_of(root) + ": what had arrived is damaged; it starts anew");
     }
@@ -204,7 +204,7 @@ Result<std::unique_ptr<TensorFiles::Part>, Failure> TensorFiles::read_part(const
     }
     part->gaps = static_cast<std::uint64_t>(std::count(flags.begin(), flags.end(), 0));
     if (part->gaps == 0) {
-        // The process died between the last tile and the check of the whole: nothing is to be trusted.
+        // The process died between the last tile and the check of the whole tensor: no tile is trusted.
         std::fill_n(part->have.data(), part->have.size(), std::uint8_t{0});
         part->gaps = part->have.size();
     }
@@ -225,15 +225,14 @@ Status<Failure> TensorFiles::add(const Hash32& root, const wire::TileRange& rang
     RETRACE_TRY(part, std::move(opened));
     const Geometry shape = kernels::geometry(part->header.dims);
     const std::uint32_t element = kernels::size_of(part->header.dtype);
-    // The rows of tiles that the range touches, so that no write to the mapping can meet a full disk.
+    // Reserves the rows of tiles that the range touches, so that no write to the mapping can meet a full disk.
     const std::uint64_t line = shape.cols * element;
     const std::uint64_t begin_row = range.first / shape.tile_cols() * 32;
     const std::uint64_t last = range.first + range.count() - 1;
     const std::uint64_t end_row = std::min(shape.rows, (last / shape.tile_cols() + 1) * 32);
     const std::uint64_t room = (end_row - begin_row) * line;
-    // Tensors that are begun beside each other were each compared with all of the free disk. Of this one's
-    // rows an earlier range may have reserved some or, in a tensor of one row of tiles, all: they are not
-    // asked for again.
+    // Each tensor that is being received was compared with the free disk space on its own. Earlier ranges may have
+    // reserved some of this tensor's rows or, for a single row of tiles, all of them; they are not counted again.
     const std::uint64_t size_whole = part->file.size(), there = allocated_bytes(path(root, ".part"));
     const std::uint64_t wanted = std::min(room, size_whole > there ? size_whole - there : 0);
     const std::uint64_t free = free_bytes(folder_);

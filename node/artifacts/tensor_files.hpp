@@ -20,16 +20,16 @@ namespace retrace::node {
 /// The header hashes to the name of the file; the elements are hashed when the tensor is opened for the first
 /// time.
 /// `<root>.part` has the same layout with holes, `<root>.have` one byte for each tile that is there. A tensor
-/// is complete once all tiles are there and the whole hashes to the root again: so a part file that a power
-/// failure left half-written is found out, and starts anew.
+/// is complete once all tiles are there and the whole file hashes to the root again. So a part file that a power
+/// failure left half-written is detected, and its transfer restarts.
 ///
 /// Not thread-safe.
 class TensorFiles {
 public:
     struct Limits {
-        std::uint64_t tensor_bytes = std::uint64_t{64} << 30;  ///< Of the elements of one tensor.
+        std::uint64_t tensor_bytes = std::uint64_t{64} << 30;  ///< Limit of the elements of one tensor.
         std::uint64_t free_bytes = std::uint64_t{256} << 20;   ///< Left free on the disk.
-        std::size_t open_tensors = 256;                        ///< Mapped at once, with their trees.
+        std::size_t open_tensors = 256;                        ///< Limit on mapped tensors, with their trees.
     };
 
     TensorFiles(std::filesystem::path folder, Limits limits, kernels::ThreadPool& pool);
@@ -39,28 +39,27 @@ public:
     /// again.
     Result<Hash32, Failure> put(const kernels::Tensor& tensor);
     bool complete(const Hash32& root) const;
-    /// Some of it is there.
+    /// Whether any part of the tensor is stored.
     bool known(const Hash32& root) const;
     Result<kernels::Tensor, Failure> load(const Hash32& root);
     Result<kernels::TensorHeader, Failure> header(const Hash32& root);
-    /// Tiles [first, first + count) with their proof; fewer when the range runs over wire::kRangeTilesMax or
-    /// the end.
+    /// Tiles [first, first + count) with their proof; fewer if the range exceeds wire::kRangeTilesMax or the end.
     Result<wire::TileRange, Failure> tiles(const Hash32& root, std::uint64_t first, std::uint64_t count);
-    /// As cut_leaves.
+    /// See cut_leaves.
     Result<Bytes, Failure> leaves(const Hash32& root, std::uint64_t first, std::uint64_t count);
 
-    /// Makes room for a tensor that will arrive in ranges. `header` must hash to `root`. Nothing happens when
-    /// it is known.
+    /// Creates the files of a tensor that will arrive in ranges. `header` must hash to `root`. Does nothing if the
+    /// tensor is known.
     Status<Failure> begin(const Hash32& root, const kernels::TensorHeader& header);
-    /// Checks every tile against the root, then keeps it. Begins the tensor when need be. Tiles that are
-    /// there already are accepted and not written again. The last missing tile completes the tensor. A range
-    /// without tiles begins it.
+    /// Checks every tile against the root, then stores it. Calls `begin` if needed; a range without tiles does only
+    /// that. Tiles that are stored already are accepted and not written again. The last missing tile completes the
+    /// tensor.
     Status<Failure> add(const Hash32& root, const wire::TileRange& range);
-    /// Gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing
+    /// Returns the gaps in ascending order, at most wire::kMissingRangesMax; none when complete; not_found when nothing
     /// is known.
     Result<std::vector<wire::Range>, Failure> missing(const Hash32& root);
     void remove(const Hash32& root);
-    /// Of all that is here, complete or not; ascending.
+    /// Roots of all tensors here, complete or not; ascending.
     std::set<Hash32> roots() const;
 
 private:
@@ -69,7 +68,7 @@ private:
 
     std::filesystem::path path(const Hash32& root, const char* suffix) const;
     Result<Whole*, Failure> open_whole(const Hash32& root);
-    /// What cannot be gone on with is removed: not_found.
+    /// A part file that cannot be resumed is removed: not_found.
     Result<Part*, Failure> open_part(const Hash32& root);
     Result<std::unique_ptr<Part>, Failure> read_part(const Hash32& root) const;
     Status<Failure> check_room(const kernels::TensorHeader& header) const;

@@ -10,8 +10,8 @@ namespace {
 
 using kernels::Geometry;
 
-/// Padding must be zero and bools 0 or 1: the root can commit to other tiles, but no tensor hashes to it
-/// then, and whoever committed it loses the dispute at once (verifier 5.1).
+/// Padding must be zero and bools 0 or 1: a root can commit to other tiles, but no tensor hashes to it then, and the
+/// party that committed it loses the dispute at once (verifier 5.1).
 bool is_proper(View tile, kernels::DType dtype, const Geometry& shape, std::uint64_t index) {
     const std::uint32_t size = kernels::size_of(dtype);
     const std::uint64_t row = index / shape.tile_cols() * 32, col = index % shape.tile_cols() * 32;

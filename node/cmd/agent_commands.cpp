@@ -42,10 +42,10 @@ struct VerifierFlags {
     std::uint64_t watch_bp = 0;
 };
 
-/// A loop may be inside a training step for a long time; nobody waits for that.
+/// Grace period in seconds: a loop may be inside a long training step, which is not waited for.
 constexpr unsigned kStopSeconds = 3;
 
-std::atomic<bool> g_stop{false};  // Signal handlers reach nothing else.
+std::atomic<bool> g_stop{false};  // Signal handlers can access globals only.
 
 extern "C" void on_signal(int) {
     if (g_stop.exchange(true)) ::_exit(kFailed);
@@ -55,8 +55,8 @@ extern "C" void on_alarm(int) {
     ::_exit(kDone);
 }
 
-/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. Everything that an agent
-/// must remember is on the chain and in files that appear whole, so stopping in the middle loses nothing.
+/// Runs `body` until SIGINT or SIGTERM; a second signal ends the process at once. All durable state of an agent is on
+/// the chain and in atomically written files, so it can be stopped at any point.
 int run_until_signal(const std::function<void(const std::atomic<bool>& stop)>& body) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);

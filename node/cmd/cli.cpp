@@ -28,10 +28,10 @@
 namespace retrace::node::cli {
 namespace {
 
-constexpr unsigned kThreadsMax = 1024;    // a mistyped number starts no million threads
+constexpr unsigned kThreadsMax = 1024;    // so that a mistyped number does not start a million threads
 constexpr std::size_t kSecretMax = 1024;  // bytes of a passphrase, a mnemonic or a key
 
-/// Switches the terminal's echo off for as long as it lives.
+/// Switches the terminal's echo off while the object lives.
 class NoEcho {
 public:
     NoEcho() {
@@ -51,7 +51,8 @@ private:
     bool changed_ = false;
 };
 
-/// One line, read byte by byte, so that no stream keeps a copy of it. nullopt when there is none, or it is too long.
+/// Reads one line byte by byte, so that no stream buffer keeps a copy of it. nullopt when there is none, or it is too
+/// long.
 std::optional<ledger::SecretText> read_line(int file) {
     ledger::SecretText line(kSecretMax);
     bool any = false;
@@ -133,7 +134,7 @@ int run_main(int argc, char** argv) {
     app.require_subcommand(1);
     Program program;
     for (const AddCommand add : commands()) add(app, program);
-    // CLI11 would only say that a subcommand is missing.
+    // Checked here because CLI11 would only report a missing subcommand.
     const auto named = [&](CLI::App* command) { return command->check_name(argv[1]); };
     if (argc > 1 && argv[1][0] != '-' && app.get_subcommands(named).empty()) {
         fail(program, "there is no command \"" + std::string(argv[1]) + "\"; `retrace --help` lists them");
@@ -146,13 +147,13 @@ int run_main(int argc, char** argv) {
         fail(program, arguments.error().message);
         return kWrongUsage;
     }
-    std::reverse(arguments->begin(), arguments->end());  // as CLI11 wants them
+    std::reverse(arguments->begin(), arguments->end());  // CLI11 takes the arguments in reverse order
     try {
         app.parse(std::move(*arguments));
     } catch (const CLI::ParseError& e) {
         return app.exit(e) == 0 ? kDone : kWrongUsage;
     }
-    (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread amid a task.
+    (void)kernels::cpu_level();  // A wrong RETRACE_CPU ends the program here, not on a thread during a task.
     try {
         return program.run ? program.run() : kWrongUsage;
     } catch (const kernels::NoMemory& e) {

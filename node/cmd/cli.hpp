@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The command line: one file for each subcommand, each with a function that adds it to the program.
+// The command line: each subcommand has its own file and a function that adds it to the program.
 #pragma once
 
 #include <functional>
@@ -20,11 +20,11 @@ inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kWrongUsage = 2;
 
-/// What the parsed command line asks for.
+/// Result of parsing the command line.
 struct Program {
     bool json = false;  ///< --json was given: standard output carries one JSON value and nothing else.
     std::function<int()>
-        run;  ///< Set by the callback of the subcommand that was named; returns the exit code.
+        run;  ///< Set by the callback of the chosen subcommand; returns the exit code.
 };
 
 /// Adds --json to a subcommand.
@@ -37,7 +37,7 @@ CLI::Option* add_threads(CLI::App& command, unsigned& threads);
 /// kFailed.
 int fail(const Program& program, const std::string& message);
 
-/// Says on standard error that everybody may read the secret in this file, if it is so.
+/// Warns on standard error if other users may read the secret in this file.
 void warn_if_open(const std::string& path);
 
 using AddCommand = void (*)(CLI::App& app, Program& program);
@@ -56,14 +56,14 @@ void add_receipt(CLI::App& app, Program& program);
 void add_demo(CLI::App& app, Program& program);
 void add_version(CLI::App& app, Program& program);
 
-/// Parses and runs; the exit code.
+/// Parses the command line and runs it; returns the exit code.
 int run_main(int argc, char** argv);
 
-/// The one line of a file with a passphrase, or what is typed at a prompt without echo when `path` is empty.
-/// `twice` asks again and compares, for new secrets.
+/// Reads a passphrase from a file, or from a prompt without echo when `path` is empty. `twice` asks again and compares,
+/// for new secrets.
 Result<ledger::SecretText> read_passphrase(const std::string& path, std::string_view prompt, bool twice = false);
 
-/// A file with one secret: its first line without the spaces at its end, at most 1024 bytes.
+/// Reads a secret from a file: its first line without trailing spaces, at most 1024 bytes.
 Result<ledger::SecretText> read_secret(const std::string& path);
 
 }  // namespace retrace::node::cli

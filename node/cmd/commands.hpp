@@ -9,7 +9,7 @@ namespace retrace::node::cli {
 
 const std::vector<AddCommand>& commands();
 
-/// Not for people: how solvers and verifiers start their worker processes.
+/// Internal: solvers and verifiers start their worker processes with it.
 void add_worker(CLI::App& app, Program& program);
 
 }  // namespace retrace::node::cli

@@ -14,9 +14,9 @@ namespace retrace::node::cli {
 namespace {
 
 constexpr const char* kOption = "--config";
-constexpr const char* kGroup = "Configuration";  // by which the option is known again
+constexpr const char* kGroup = "Configuration";  // identifies the option of add_config_option
 
-/// "--name" of "--name=value".
+/// Returns "--name" for "--name=value".
 std::string name_of(const std::string& argument) {
     return argument.substr(0, argument.find('='));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// --config of commands whose flags may stand in a file: what the file says is put behind what was typed.
+// --config for commands whose flags may come from a file: its flags are appended to the command line.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace retrace::node::cli {
 
 /// Adds --config to a subcommand.
 void add_config_option(CLI::App& command);
-/// The arguments (the subcommand first) with those of the file that its --config names, if it has one that
-/// add_config_option added. Flags that were typed win. Errors name the file and the key.
+/// Returns the arguments (the subcommand first) with the flags of the file that --config names, if the command has the
+/// option of add_config_option. Flags on the command line take precedence. Errors name the file and the key.
 Result<std::vector<std::string>> with_config_flags(const CLI::App& app, std::vector<std::string> arguments);
 
 }  // namespace retrace::node::cli

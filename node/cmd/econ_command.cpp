@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace econ: what cheating, auditing and honest work are worth under a genesis
+// retrace econ: expected results of cheating, auditing and honest work under a genesis
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -24,7 +24,7 @@ namespace json = boost::json;
 using ledger::U256;
 using market::Prospect;
 
-constexpr std::uint64_t kTasksMax = 1'000'000;  ///< Of a simulation.
+constexpr std::uint64_t kTasksMax = 1'000'000;  ///< Limit of a simulation.
 
 struct Flags {
     std::string genesis, price, stake;
@@ -33,7 +33,7 @@ struct Flags {
     std::uint64_t simulate = 0, seed = 1;
 };
 
-/// An amount with a sign, of 18 decimals.
+/// Formats a signed difference in units of 18 decimals.
 std::string difference(const U256& plus, const U256& minus) {
     return plus < minus ? "-" + (minus - plus).to_decimal() : (plus - minus).to_decimal();
 }
@@ -49,9 +49,9 @@ U256 two_128() {
     return two_64 * two_64;
 }
 
-/// "name=value" with the names and values of a genesis file.
+/// Applies changes "name=value" with the names and values of a genesis file.
 Result<market::Params> with_changes(const market::Params& params, const std::vector<std::string>& changes) {
-    // As text and back, so that numbers have the kind that a file's numbers have.
+    // Converted to text and back, so that numbers have the same JSON kinds as in a file.
     json::object object = json::parse(json::serialize(params_to_json(params))).get_object();
     for (const std::string& change : changes) {
         const std::size_t equals = change.find('=');

@@ -24,7 +24,7 @@
 namespace retrace::node::cli {
 namespace {
 
-/// Flags that were given; they win over the configuration file.
+/// Flags of the command line; they override the configuration file.
 struct Flags {
     std::string config_file;
     bool dev = false;
@@ -72,7 +72,8 @@ Result<Config> settle(const Flags& flags) {
     return config;
 }
 
-/// Every connection and every file of the store takes a descriptor; the usual soft limit of 1024 is too low.
+/// Raises the soft limit of descriptors: every connection and every file of the store takes one, and the usual 1024 are
+/// too few.
 void raise_descriptor_limit() {
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -80,7 +81,7 @@ void raise_descriptor_limit() {
     ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Blocks the signals that end the node, so that every thread started later leaves them to `wait_for_end`.
+/// Blocks the signals that end the node, so that threads started later leave them to `wait_for_end`.
 sigset_t block_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -91,7 +92,7 @@ sigset_t block_signals() {
     return set;
 }
 
-/// Until a signal comes or the engine halts.
+/// Waits until a signal comes or the engine halts.
 int wait_for_end(const Node& node, const sigset_t& signals) {
     const timespec pause{0, 200'000'000};
     for (;;) {
@@ -104,7 +105,7 @@ int wait_for_end(const Node& node, const sigset_t& signals) {
     }
 }
 
-/// SHA-256 of the node's certificate in hex, for --tls-fingerprint of its clients; empty without TLS.
+/// Returns the SHA-256 of the node's certificate in hex, for --tls-fingerprint of its clients; empty without TLS.
 std::string fingerprint(const Node& node) {
     if (node.certificate().empty()) return {};
     const auto digest = tls::fingerprint_of(node.certificate());
@@ -139,7 +140,7 @@ void print_started(const Program& program, const Node& node, const std::string& 
     std::cout << std::flush;
 }
 
-/// What only the holder of the token in the data directory may do.
+/// Adds the methods that require the token in the data directory.
 void add_admin_methods(rpc::Router& router) {
     using namespace rpc;
     router.add({.name = "retrace_stop",
@@ -147,7 +148,7 @@ void add_admin_methods(rpc::Router& router) {
                 .params = {},
                 .result = "Boolean",
                 .handler = [](const Params&, Caller&) -> Answer {
-                    ::kill(::getpid(), SIGTERM);  // waits, blocked, until `wait_for_end` takes it
+                    ::kill(::getpid(), SIGTERM);  // stays pending until `wait_for_end` takes it
                     return boost::json::value(true);
                 },
                 .admin = true});

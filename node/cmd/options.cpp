@@ -34,9 +34,10 @@ void NodeOptions::add_to(CLI::App& command, const std::string& timeout) {
         .add_option("--timeout", timeout_s,
                     "Seconds to wait for a node that does not answer (" + timeout + ")")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{1'000'000}));
-    // They join the address as parse_url reads it, so that whoever is given it knows whom to trust.
+    // The flags become part of the address as parse_url reads it, so that every user of the address knows which
+    // certificate to trust.
     command.parse_complete_callback([this, file, fingerprint] {
-        // A node has one port for both, so its address for subscriptions names it as well.
+        // A node has one port for both protocols, so the address for subscriptions is accepted as well.
         if (url.starts_with("ws://") || url.starts_with("wss://")) url.replace(0, 2, "http");
         if (!file->empty()) url += "#ca=" + *file;
         if (!fingerprint->empty()) url += "#sha256=" + *fingerprint;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options that many subcommands share: a node, a key, and both together. The structs outlive the parsing.
+// Options shared by many subcommands: a node, a key, and both together. The structs outlive the parsing.
 #pragma once
 
 #include <memory>
@@ -15,26 +15,26 @@ class App;
 
 namespace retrace::node::cli {
 
-/// --node, --tls-ca, --tls-fingerprint (the address carries these two as its fragment) and --timeout.
+/// --node, --tls-ca, --tls-fingerprint (stored in the fragment of the address) and --timeout.
 struct NodeOptions {
     std::string url = "http://127.0.0.1:8545";
     std::optional<std::uint64_t> timeout_s;
 
-    /// `timeout`: what --help says of the default.
+    /// `timeout`: text for the default in --help.
     void add_to(CLI::App& command, const std::string& timeout = "10");
-    /// Waits for a node that does not answer, at the start and whenever it is restarted, and says so on
-    /// standard error. Malformed addresses are refused here.
+    /// Waits for a node that does not answer, at the start and whenever it is restarted, and reports that on standard
+    /// error. Malformed addresses are refused here.
     Result<RpcClient> connect() const;
-    /// For a command that goes on for hours: ten minutes from now on, unless --timeout says otherwise.
+    /// For long-running commands: raises the timeout to ten minutes, unless --timeout is given.
     void be_patient(RpcClient& client) const;
 };
 
 /// --key, --keys, --passphrase-file, --dev-account.
 struct KeyOptions {
-    std::string key;                           ///< A keystore file, or an address of the folder of keys.
-    std::string keys;                          ///< That folder.
-    std::string passphrase_file;               ///< Empty: prompt.
-    std::optional<std::uint32_t> dev_account;  ///< 0–9 of the developers' mnemonic.
+    std::string key;                           ///< A keystore file, or an address in the key folder.
+    std::string keys;                          ///< The key folder.
+    std::string passphrase_file;               ///< Empty: ask at a prompt.
+    std::optional<std::uint32_t> dev_account;  ///< Account 0–9 of the developers' mnemonic.
 
     void add_to(CLI::App& command);
     /// Unlocks the key; asks for the passphrase when no file was given.
@@ -67,7 +67,7 @@ struct Session {
           submitter(client, key, chain) {}
 };
 
-/// An address as people type it: a mixed letter case must fit EIP-55, because otherwise a digit is wrong.
+/// Parses an address typed by a user: in mixed case the EIP-55 checksum must hold, because otherwise a digit is wrong.
 Result<ledger::Address> typed_address(const std::string& text);
 
 }  // namespace retrace::node::cli

@@ -11,7 +11,7 @@
 namespace retrace::node::cli {
 namespace {
 
-constexpr double kManyOutliers = 0.01;  ///< Of an operand's blocks: worth a word.
+constexpr double kManyOutliers = 0.01;  ///< Share of an operand's blocks above which it is reported.
 
 std::string outliers_text(const kernels::OutlierSummary& found) {
     const kernels::ProductOutliers& most = found.most;

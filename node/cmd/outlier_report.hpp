@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whether the digits of a task's products suffice, as kernels/exec/outliers.hpp measures it, for people and as JSON.
+// Reports, as text and as JSON, whether the digits of a task's products suffice (measured by
+// kernels/exec/outliers.hpp).
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -10,11 +11,11 @@
 namespace retrace::node::cli {
 
 struct OutlierSampling {
-    std::string text;         ///< One line, or two where a product may need more digits, without a line's end.
-    boost::json::value json;  ///< null where no block was looked at.
+    std::string text;         ///< One line, or two where a product may need more digits; no trailing newline.
+    boost::json::value json;  ///< null if no block was measured.
 };
-/// At the products of the step from `state`, which is in memory as the data are. Too little memory for it is no error:
-/// the text says so.
+/// Measures the products of the step from `state`; the state and data must be in memory. Too little memory is not an
+/// error: the text reports it.
 OutlierSampling sample_outliers(kernels::Executor& executor, const kernels::Program& program,
                                 const kernels::State& state, const kernels::Inputs& inputs);
 

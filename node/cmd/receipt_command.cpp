@@ -24,7 +24,7 @@ struct Flags {
     bool require_audits = false;
 };
 
-/// Segments whose two ends are in the receipt, in random order.
+/// Chooses up to `count` segments with both ends in the receipt, in random order.
 std::vector<std::size_t> choose_segments(const Receipt& receipt, std::uint64_t count) {
     std::vector<std::size_t> out;
     for (std::size_t i = 0; i + 1 < receipt.states.size(); ++i) {
@@ -68,7 +68,7 @@ int verify(const Program& program, const Flags& flags) {
     const auto checked = check_receipt(*receipt, state);
     const auto audited =
         flags.require_audits && checked ? require_audits(*checked, *receipt, state) : Status<>(Unit{});
-    // What was not proved was read as empty.
+    // Checked first: unproven values were read as empty.
     if (state.failure()) return fail(program, *state.failure());
     if (!checked) return fail(program, checked.error().message);
     if (!audited) return fail(program, audited.error().message);

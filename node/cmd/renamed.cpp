@@ -11,7 +11,7 @@ struct Renamed {
     std::string_view old, now;
 };
 
-// Old names of version 0.1; to be removed after 0.2.
+// Old names of version 0.1. Remove them after 0.2.
 constexpr Renamed kFlags[] = {
     {"--patience", "--timeout"},
     {"--crest", "--outliers"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Flags and keys of --json that have a new name: the old one works for one more version. The one table of them.
+// Renamed flags and --json keys: the old names work for one more version. This is the only table of them.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -7,10 +7,10 @@
 
 namespace retrace::node::cli {
 
-/// "--timeout=3" for "--patience=3", and says so on standard error; any other argument as it is.
+/// Returns "--timeout=3" for "--patience=3" with a warning on standard error, and any other argument unchanged.
 std::string with_current_name(std::string argument);
 
-/// Gives values whose key was renamed their old key too.
+/// Adds the values of renamed keys under their old keys too.
 void add_old_keys(boost::json::object& out);
 
 }  // namespace retrace::node::cli

@@ -28,8 +28,7 @@ struct FetchFlags {
     fs::path out;
 };
 
-/// The folder of the compiled task: the one that is named, or the one that was submitted from here and is
-/// still there.
+/// Loads the compiled task: from the named folder, or from the one that it was submitted from, if that still exists.
 std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id) {
     std::string folder = flags.task_folder;
     if (folder.empty()) {
@@ -40,8 +39,8 @@ std::optional<TaskFile> task_of(const FetchFlags& flags, std::uint64_t chain_id)
     return task ? std::optional(std::move(*task)) : std::nullopt;
 }
 
-/// The last segments of the receipt, replayed here: what its program reports at each of their steps. A
-/// segment that cannot be replayed is said and left out.
+/// Replays the last segments of the receipt and returns the losses that the program reports at each step. A segment
+/// that cannot be replayed is reported and skipped.
 std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& flags, RpcClient& client,
                                       Store& store) {
     std::vector<StepLoss> out;
@@ -65,7 +64,7 @@ std::vector<StepLoss> replayed_losses(const Receipt& receipt, const FetchFlags& 
     return out;
 }
 
-/// model.safetensors, model.pt, receipt.json and metrics.csv; adds what it says to `out`.
+/// Writes model.safetensors, model.pt, receipt.json and metrics.csv; adds their facts to `out`.
 Status<> write_files(const Delivered& model, const std::vector<StepLoss>& losses,
                      const std::optional<TaskFile>& task, const fs::path& folder, json::object& out) {
     const std::map<std::string, std::string> metadata{{"format", "pt"},

@@ -8,15 +8,15 @@
 
 namespace retrace::node::cli {
 
-/// What becomes of segments when so many (counted up to what the task asks for) could be drawn to audit them.
+/// Describes the audits of the segments if `possible` auditors (at most as many as the task asks for) could be drawn.
 std::string of_auditors(std::size_t possible, const TaskFile& task);
 
-/// ~/.retrace/requester unless --data-dir says otherwise.
+/// Returns `data_dir`, or ~/.retrace/requester if it is empty.
 std::filesystem::path requester_folder(const std::string& data_dir);
-/// Where the requester notes which folder a task was submitted from.
+/// Returns the file that records from which folder a task was submitted.
 std::filesystem::path task_note(const std::string& data_dir, std::uint64_t chain_id, std::uint64_t task);
 Result<std::unique_ptr<Store>> open_store(const std::string& data_dir);
-/// A line that is drawn over while standard error is a terminal, and nothing otherwise.
+/// Shows progress in a line that is overwritten if standard error is a terminal; otherwise prints nothing.
 void show_transfer(const ArtifactClient::Progress& progress);
 
 void add_task_compile(CLI::App& task, Program& program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace task plan: what a task is, what it needs and what it may cost, before it is posted.
+// retrace task plan: describes a task, its needs and its possible cost before it is posted.
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -38,16 +38,16 @@ namespace {
 namespace json = boost::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kMeasure{1500};  ///< Steps are timed for about as long.
+constexpr std::chrono::milliseconds kMeasure{1500};  ///< Approximate total time for timing steps.
 
 struct Plan {
     std::uint64_t parameters = 0, state_bytes = 0, data_bytes = 0, buffer_bytes = 0;
-    std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes beside the next step.
-    std::uint64_t party_bytes = 0;       ///< What a solver's or a verifier's --memory is compared with.
-    std::uint64_t step_bytes = 0;        ///< What timing steps takes, from the data set on.
-    std::optional<std::uint64_t> device_bytes;  ///< In a build with CUDA: what training takes there.
+    std::uint64_t commitment_bytes = 0;  ///< The copy that a solver hashes during the next step.
+    std::uint64_t party_bytes = 0;       ///< Compared with --memory of a solver or verifier.
+    std::uint64_t step_bytes = 0;        ///< Needed for timing steps, including the data set.
+    std::optional<std::uint64_t> device_bytes;  ///< Device memory for training; only in a build with CUDA.
     std::uint64_t step_flops = 0;
-    std::uint64_t evidence_bytes = 0;  ///< Most that the last move of a dispute brings to the ledger.
+    std::uint64_t evidence_bytes = 0;  ///< Upper bound of the evidence in the last move of a dispute.
 
     std::uint64_t memory() const { return state_bytes + buffer_bytes + commitment_bytes + data_bytes; }
 };
@@ -56,7 +56,7 @@ std::uint64_t bytes_of(const kernels::TensorRecord& record) {
     return kernels::geometry(record.dims).elements() * kernels::size_of(record.dtype);
 }
 
-/// Input tiles of one element, each with its path to a state, data or trace root.
+/// Bound of the input tiles of one element, each with its path to a state, data or trace root.
 std::uint64_t evidence_bound(const kernels::Program& program) {
     constexpr std::uint64_t kTileBytes = 4096, kHashBytes = 32;
     std::uint64_t tiles = 1;
@@ -67,7 +67,7 @@ std::uint64_t evidence_bound(const kernels::Program& program) {
     return kernels::kEvidenceTilesMax * (kTileBytes + kHashBytes * path);
 }
 
-/// Elements that the optimiser changes. They have moments where it keeps any; else all but running
+/// Counts the elements that the optimiser changes: tensors with moments where it keeps any; otherwise all but running
 /// statistics, which are named as PyTorch names them.
 std::uint64_t trained_elements(const kernels::Program& program) {
     std::set<std::string> names;
@@ -86,7 +86,7 @@ std::uint64_t trained_elements(const kernels::Program& program) {
     return with_moments > 0 ? with_moments : written;
 }
 
-/// What is known of the task before anything of it is loaded or run.
+/// Computes the plan without loading the data or running a step.
 Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, const kernels::Executor& executor,
                        kernels::ThreadPool& pool) {
     Plan plan;
@@ -99,10 +99,10 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
     plan.device_bytes = solver::device_bytes(program);
     plan.step_flops = 2 * kernels::step_cost(program);
     plan.evidence_bytes = evidence_bound(program);
-    // As solver::TaskCache counts it, for a party that computes on the host.
+    // Counted as in solver::TaskCache, for a party that computes on the CPU.
     const auto most = [](const kernels::Executor& e) { return std::max(e.planned_bytes(), e.dispute_bytes()); };
     plan.party_bytes = 2 * solver::memory_of(program) + most(executor);  // The party's, and the worker's.
-    std::uint64_t beginning = 0;  // What making the first state takes beside it.
+    std::uint64_t beginning = 0;  // Extra memory for making the first state.
     if (task.initialiser) {
         RETRACE_TRY(init, read_program(*task.initialiser));
         const kernels::Executor initialiser(init, pool);
@@ -119,11 +119,12 @@ Result<Plan> make_plan(const TaskFile& task, const kernels::Program& program, co
 
 struct Timing {
     std::optional<double> step_seconds;
-    std::string not_timed;  ///< Why there is none.
-    OutlierSampling outliers;  ///< Of the first step.
+    std::string not_timed;  ///< Reason if `step_seconds` is empty.
+    OutlierSampling outliers;  ///< Outliers of the first step.
 };
 
-/// Seconds of a step: the mean of those that fit the time, the first one left out. Before them the outliers.
+/// Samples the outliers, then measures the seconds of a step: the mean over the steps that fit the time, without the
+/// first.
 Result<Timing> measure(const TaskFile& task, const kernels::Program& program, kernels::Executor& executor,
                        kernels::ThreadPool& pool) {
     RETRACE_TRY(data, load_dataset(task.data));
@@ -145,7 +146,7 @@ Result<Timing> measure(const TaskFile& task, const kernels::Program& program, ke
     return timing;
 }
 
-/// Steps are run where there is memory for them. Where there is not, the plan is worth most.
+/// Runs steps only if memory suffices: the plan matters most on a machine where it does not.
 Result<Timing> time_steps(const TaskFile& task, const kernels::Program& program, const Plan& plan,
                           kernels::Executor& executor, kernels::ThreadPool& pool) {
     const std::string needs = "a step needs " + std::to_string(plan.step_bytes) + " bytes and this machine ";
@@ -175,7 +176,7 @@ struct Chain {
     std::optional<std::size_t> auditors;
 };
 
-/// Parameters of the chain behind `node`, or those that a new chain has.
+/// Returns the parameters of the chain behind `node`, or those of a new chain.
 Result<Chain> chain_of(const NodeOptions& node, const market::TaskSpec& spec) {
     if (node.url.empty()) return Chain{};
     auto client = node.connect();
@@ -201,7 +202,7 @@ std::string amount(std::uint64_t bytes) {
     return out.str();
 }
 
-/// Rounded up, as --memory has to be.
+/// Rounded up, so that the value suffices for --memory.
 std::uint64_t mebibytes(std::uint64_t bytes) {
     return (bytes + (1 << 20) - 1) >> 20;
 }
@@ -209,8 +210,8 @@ std::uint64_t mebibytes(std::uint64_t bytes) {
 struct Price {
     std::uint64_t segments = 0;
     market::Escrow escrow;
-    double found_one = 0, found_ten = 0;  ///< Probability that one bad segment is found, and ten.
-    std::optional<std::size_t> auditors;  ///< That could be drawn now, of those asked for; none without a chain.
+    double found_one = 0, found_ten = 0;  ///< Probabilities that one bad segment is found, and one of ten.
+    std::optional<std::size_t> auditors;  ///< Auditors that could be drawn now, up to the task's; none without a chain.
 
     bool can_audit() const { return auditors != std::size_t{0}; }
 };
@@ -240,7 +241,7 @@ std::string auditors_of(const TaskFile& task, const Price& price) {
                                       " auditors could be drawn, segments wait unpaid until you decide";
 }
 
-/// With nobody there to draw, no segment is audited, and a probability of the rules is none of anything.
+/// If no auditor can be drawn, no segment is audited, and the probabilities of the rules do not apply.
 std::string chances_of(const Price& price) {
     if (!price.can_audit()) return "no chance can be told that a bad segment is found";
     std::ostringstream out;
@@ -249,7 +250,7 @@ std::string chances_of(const Price& price) {
     return out.str();
 }
 
-/// All but the time.
+/// Prints everything but the timing.
 void say(const TaskFile& task, const Plan& plan, const Price& price) {
     const double flops = static_cast<double>(plan.step_flops) * static_cast<double>(task.steps);
     std::cout << std::setprecision(3) << "parameters   " << plan.parameters << " (state with moments "
@@ -314,7 +315,7 @@ int show(const Program& program, const std::string& folder, const NodeOptions& n
     if (!plan) return fail(program, plan.error().message);
     const auto price = price_of(*task, node);
     if (!price) return fail(program, price.error().message);
-    // Said before a step is run: who ends a process that takes too much asks it nothing.
+    // Printed before a step runs: if the kernel kills the process for its memory, the plan is already shown.
     if (!program.json) say(*task, *plan, *price);
     const auto timing = time_steps(*task, *step, *plan, executor, pool);
     if (!timing) return fail(program, timing.error().message);

@@ -46,7 +46,7 @@ Status<> check_fit(const kernels::Program& program, const DataSet& data) {
     return Unit{};
 }
 
-/// A line that is drawn over on a terminal, plain lines elsewhere.
+/// Shows progress in a line that is overwritten on a terminal, and as plain lines elsewhere.
 void show_step(const TaskFile& task, std::uint64_t step, float loss, Clock::time_point start) {
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     const double rate = static_cast<double>(step + 1) / std::max(seconds, 1e-9);
@@ -105,7 +105,7 @@ int run_local(const Program& program, const Flags& flags) {
     const std::unique_ptr<solver::Training> training = runner.train(committed, *state, pool);
     const MetricTable table = train(program, *task, *training);
     const Hash32 root = training->commit().root;
-    training->state();  // evaluation and the model's file read it here
+    training->state();  // makes `state` current for the evaluation and the model's file
     json::array losses;
     for (const MetricTable::Row& row : table.rows) losses.emplace_back(*row.values[0]);
     json::object out{{"losses", std::move(losses)}, {"state_root", to_hex(view(root))}};
@@ -119,7 +119,7 @@ int run_local(const Program& program, const Flags& flags) {
         if (const auto written = write_results(*task, *step, *state, table, flags.out); !written)
             return fail(program, written.error().message);
     }
-    OutlierSampling outliers;  // Last, since the training is done and written.
+    OutlierSampling outliers;  // Last, when the training is done and written.
     if (flags.outliers) {
         kernels::Executor here(*step, pool);
         outliers = sample_outliers(here, *step, *state, inputs);

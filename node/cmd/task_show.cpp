@@ -136,7 +136,7 @@ int odds(const Program& program, const NodeOptions& node, const std::string& fil
         market::effective_audit_probability(spec.audit_bp, params->collusion_bp, spec.auditors);
     const std::size_t possible = possible_auditors(state, *params, spec, ledger::Address{});
     if (state.failure()) return fail(program, state.failure()->message);
-    json::object detection;  // Empty where nobody is there to detect anything.
+    json::object detection;  // Empty if no auditor can be drawn.
     for (const std::uint64_t bad : {1, 2, 5, 10, 20, 50}) {
         if (possible == 0 || bad > spec.segments()) break;
         detection[std::to_string(bad)] = static_cast<double>(market::detection_ppm(chance, bad)) / 1e6;

@@ -36,7 +36,7 @@ std::string progress_line(const TaskStatus& status) {
     return line;
 }
 
-/// For people's convenience alone: `task fetch` finds test data and the TorchScript file by it.
+/// Records the task's folder for convenience: `task fetch` finds test data and the TorchScript file there.
 void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task) {
     const fs::path note = task_note(flags.data_dir, chain_id, task);
     std::error_code ignored;
@@ -44,8 +44,7 @@ void note_folder(const Flags& flags, std::uint64_t chain_id, std::uint64_t task)
     std::ofstream(note) << fs::absolute(flags.file, ignored).lexically_normal().string() << '\n';
 }
 
-/// Until the model is ready, however often the node is restarted meanwhile; an error when the task ends
-/// without one.
+/// Waits until the model is ready, also across restarts of the node; fails if the task ends without one.
 Status<> wait_for_model(const Flags& flags, RpcClient& client, std::uint64_t task, json::object& out) {
     flags.signer.node.be_patient(client);
     RETRACE_TRY(status, wait_for_delivery(client, task, [](const TaskStatus& now) {
@@ -87,7 +86,7 @@ int submit(const Program& program, const Flags& flags) {
     return print(program, out, posted->id);
 }
 
-/// What `submit` does after the posting; pieces that have arrived do not travel again.
+/// Does the part of `submit` after the posting; pieces that have arrived are not sent again.
 int upload(const Program& program, const Flags& flags) {
     const auto task = load_task_file(flags.file);
     if (!task) return fail(program, task.error().message);

@@ -33,7 +33,7 @@ struct SendOptions {
     SignerOptions signer;
     std::string to, value, data = "0x";
     std::optional<std::uint64_t> nonce;
-    std::string max_fee, tip;  // of one gas; empty: as the node's base fee asks
+    std::string max_fee, tip;  // per unit of gas; empty: derived from the node's base fee
     bool no_wait = false;
     std::uint64_t timeout_s = 60;
 };
@@ -48,7 +48,7 @@ Result<ledger::U256> amount_of(const std::string& text, const char* what) {
     return *amount;
 }
 
-/// What the node's base fee asks, where the user does not say otherwise.
+/// Derives the fees from the node's base fee where the user does not set them.
 Result<Fees> fees_for(const SendOptions& options, RpcClient& client, std::uint64_t gas) {
     std::optional<ledger::U256> tip, cap;
     if (!options.tip.empty()) {
@@ -91,7 +91,7 @@ Result<ledger::TxPtr> make_tx(const SendOptions& options, Session& session) {
     return ledger::sign_tx(std::move(tx), session.key);
 }
 
-/// One that the node forgot (it was killed before the block) is sent again.
+/// Waits for the outcome. A transaction that the node forgot (it was killed before the block) is sent again.
 Result<TxOutcome> wait_for(RpcClient& client, const Hash32& hash, View raw, std::uint64_t timeout_s) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(timeout_s);
     while (std::chrono::steady_clock::now() < end) {
@@ -169,7 +169,7 @@ bool concerns(const json::object& tx, const std::string& address) {
     return member(tx, "from") == address || member(tx, "to") == address;
 }
 
-/// What was refused in its block moved nothing, so each line says whether it was done.
+/// A refused transaction is in a block but moved nothing, so each line has its outcome.
 Result<json::object> history_line(RpcClient& client, const json::object& tx) {
     const json::value* coins = tx.if_contains("value");
     const auto value = rpc::parse_u256(coins != nullptr ? *coins : json::value());
@@ -185,7 +185,7 @@ Result<json::object> history_line(RpcClient& client, const json::object& tx) {
     return out;
 }
 
-/// The node keeps no index by account: the last blocks are read one by one.
+/// Reads the last blocks one by one, because the node keeps no index by account.
 Result<json::array> read_history(RpcClient& client, const ledger::Address& address, std::uint64_t blocks) {
     const auto tip = client.height();
     if (!tip) return failed(tip.error());

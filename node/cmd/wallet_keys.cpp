@@ -50,14 +50,14 @@ void add_mnemonic_passphrase(CLI::App& command, NewOptions& options, CLI::Option
         ->needs(words);
 }
 
-/// The account of these words under their own passphrase.
+/// Derives the account of these words with their optional passphrase.
 Result<ledger::SecretKey> account_of(std::string_view words, const NewOptions& options) {
     if (options.mnemonic_passphrase_file.empty()) return wallet::account_key(words, "", options.index);
     RETRACE_TRY(passphrase, read_passphrase(options.mnemonic_passphrase_file, {}));
     return wallet::account_key(words, passphrase.view(), options.index);
 }
 
-/// Past the buffers of the standard streams, which nobody wipes.
+/// Writes directly to the descriptor: the buffers of the standard streams are not wiped.
 void print_secret(const ledger::SecretText& line) {
     std::cout << std::flush;
     for (std::string_view left = line.view(); !left.empty();) {
@@ -67,7 +67,7 @@ void print_secret(const ledger::SecretText& line) {
     }
 }
 
-/// `before`, `secret`, `after` and the end of the line, in a buffer that is wiped.
+/// Prints `before`, `secret`, `after` and a newline from a buffer that is wiped.
 void print_with(std::string_view before, std::string_view secret, std::string_view after) {
     ledger::SecretText line(before.size() + secret.size() + after.size() + 1);
     ensure(line.append(before) && line.append(secret) && line.append(after) && line.append("\n"),

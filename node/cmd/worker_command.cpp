@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace worker, which solvers and verifiers start for themselves: no command for people.
+// retrace worker: internal command with which solvers and verifiers start their worker processes
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -12,7 +12,7 @@ namespace retrace::node::cli {
 
 void add_worker(CLI::App& app, Program& program) {
     CLI::App* command = app.add_subcommand("worker", "Run a task's program for the party that started this process");
-    command->group("");  // Not listed.
+    command->group("");  // Hidden from --help.
     auto words = std::make_shared<std::vector<std::string>>();
     command->add_option("words", *words, "Limits, and what the process is for")->required();
     command->callback([&program, words] {

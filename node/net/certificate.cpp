@@ -46,7 +46,7 @@ bool add_extension(X509* certificate, int kind, const std::string& value) {
     return added;
 }
 
-/// What the certificate is for, as OpenSSL spells it.
+/// The certificate's subject alternative names in OpenSSL's format.
 std::string names_of(const std::string& host) {
     std::string names = "DNS:localhost,IP:127.0.0.1,IP:::1";
     boost::system::error_code no_address;
@@ -67,14 +67,14 @@ Result<Certificate> make_certificate(EVP_PKEY* key, const std::string& host) {
     BN_to_ASN1_INTEGER(number, X509_get_serialNumber(out.get()));
     BN_free(number);
     X509_set_version(out.get(), X509_VERSION_3);
-    X509_gmtime_adj(X509_getm_notBefore(out.get()), -3600);  // clocks differ
+    X509_gmtime_adj(X509_getm_notBefore(out.get()), -3600);  // tolerates clock skew
     X509_gmtime_adj(X509_getm_notAfter(out.get()), kLifeSeconds);
     X509_set_pubkey(out.get(), key);
     X509_NAME* name = X509_get_subject_name(out.get());
     const auto* text = reinterpret_cast<const unsigned char*>("retrace node");
     X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, text, -1, -1, 0);
     X509_set_issuer_name(out.get(), name);
-    // No authority: whoever trusts it trusts this node, and not what its key could sign.
+    // Not a CA: a client that trusts the certificate does not trust other certificates signed by its key.
     const bool extended = add_extension(out.get(), NID_subject_alt_name, names_of(host)) &&
                           add_extension(out.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                           add_extension(out.get(), NID_ext_key_usage, "serverAuth");
@@ -101,7 +101,7 @@ Result<Files> self_signed(const std::string& folder, const std::string& host) {
         RETRACE_CHECK(close_to_others(files.key));
     }
     if (has_certificate && has_key) return files;
-    // The key is written first: one without a certificate is what an interrupted first start leaves.
+    // The key is written first, so a key without a certificate is left by an interrupted first start and is replaced.
     if (has_certificate)
         return error(files.certificate + " is there without " + files.key + "; remove or complete it");
     const Key key(EVP_EC_gen("P-256"), EVP_PKEY_free);
@@ -131,7 +131,7 @@ Result<std::shared_ptr<ssl::context>> server_context(const Files& files) {
     auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
     SSL_CTX_set_min_proto_version(context->native_handle(), TLS1_2_VERSION);
     SSL_CTX_set_options(context->native_handle(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    // A group may read it, as distributions have it (ssl-cert); everybody may not.
+    // Group access is allowed, as some distributions use it (ssl-cert); access for others is not.
     std::error_code unknown;
     const auto open =
         std::filesystem::status(files.key, unknown).permissions() & std::filesystem::perms::others_all;
@@ -153,7 +153,7 @@ Result<std::shared_ptr<ssl::context>> client_context(const Trust& trust, const s
     if (trust.fingerprint) {
         context->set_verify_callback([wanted = *trust.fingerprint](bool, ssl::verify_context& at) {
             if (X509_STORE_CTX_get_error_depth(at.native_handle()) != 0)
-                return true;  // only the node's own counts
+                return true;  // only the node's own certificate is checked
             Fingerprint seen{};
             unsigned size = 0;
             X509* shown = X509_STORE_CTX_get_current_cert(at.native_handle());
@@ -166,7 +166,7 @@ Result<std::shared_ptr<ssl::context>> client_context(const Trust& trust, const s
     if (trust.ca_file.empty()) {
         context->set_default_verify_paths(code);
     } else {
-        // A pipe or a terminal would be waited for.
+        // Reading a pipe or a terminal would block.
         std::error_code ignored;
         if (!std::filesystem::is_regular_file(trust.ca_file, ignored))
             return error("TLS: the authorities " + trust.ca_file + " are no regular file");

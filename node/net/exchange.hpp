@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One HTTP exchange as the client sends it and as the artifact server answers it, without any HTTP library.
+// The request and the reply of an HTTP exchange, independent of any HTTP library; used by the client and the artifact
+// server.
 #pragma once
 
 #include <string>
@@ -13,7 +14,7 @@ struct HttpRequest {
     std::string target;  ///< Path and query.
     Bytes body;
     std::string content_type = "application/octet-stream";
-    std::string authorization{};  ///< Value of that header when a client sends it; empty: the header is not sent.
+    std::string authorization{};  ///< Value of the header; empty: the header is not sent.
 };
 struct HttpReply {
     unsigned status = 200;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fingerprints as text, without OpenSSL: the simulation's views read addresses too.
+// Parses fingerprints. Separate from OpenSSL, because the simulation's views parse addresses too.
 #include "node/net/certificate.hpp"
 
 #include <algorithm>

@@ -27,17 +27,17 @@ using Body = http::vector_body<std::uint8_t>;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kHeaderBytesMax = 8 << 10;
-/// Of what came and is not understood yet: the head of a chunk, which knows no limit of its own, and what follows it.
+/// Limit on received bytes that are not parsed yet, because the head of a chunk has no limit of its own.
 constexpr std::size_t kBufferMax = 1 << 20;
 
-constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own timeout may be half a minute.
+constexpr std::chrono::seconds kNameTime{8};  ///< For the system's resolver, whose own timeout may be 30 seconds.
 constexpr std::chrono::seconds kConnectTime{3};
-constexpr std::chrono::milliseconds kLookTime{50};  ///< Between two questions whether to give up.
+constexpr std::chrono::milliseconds kLookTime{50};  ///< Interval of calls of `give_up`.
 
 using Endpoints = tcp::resolver::results_type;
 
-/// The address of a name. The system's resolver ends when it likes, and a stranger's name may lead to a server that
-/// never answers: whoever has waited long enough leaves it behind on its own thread.
+/// A DNS lookup on a detached thread. The system's resolver cannot be cancelled, and another party's name may lead to a
+/// server that never answers, so a caller that times out leaves the thread behind.
 struct Lookup {
     std::mutex mutex;
     std::condition_variable ended;
@@ -56,14 +56,14 @@ struct Lookup {
         return lookup;
     }
 
-    /// Nothing is thrown out of it: that would end the process.
+    /// Must not throw, because that would end the process.
     void ask(const std::string& host, const std::string& port) noexcept {
         Endpoints endpoints;
         beast::error_code failed;
         try {
             asio::io_context context;
             endpoints = tcp::resolver(context).resolve(host, port, failed);
-        } catch (const std::exception&) {  // No memory, no file descriptor.
+        } catch (const std::exception&) {  // E.g. no memory or no file descriptor.
             failed = asio::error::make_error_code(asio::error::no_memory);
         }
         const std::lock_guard lock(mutex);
@@ -76,12 +76,11 @@ struct Lookup {
 
 }  // namespace
 
-// The synchronous operations of Beast know no timeouts, so the asynchronous ones run on a context of our own
-// until they are done.
+// Beast's synchronous operations have no timeouts, so the asynchronous ones are run to completion on a private context.
 struct HttpConnection::Impl {
     explicit Impl(Url url_in) : url(std::move(url_in)) {}
 
-    /// Runs what was started until it ends; `code` is what its handler left.
+    /// Runs the started operation until it ends; its handler stores the result in `code`.
     Status<Failure> run(const beast::error_code& code, const char* what) {
         context.restart();
         bool given_up = false;
@@ -89,7 +88,7 @@ struct HttpConnection::Impl {
             context.run_for(kLookTime);
             if (given_up || context.stopped() || !give_up || !give_up()) continue;
             given_up = true;
-            stream->tcp().close();  // Ends the operation, whatever it is.
+            stream->tcp().close();  // Aborts the running operation.
         }
         const std::string peer = url.host + ":" + url.port;
         if (given_up) return failure(Fault::timeout, peer + ": the time for fetching is over: " + what);
@@ -102,7 +101,7 @@ struct HttpConnection::Impl {
             code != http::error::end_of_stream && code != http::error::partial_message) {
             return failure(Fault::malformed, peer + " does not speak HTTP: " + code.message());
         }
-        // Another certificate than the trusted one does not become it by waiting.
+        // A TLS error, e.g. an untrusted certificate, is not retried, so it is not `unreachable`.
         const bool tls = code.category() == asio::error::get_ssl_category();
         return failure(tls ? Fault::refused : Fault::unreachable, peer + ": " + what + ": " + code.message());
     }
@@ -162,8 +161,8 @@ struct HttpConnection::Impl {
         stream->tcp().expires_at(until);
         http::async_write(*stream, message, [&](beast::error_code done, std::size_t) { code = done; });
         const auto written = run(code, "cannot send");
-        // A server that refuses an upload answers before it has read all of it, so the reply is read in any
-        // case.
+        // A server that refuses an upload answers before it has read all of it, so the reply is read even if the write
+        // failed.
         if (!written && written.error().fault != Fault::unreachable) return Unexpected{written.error()};
         http::response_parser<Body> parser;
         parser.header_limit(kHeaderBytesMax);
@@ -178,7 +177,7 @@ struct HttpConnection::Impl {
     }
 
     Url url;
-    GiveUp give_up;  ///< Of the exchange under way.
+    GiveUp give_up;  ///< That of the current exchange.
     asio::io_context context{1};
     std::shared_ptr<asio::ssl::context> trust;
     std::optional<tls::Stream> stream;

@@ -14,9 +14,9 @@
 
 namespace retrace::node {
 
-/// "http://host[:port]" or "https://host[:port]", without a path; malformed otherwise. Behind "https" a fragment, which
-/// never leaves this machine, may say whom to trust: "#sha256=" and the certificate's fingerprint, or "#ca=" and a file
-/// of authorities.
+/// "http://host[:port]" or "https://host[:port]", without a path; malformed otherwise. An "https" address may end with
+/// a fragment, which is never sent, that sets the trust: "#sha256=" and the certificate's fingerprint, or "#ca=" and a
+/// file of authorities.
 struct Url {
     std::string host;
     std::string port;
@@ -25,13 +25,13 @@ struct Url {
     bool operator==(const Url&) const = default;
 };
 Result<Url, Failure> parse_url(std::string_view text);
-/// The same of an address that a stranger registered: it names no file of this machine, so "#ca=" is malformed.
+/// Same for an address that another party registered: it must not name a file of this machine, so "#ca=" is malformed.
 Result<Url, Failure> parse_public_url(std::string_view text);
 
-/// One kept-alive connection to one peer. Blocks; not thread-safe.
+/// A kept-alive connection to one peer. Calls block; not thread-safe.
 class HttpConnection {
 public:
-    /// Whether nobody waits for the reply any more; asked several times a second while there is none.
+    /// Returns true when the reply is no longer wanted; polled several times a second during an exchange.
     using GiveUp = std::function<bool()>;
 
     explicit HttpConnection(Url url);
@@ -39,10 +39,10 @@ public:
     HttpConnection(HttpConnection&&) noexcept;
     HttpConnection& operator=(HttpConnection&&) noexcept;
 
-    /// Sends and waits for the whole reply. `deadline` is for everything together, so a peer that drips bytes
-    /// gains nothing; of it a name that is not resolved takes eight seconds, a connection that does not come about
-    /// three. A connection that the peer closed meanwhile is opened again, once. unreachable, timeout (also when
-    /// `give_up` says so); too_large when the reply is over `reply_limit`; malformed when it is not HTTP.
+    /// Sends the request and waits for the whole reply. `deadline` limits the whole exchange, so a peer that sends
+    /// slowly cannot extend it; within it, resolving a name times out after 8 seconds and connecting after 3. If the
+    /// peer has closed the kept connection, it is reopened once. Errors: unreachable; timeout (also if `give_up`
+    /// returns true); refused if TLS fails; too_large if the reply is over `reply_limit`; malformed if it is not HTTP.
     Result<HttpReply, Failure> exchange(const HttpRequest& request, std::size_t reply_limit,
                                         std::chrono::milliseconds deadline, const GiveUp& give_up = {});
 

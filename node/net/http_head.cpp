@@ -24,7 +24,7 @@ std::string lower(std::string_view name) {
     return out;
 }
 
-/// "[::1]" as host_of says it.
+/// Strips the brackets of "[::1]", as host_of does.
 std::string_view without_brackets(std::string_view name) {
     return name.starts_with('[') && name.ends_with(']') ? name.substr(1, name.size() - 2) : name;
 }
@@ -32,7 +32,7 @@ std::string_view without_brackets(std::string_view name) {
 std::optional<HeadFault> fault_of_length(const http::fields& head, unsigned version) {
     const std::size_t encodings = head.count(http::field::transfer_encoding);
     if (encodings == 0) return std::nullopt;
-    // The names of codings are the same in either case (RFC 9112, 7).
+    // Names of codings are case-insensitive (RFC 9112, 7).
     if (encodings != 1 || version < 11 || !beast::iequals(head[http::field::transfer_encoding], "chunked"))
         return HeadFault::transfer_encoding;
     if (head.count(http::field::content_length) != 0) return HeadFault::two_lengths;
@@ -64,11 +64,11 @@ std::string_view text_of(HeadFault fault) noexcept {
 std::optional<HeadFault> fault_of_head(const http::fields& head, std::string_view target, unsigned version,
                                        const std::vector<std::string>& hosts) {
     if (const auto fault = fault_of_length(head, version)) return fault;
-    // An absolute target would name another host than the field does.
+    // An absolute target could name another host than the Host field.
     if (!target.starts_with('/') && target != "*") return HeadFault::target;
     const std::size_t fields = head.count(http::field::host);
     if (fields > 1 || (fields == 0 && version >= 11)) return HeadFault::host;
-    if (fields == 0) return std::nullopt;  // No browser speaks HTTP/1.0.
+    if (fields == 0) return std::nullopt;  // HTTP/1.0; no browser sends it.
     const auto host = host_of(text(head[http::field::host]));
     if (!host) return HeadFault::host;
     if (!hosts.empty() && !host_allowed(*host, hosts)) return HeadFault::host_not_listed;

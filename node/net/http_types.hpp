@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plain HTTP beside JSON-RPC on the same port: /health, /metrics, artifacts. No Beast in this header.
+// HTTP routes on the port of the JSON-RPC server: /health, /metrics, artifacts. No Beast in this header.
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace retrace::node::rpc {
 struct HttpRequest {
     std::string method;                          ///< "GET", "PUT", …
     std::string target;                          ///< Path and query as sent, not decoded; starts with '/'.
-    std::map<std::string, std::string> headers;  ///< Names in lower case; of a repeated one the last.
+    std::map<std::string, std::string> headers;  ///< Names in lower case; the last value of a repeated name.
     std::string body;
 };
 
@@ -24,11 +24,11 @@ struct HttpResponse {
     std::string body;
 };
 
-/// Runs on a worker thread and may read files and compute. What it throws becomes status 500.
+/// Runs on a worker thread and may read files and compute. An exception becomes status 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
 
 struct HttpRoute {
-    /// "/health" is this path and no other, with any query; "/artifact/" all paths below it.
+    /// "/health" matches only this path, with any query; "/artifact/" matches all paths below it.
     std::string path;
     std::size_t body_max = 0;  ///< Larger bodies get status 413.
     HttpHandler handler;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A TCP connection with or without TLS, as one type: HTTP and WebSocket above it need not know which.
-// Its operations take erased handlers and are compiled once, in tls_stream.cpp: as templates they were most of what
-// the files above it cost to compile.
+// A TCP connection with or without TLS as one type, so that HTTP and WebSocket need not distinguish them.
+// Its operations take type-erased handlers and are compiled once, in tls_stream.cpp: as templates they took most of the
+// compile time of the files that use them.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 
 namespace retrace::node::tls {
 
-/// Any completion handler of an operation that ends with an error code and a number of bytes. Called once, on the
-/// executor of the handler in it.
+/// A type-erased completion handler for an error code and a number of bytes. Called once, on the executor of the
+/// wrapped handler.
 class IoHandler {
 public:
     using executor_type = boost::asio::any_io_executor;
@@ -34,7 +34,7 @@ public:
     executor_type get_executor() const noexcept { return executor_; }
     cancellation_slot_type get_cancellation_slot() const noexcept { return slot_; }
     void operator()(boost::beast::error_code code, std::size_t bytes) {
-        // The memory goes first: the handler may begin the next operation.
+        // Moved out first, because the handler may start the next operation.
         const auto call = std::move(call_);
         call->run(code, bytes);
     }
@@ -56,7 +56,7 @@ private:
     std::unique_ptr<Call> call_;
 };
 
-/// The first buffers of a sequence, as many as one system call takes well.
+/// The first 16 non-empty buffers of a sequence, passed to one system call.
 template <class Buffer>
 struct FirstBuffers {
     template <class Buffers>
@@ -66,7 +66,7 @@ struct FirstBuffers {
         for (; next != end_of_all && count < parts.size(); ++next)
             if (const Buffer part(*next); part.size() != 0) parts[count++] = part;
     }
-    // The names that Asio looks for.
+    // Names that Asio requires.
     using value_type = Buffer;
     using const_iterator = const Buffer*;
     const Buffer* begin() const noexcept { return parts.data(); }
@@ -76,7 +76,7 @@ struct FirstBuffers {
     std::size_t count = 0;
 };
 
-/// What Asio calls an AsyncStream. Movable. Time-outs are those of `tcp()`, below TLS.
+/// An AsyncStream in Asio's terms. Movable. Timeouts are set on `tcp()`, below TLS.
 class Stream {
 public:
     using Tcp = boost::beast::tcp_stream;
@@ -94,7 +94,7 @@ public:
     /// Only with TLS.
     SSL* ssl() noexcept { return layers_->tls->next_layer().native_handle(); }
 
-    // The names that Beast and Asio look for.
+    // Names that Beast and Asio require.
     executor_type get_executor() noexcept { return layers_->tcp.get_executor(); }
     Tcp& next_layer() noexcept { return layers_->tcp; }
     const Tcp& next_layer() const noexcept { return layers_->tcp; }
@@ -140,18 +140,18 @@ private:
     void read_some(const MutableBuffers& into, IoHandler handler);
     void write_some(const ConstBuffers& from, IoHandler handler);
 
-    // The flat stream joins small buffers, so that a head and its body make one record.
+    // The flat stream joins small buffers, so that a head and its body form one TLS record.
     using Tls = boost::beast::flat_stream<boost::asio::ssl::stream<Tcp&>>;
     struct Layers {
         explicit Layers(Tcp t) : tcp(std::move(t)) {}
         Tcp tcp;
         std::optional<Tls> tls;
     };
-    std::unique_ptr<Layers> layers_;  // stays where it is: `tls` refers to `tcp`
+    std::unique_ptr<Layers> layers_;  // on the heap, because `tls` refers to `tcp`
 };
 
-// Beast's WebSocket ends a connection through these. The close frames were exchanged before, so nothing is
-// lost by ending TCP without TLS's own farewell.
+// Beast's WebSocket closes a connection through these. The close frames have been exchanged by then, so TCP can be
+// closed without a TLS shutdown.
 inline void teardown(boost::beast::role_type role, Stream& stream, boost::beast::error_code& code) {
     boost::beast::websocket::teardown(role, stream.tcp().socket(), code);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Addresses of peers, without the sockets: the simulation's views read them too.
+// Parses addresses of peers. Separate from the sockets, because the simulation's views use it too.
 #include <algorithm>
 
 #include "node/net/http_client.hpp"
@@ -44,7 +44,7 @@ Result<Url, Failure> parse_url(std::string_view text) {
         rest = rest.substr(0, at);
     }
     if (rest.ends_with('/')) rest.remove_suffix(1);
-    // What steers a terminal is in no name of a host either.
+    // Control characters, which could control a terminal, are not allowed in a host name.
     const bool graphic = std::all_of(rest.begin(), rest.end(), [](char c) { return c > ' ' && c < 0x7f; });
     if (!graphic || rest.find_first_of("/?#@") != std::string_view::npos) return bad();
     std::string_view host = rest, port = out.tls ? "443" : "80";

@@ -21,7 +21,7 @@ Unexpected<Error> io_error(const std::string& path, const char* what) {
     return error(path + ": " + what + ": " + std::strerror(errno));
 }
 
-/// A new one is its owner's alone; of one that was there its owner has decided.
+/// A new folder gets mode 0700; the mode of an existing one is left as its owner set it.
 Status<> make_folder(const std::string& path) {
     std::error_code failed;
     const bool is_new = std::filesystem::create_directories(path, failed);
@@ -85,7 +85,7 @@ std::optional<Bytes> read_file(const std::string& path, std::size_t limit) {
 
 Status<> write_file(const std::string& path, View bytes, unsigned mode) {
     const std::string beside = path + ".new." + std::to_string(::getpid());
-    // What somebody else put there, to be written through or to be read by, is not written to.
+    // An existing file or link there is removed, so that nobody else's file is written to.
     ::unlink(beside.c_str());
     const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0) return io_error(beside, "cannot create");
@@ -117,7 +117,7 @@ Status<> make_private_folder(const std::string& path) {
 
 std::optional<std::string> warning_if_open(const std::string& path) {
     struct stat info {};
-    // A pipe has no others.
+    // Only regular files are checked, not e.g. pipes.
     if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || (info.st_mode & 07) == 0)
         return std::nullopt;
     return "everybody may read or change " + path + "; chmod o-rwx it";

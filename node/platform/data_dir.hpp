@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The folder of one node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last
-// run).
+// The data directory of a node: LOCK, genesis (encoded), blocks.log, db/, pool (queued transactions of the last run).
 #pragma once
 
 #include <memory>
@@ -11,17 +10,17 @@
 
 namespace retrace::node {
 
-/// Owns the folder for as long as it lives: a second process is refused.
+/// Holds an exclusive lock on the folder for its lifetime: a second process cannot open it.
 class DataDir {
 public:
-    /// Creates the folder (mode 0700) when it is not there.
+    /// Creates the folder (mode 0700) if it does not exist.
     static Result<std::unique_ptr<DataDir>> open(const std::string& path);
     ~DataDir();
     DataDir(const DataDir&) = delete;
     DataDir& operator=(const DataDir&) = delete;
 
     std::string file(const std::string& name) const { return path_ + "/" + name; }
-    /// The genesis that this folder was begun with; nullopt in a new folder.
+    /// The genesis that this folder was created with; nullopt in a new folder.
     Result<std::optional<ledger::Genesis>> genesis() const;
     Status<> keep_genesis(const ledger::Genesis& genesis) const;
 
@@ -31,20 +30,20 @@ private:
     int lock_;
 };
 
-/// Whole file; nullopt when it cannot be read or holds more than `limit` bytes.
+/// Reads a whole file; nullopt if it cannot be read or has more than `limit` bytes.
 std::optional<Bytes> read_file(const std::string& path, std::size_t limit);
-/// Writes beside and renames, so that readers see the old or the new file and nothing between; after it
-/// returned the new one survives any crash. `mode` as in chmod.
+/// Writes a temporary file and renames it, so that readers see either the old or the new file; once it has returned,
+/// the new file survives a crash. `mode` as in chmod.
 Status<> write_file(const std::string& path, View bytes, unsigned mode);
-/// A file's name is only on disk once its directory is. False with errno.
+/// Syncs the directory of `path`, which makes the file's name durable. Returns false and sets errno on failure.
 bool sync_directory_of(const std::string& path);
-/// Makes the folder and those above it where they are not there, and closes it to everybody but its owner
-/// (0700), also one that an earlier version left open.
+/// Creates the folder (mode 0700) and missing parents. Removes the access of others to an existing folder, because
+/// earlier versions left it open.
 Status<> make_private_folder(const std::string& path);
-/// Takes a file or folder from its group and from everybody else; an Error that names it where that cannot be
-/// done. Of what is this program's own: what it only reads may be shared on purpose.
+/// Removes all permissions of group and others from a file or folder; an Error that names it if that fails. Only for
+/// this program's own files: files that it merely reads may be shared on purpose.
 Status<> close_to_others(const std::string& path);
-/// Of a secret that is only read: a sentence that names it when everybody may read or change it. A group may.
+/// Checks a secret that is only read: returns a warning that names it if others may access it. Group access is allowed.
 std::optional<std::string> warning_if_open(const std::string& path);
 
 }  // namespace retrace::node

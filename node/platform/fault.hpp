@@ -11,30 +11,30 @@ namespace retrace::node {
 
 /// Why an artifact could not be stored, served or fetched. Slugs are stable; numbers are never reused.
 enum class Fault : std::uint8_t {
-    not_found = 1,     ///< Nothing is known of this root.
-    incomplete = 2,    ///< Some of it has not arrived yet.
+    not_found = 1,     ///< The root is unknown.
+    incomplete = 2,    ///< Parts of the artifact have not arrived yet.
     not_wanted = 3,    ///< No task names this root: uploads of it are refused.
-    malformed = 4,     ///< Not a message of the transfer, or a bad path or query.
+    malformed = 4,     ///< Not a valid message, path or query.
     too_large = 5,     ///< Over a limit of the message, the tensor or the program.
-    wrong_root = 6,    ///< A header, program or manifest that does not hash to the root it came under.
-    wrong_proof = 7,   ///< Tiles that do not lead to the tree root.
+    wrong_root = 6,    ///< A header, program or manifest that does not hash to its root.
+    wrong_proof = 7,   ///< Tiles whose proof does not lead to the tree root.
     bad_tile = 8,      ///< Nonzero padding, or a bool that is neither 0 nor 1.
     out_of_range = 9,  ///< Tiles that the tensor does not have.
     corrupt = 10,      ///< A file of the store is damaged.
     no_space = 11,     ///< The disk is full or nearly so.
-    io = 12,           ///< The system refused a file operation.
+    io = 12,           ///< A file operation failed.
     in_use = 13,       ///< Another process has the store open.
-    unreachable = 14,  ///< No connection to the peer, or it broke.
-    timeout = 15,      ///< The peer was too slow.
-    refused = 16,      ///< The peer answered with an error.
-    wrong_shape = 17,  ///< A tensor of another type or shape than the program's that names it.
+    unreachable = 14,  ///< No connection to the peer, or it was lost.
+    timeout = 15,      ///< The peer was too slow, or the caller gave up.
+    refused = 16,      ///< The peer answered with an error, or TLS failed.
+    wrong_shape = 17,  ///< A tensor whose type or shape differs from that in the program.
     over_quota = 18,   ///< More than its task, its requester or the node's operator allows (quota.hpp).
 };
 std::string_view slug(Fault fault) noexcept;
 
 struct Failure {
     Fault fault{};
-    std::string message;  ///< A sentence for people; begins with the thing, not with the slug.
+    std::string message;  ///< A sentence for users; begins with the object concerned, not with the slug.
 };
 
 inline Unexpected<Failure> failure(Fault fault, std::string message) {

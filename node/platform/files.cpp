@@ -25,7 +25,7 @@ Unexpected<Failure> system_failure(const fs::path& path, const char* what, int c
     return failure(fault, path.string() + ": " + what + ": " + std::generic_category().message(code));
 }
 
-/// Whatever lies there, a link that somebody planted too, is not written through but goes.
+/// Creates a new file. Anything at `path`, also a planted link, is removed instead of being written through.
 File create_new(const fs::path& path) {
     ::unlink(path.c_str());
     return File(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));

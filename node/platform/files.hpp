@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The few file operations of the store: whole files that appear at once or not at all, and mappings.
+// File operations of the artifact store: atomic writes, memory mappings, locks.
 #pragma once
 
 #include <filesystem>
@@ -27,8 +27,8 @@ private:
     int descriptor_ = -1;
 };
 
-/// A whole file in memory, shared with the page cache. The files of a store are ours alone, so nobody
-/// truncates them.
+/// A memory mapping of a whole file, shared with the page cache. Only this process uses the store's files, so they are
+/// never truncated while mapped.
 class Mapping {
 public:
     Mapping() = default;
@@ -42,7 +42,7 @@ public:
     View bytes() const noexcept { return {data_, size_}; }
     std::uint8_t* data() noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
-    /// Waits until every page is on disk.
+    /// Returns once every page is on disk.
     Status<Failure> sync();
 
 private:
@@ -50,21 +50,20 @@ private:
     std::size_t size_ = 0;
 };
 
-/// Writes `parts` one after the other into a file beside `path`, syncs it and renames it over `path`.
+/// Writes `parts` in order to a temporary file beside `path`, syncs it and renames it to `path`.
 Status<Failure> write_atomically(const std::filesystem::path& path, std::initializer_list<View> parts);
 /// Makes renames in `directory` durable.
 Status<Failure> sync_directory(const std::filesystem::path& directory);
-/// The whole file; longer than `limit`: too_large.
+/// Reads the whole file; too_large if it is longer than `limit`.
 Result<Bytes, Failure> read_file(const std::filesystem::path& path, std::size_t limit);
-/// A sparse file of `size` bytes that begins with `head`.
+/// Creates a sparse file of `size` bytes that begins with `head`.
 Status<Failure> create_sparse(const std::filesystem::path& path, View head, std::uint64_t size);
-/// Reserves the blocks of [offset, offset + size), so that writing to a mapping of them cannot run out of
-/// disk.
+/// Allocates the disk blocks of [offset, offset + size), so that a write to a mapping of them cannot run out of space.
 Status<Failure> reserve(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t size);
-/// Bytes that an ordinary user may still write to the file system of `path`; 0 when it cannot be asked.
+/// Free bytes for unprivileged users on the file system of `path`; 0 if they cannot be determined.
 std::uint64_t free_bytes(const std::filesystem::path& path) noexcept;
 Status<Failure> make_directory(const std::filesystem::path& path);
-/// An exclusive lock, held while the File lives: in_use when another process has it.
+/// Takes an exclusive lock, held for the lifetime of the File; in_use if another process holds it.
 Result<File, Failure> lock_file(const std::filesystem::path& path);
 
 }  // namespace retrace::node

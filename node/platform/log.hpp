@@ -5,8 +5,8 @@
 
 namespace retrace::node {
 
-/// Logs go to standard error as one line each: time=… level=… and what the caller wrote as key=value.
-/// Standard output belongs to results. `level` is one of config's.
+/// Sets up logging to standard error, one line per entry: time=… level=… and the caller's key=value text. Standard
+/// output is reserved for results. `level` is a value of LogConfig::level.
 void set_up_log(const std::string& level);
 
 }  // namespace retrace::node

@@ -32,7 +32,7 @@ Bound of_machine() {
 
 Bound of_group() {
     Bound out;
-    std::uint64_t limit = 0;  // "max" is no number: no limit.
+    std::uint64_t limit = 0;  // "max" does not parse as a number: no limit
     if (std::ifstream in("/sys/fs/cgroup/memory.max"); in >> limit) out.limit = limit;
     if (std::ifstream in("/sys/fs/cgroup/memory.current"); in >> limit) out.taken = limit;
     return out;

@@ -5,10 +5,10 @@
 
 namespace retrace::node {
 
-/// Bytes that this process may have in all: the least of what the machine has, what the process may map
-/// (`ulimit -v`) and what its control group may use (cgroup v2). Where the system says none of them, any number.
+/// Memory limit of this process in bytes: the least of the machine's memory, the address space limit (`ulimit -v`) and
+/// the limit of its control group (cgroup v2). UINT64_MAX if none of them can be determined.
 std::uint64_t memory_limit();
-/// What of it nobody has taken yet, now.
+/// Bytes that are currently unused: the least over the same three limits.
 std::uint64_t memory_left();
 
 }  // namespace retrace::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that was given back goes back to the system.
+// Returns freed heap memory to the operating system.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,18 @@
 
 namespace retrace::node::rpc {
 
-/// The C library keeps what was freed between pieces that are in use, for every thread apart, so that a node that once
-/// held much for its clients would stay that large. `freed` from any thread, the others from one at a time.
+/// The C library keeps freed memory between blocks that are in use, in a separate arena for each thread, so a node
+/// would stay as large as at its peak. `freed` is thread-safe; the other functions are called from one thread at a
+/// time.
 class MemoryTrim {
 public:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::size_t kBytes = std::size_t{16} << 20;  ///< So much has to be freed before it is worth it.
-    static constexpr std::chrono::seconds kEvery{2};              ///< It takes some milliseconds.
+    static constexpr std::size_t kBytes = std::size_t{16} << 20;  ///< Least amount freed before a trim pays off.
+    static constexpr std::chrono::seconds kEvery{2};              ///< Least interval; a trim takes some milliseconds.
 
-    /// Costs next to nothing.
+    /// Counts freed bytes; one atomic addition.
     void freed(std::size_t bytes) noexcept { bytes_ += bytes; }
-    /// Whether `run` should follow; not again before the time is over.
+    /// Whether `run` should be called now; true at most once per `kEvery`.
     bool is_due(Clock::time_point now) noexcept {
         if (bytes_ < kBytes || now < next_) return false;
         bytes_ = 0;

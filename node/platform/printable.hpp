@@ -5,8 +5,8 @@
 
 namespace retrace::node {
 
-/// The words of a node, a peer or the chain as they may go to a terminal or a log: control characters, which
-/// steer a terminal (those of two bytes in UTF-8 too), become question marks.
+/// Makes text of a node, a peer or the chain safe for a terminal or a log: replaces control characters (also the
+/// two-byte ones of UTF-8), which could control a terminal, by question marks.
 std::string printable(std::string text);
 
 }  // namespace retrace::node

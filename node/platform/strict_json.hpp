@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads the JSON files that this project writes: exactly the known fields, each of its kind and within its
-// limit.
+// Strict reader for the JSON files that this project writes: exactly the known fields, with checked types and limits.
 #pragma once
 
 #include <boost/json/fwd.hpp>
@@ -14,11 +13,11 @@
 
 namespace retrace::node {
 
-/// `where` begins the message of an error. Nesting is limited to 16.
+/// Parses JSON. `where` is the prefix of error messages. Nesting is limited to 16.
 Result<boost::json::value> parse_json(View text, const std::string& where);
 
-/// An object with exactly the given fields, in this order: so that one value has one spelling. Refers to the
-/// value.
+/// An object with exactly the given fields, in this order, so that a value has one representation. Refers to the value,
+/// which must outlive it.
 class StrictObject {
 public:
     static Result<StrictObject> open(const boost::json::value& value,

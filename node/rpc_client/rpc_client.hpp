@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A client of a node's JSON-RPC, for the command line and the agents.
+// JSON-RPC client of a node, for the command line and the agents.
 #pragma once
 
 #include <boost/json/value.hpp>
@@ -13,15 +13,15 @@
 
 namespace retrace::node {
 
-/// Why a call brought no result.
+/// Why a call failed.
 struct RpcFailure {
-    int code = 0;         ///< JSON-RPC error code; 0: the node was not reached or its answer is no JSON-RPC.
-    std::string message;  ///< A sentence for people.
+    int code = 0;         ///< JSON-RPC error code; 0: the node was not reached or its answer is invalid.
+    std::string message;  ///< A sentence for users.
     std::string data;     ///< error.data when it is a string: revert data as "0x…".
-    bool silence = false;  ///< Nobody answered, which may pass.
+    bool silence = false;  ///< No answer (unreachable or timeout); a retry may succeed.
 };
 
-/// What became of a transaction.
+/// The outcome of a mined transaction.
 struct TxOutcome {
     Hash32 hash;
     std::uint64_t height = 0;
@@ -32,40 +32,41 @@ struct TxOutcome {
     std::vector<ledger::Log> logs;
 };
 
-/// A log and where it stands.
+/// A log and its position.
 struct PlacedLog {
     std::uint64_t height = 0;
-    Hash32 tx;  ///< Zero for what blocks do by themselves.
+    Hash32 tx;  ///< The block's hash for a log of no transaction.
     ledger::Log log;
 };
 
-/// What a call that is to be signed may cost. A node only tells what gas and block space cost, and whoever believed
-/// anything would sign anything.
+/// Fee limits of a transaction to be signed. They are checked against kFeeMost, because a client that trusted any gas
+/// or fee estimate of a node would sign any cost.
 struct Fees {
     std::uint64_t gas = 0;
     ledger::U256 tip_cap;
-    ledger::U256 fee_cap;  ///< Of one gas: holds while the base fee rises for several full blocks.
+    ledger::U256 fee_cap;  ///< Per gas; covers the rise of the base fee over several full blocks.
 };
-/// Ten coins. At the least base fee of the defaults all the gas of a block costs 0.4.
+/// Ten coins. At the default least base fee, all the gas of a block costs 0.4 coins.
 inline const ledger::U256 kFeeMost = ledger::U256(10'000'000'000'000'000'000u);
-/// An error where `gas` at that base fee could cost more than kFeeMost.
+/// Fees for twice the base fee plus the tip; an Error if `gas` could then cost more than kFeeMost.
 Result<Fees> fees_of(const ledger::U256& base_fee, const ledger::U256& tip, std::uint64_t gas);
-/// The same of fees that the user named; also where the tip is over the fee, of which it is a part.
+/// Same for fees that the user gave; also an Error if the tip is over the fee, of which it is a part.
 Result<Fees> fees_under(const ledger::U256& fee_cap, const ledger::U256& tip_cap, std::uint64_t gas);
 
-/// One kept-alive connection. Blocks; not thread-safe.
+/// A client with one kept-alive connection. Calls block; not thread-safe.
 class RpcClient {
 public:
     struct Options {
-        std::chrono::milliseconds deadline{20'000};  ///< Of one call.
+        std::chrono::milliseconds deadline{20'000};  ///< For each attempt of a call.
         std::size_t reply_limit = std::size_t{32} << 20;
-        /// A call that nobody answers is repeated for so long, because nodes are started late and restarted.
+        /// How long a call is retried while the node is unreachable, because nodes are started late and restarted.
         std::chrono::seconds timeout{0};
-        /// Hears why, when that begins, and that it ended well (an empty text).
+        /// Called with the reason before the first retry, and with an empty text when a retry has succeeded.
         std::function<void(const std::string& why)> on_silence;
     };
 
-    /// As parse_url takes it: "http://host:port", or "https://host:port#sha256=…". Malformed ones are refused here.
+    /// `url` as for parse_url: "http://host:port" or "https://host:port#sha256=…"; an Error if malformed. Connects on
+    /// the first call.
     static Result<RpcClient> connect(const std::string& url, const Options& options);
     static Result<RpcClient> connect(const std::string& url) { return connect(url, Options{}); }
 
@@ -74,23 +75,23 @@ public:
 
     Result<boost::json::value, RpcFailure> call(std::string_view method, boost::json::array params);
 
-    // Typed calls. Heights are of blocks.
+    // Typed calls. Heights are block heights.
     Result<std::uint64_t, RpcFailure> chain_id();
     Result<std::uint64_t, RpcFailure> height();
     Result<ledger::Account, RpcFailure> account(const ledger::Address& address);
-    /// Counts what the mempool holds.
+    /// Counts the transactions in the mempool too.
     Result<std::uint64_t, RpcFailure> next_nonce(const ledger::Address& address);
     Result<ledger::U256, RpcFailure> base_fee();
     Result<std::uint64_t, RpcFailure> estimate_gas(const ledger::Address& from, const ledger::Address& to,
                                                    const ledger::U256& value, View data);
-    /// A transaction that the node has already is sent: a call that was repeated does not fail. The hash is ours.
+    /// Succeeds also if the node already has the transaction, so a retry does not fail. The hash is computed locally.
     Result<Hash32, RpcFailure> send_raw(View tx);
-    /// nullopt while it is pending or unknown.
+    /// nullopt while the transaction is pending or unknown.
     Result<std::optional<TxOutcome>, RpcFailure> outcome(const Hash32& tx);
     /// Logs of `address` in blocks from … to, in order.
     Result<std::vector<PlacedLog>, RpcFailure> logs(const ledger::Address& address, std::uint64_t from,
                                                     std::uint64_t to);
-    /// The node knows the transaction, mined or not.
+    /// Whether the node knows the transaction, mined or not.
     Result<bool, RpcFailure> known(const Hash32& tx);
 
 private:

@@ -66,7 +66,7 @@ std::uint64_t ArtifactExtension::bytes_of(const ledger::U256& escrow, std::uint6
 ArtifactQuota::Limits ArtifactExtension::limits_of(const Store& store, const ArtifactsConfig& config) {
     std::uint64_t stored = 0;
     for (const auto& [root, bytes] : store.sizes()) stored += bytes;
-    // Half of what there is: the chain writes to the same disk, and ends where it cannot.
+    // Half of the free space, because the chain writes to the same disk and halts if it is full.
     ArtifactQuota::Limits out;
     out.total = config.quota_mib != 0 ? config.quota_mib * kMiB : (free_bytes(store.folder()) + stored) / 2;
     out.requester = config.requester_quota_mib != 0 ? config.requester_quota_mib * kMiB : out.total / 4;
@@ -83,7 +83,7 @@ Status<Failure> ArtifactExtension::charge(const Hash32& root, const std::vector<
     const std::lock_guard lock(mutex_);
     follow();
     auto owners = owners_of(names);
-    // Nobody's program is longer than its task says, whatever others say of it.
+    // A task whose declared program size is exceeded is not charged, whatever size other tasks declare.
     const auto is_shorter = [&](const ArtifactQuota::Owner& owner) {
         const Task& task = tasks_.at(owner.task);
         return task.program_root == root && bytes > task.program_bytes;
@@ -199,19 +199,19 @@ bool ArtifactExtension::make_room(const Hash32& root, std::uint64_t bytes,
     const std::vector<Hash32> candidates = giving_way_to(owners);
     if (candidates.empty()) return false;
     const std::set<Hash32> alive = named();
-    std::map<Hash32, std::set<Hash32>> states_of;  // tensor → states here that hold it
+    std::map<Hash32, std::set<Hash32>> states_of;  // tensor → stored states that contain it
     for (const Hash32& state : store_->states()) {
         const auto manifest = store_->manifest(state);
         if (!manifest) continue;
         for (const Hash32& tensor : manifest->tensor_roots) states_of[tensor].insert(state);
     }
-    // On a copy first: what would go in vain stays.
+    // Tried on a copy first, so that nothing is deleted if the room would still not suffice.
     ArtifactQuota after = quota_;
     std::vector<Hash32> going;
     bool fits = false;
     for (auto at = candidates.begin(); at != candidates.end() && !fits; ++at) {
         const auto holders = states_of.find(*at);
-        if (holders != states_of.end() && !holders->second.empty()) continue;  // a state needs it
+        if (holders != states_of.end() && !holders->second.empty()) continue;  // a stored state still contains it
         after.release(*at);
         for (auto& [tensor, states] : states_of) {
             if (states.erase(*at) != 0 && states.empty() && !alive.contains(tensor)) after.release(tensor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The artifacts that live tasks name, served and taken on the node's own port. SPEC of the quotas:
+// Serves and accepts, on the node's own port, the artifacts that live tasks name. The quotas are specified in
 // node/artifacts/README.
 #pragma once
 
@@ -20,10 +20,10 @@
 
 namespace retrace::node {
 
-/// Uploads of anything but what live tasks name are refused, so the disk of a node is open only to those who have paid
-/// an escrow, and to each for as much as the escrow stands for. What a task needed that was cancelled or expired leaves
-/// the disk with the block; what a settled one needed some time later, so that it can be fetched and replayed, or
-/// earlier if its own requester has no room left for a live task.
+/// Accepts uploads only of artifacts that live tasks name, so only requesters who have paid an escrow can use the
+/// node's disk, each for as many bytes as the escrow pays for. Artifacts of a cancelled or expired task are deleted
+/// with the block that ends it. Those of a settled task stay for `kAfterlifeBlocks`, so that they can be fetched and
+/// replayed; they are deleted earlier if their own requester has no room left for a live task.
 class ArtifactExtension final : public Extension {
 public:
     /// `chain` and `application` outlive the extension.
@@ -33,14 +33,14 @@ public:
 
     ArtifactServer& server() noexcept { return server_; }
 
-    /// Bytes that the escrow of a task stands for.
+    /// Bytes that the escrow of a task pays for.
     static std::uint64_t bytes_of(const ledger::U256& escrow, std::uint64_t mib_per_coin);
 
 private:
     struct Task {
         ArtifactQuota::Owner owner;
         Hash32 program_root;
-        std::uint64_t program_bytes = 0;  ///< As the task declares it.
+        std::uint64_t program_bytes = 0;  ///< As declared by the task.
         std::set<Hash32> roots;
     };
 
@@ -48,21 +48,21 @@ private:
     bool wanted(const Hash32& root);
     Status<Failure> charge(const Hash32& root, const std::vector<Hash32>& names, std::uint64_t bytes);
 
-    // With the mutex held.
-    /// Takes up what the newest block changed.
+    // The functions from here to `make_room` are called with the mutex held.
+    /// Updates the tasks to the state after the newest block.
     void follow();
     void begin_task(const ledger::StateView& state, const market::Params& params, std::uint64_t id);
     void end_task(const ledger::StateView& state, std::uint64_t id, const Task& task);
     std::vector<ArtifactQuota::Owner> owners_of(const std::vector<Hash32>& names) const;
     std::set<Hash32> named() const;
     void settle_quota();
-    /// What a new artifact of these owners may take the place of, what settled first at the front: what no live task
-    /// names and either settled tasks of the same requesters needed, or nobody keeps any longer.
+    /// Artifacts that may be deleted for a new one of these owners, the earliest settled first. No live task names
+    /// them, and either they are charged to one of the same requesters or their `kAfterlifeBlocks` are over.
     std::vector<Hash32> giving_way_to(const std::vector<ArtifactQuota::Owner>& owners) const;
-    /// Deletes as much of it as is needed; nothing, and false, when all of it would not be enough.
+    /// Deletes as many of those artifacts as are needed. Returns false, and deletes nothing, if all would not suffice.
     bool make_room(const Hash32& root, std::uint64_t bytes, const std::vector<ArtifactQuota::Owner>& owners);
 
-    /// Deletes what is due; `all`: also looks for what nobody named for long.
+    /// Deletes the artifacts that are due; with `all`, also collects those that no task has named for long.
     void tidy(bool all);
     void keep_tidy(const std::stop_token& stop);
 
@@ -73,22 +73,22 @@ private:
     const ledger::Chain& chain_;
     LedgerApplication& application_;
     const std::uint64_t mib_per_coin_;
-    // Apart, because the engine's thread takes it: that of the files is held for as long as a disk takes.
+    // Separate from `mutex_`, because the engine's thread takes it and `mutex_` is held during disk operations.
     std::mutex wake_mutex_;
     std::condition_variable_any wake_;
     bool has_block_ = false;
     std::mutex mutex_;  // guards the members below, up to the server
-    std::optional<std::uint64_t> height_;  ///< Of the block that was followed.
-    std::map<std::uint64_t, Task> tasks_;  ///< Alive.
-    std::map<Hash32, std::set<std::uint64_t>> tasks_of_;  ///< Root → those of them that name it.
+    std::optional<std::uint64_t> height_;  ///< The newest block that `follow` has processed.
+    std::map<std::uint64_t, Task> tasks_;  ///< Live tasks by id.
+    std::map<Hash32, std::set<std::uint64_t>> tasks_of_;  ///< Root → live tasks that name it.
     std::map<Hash32, std::uint64_t> settled_;  ///< Root → height in which the last task that named it settled.
-    std::set<Hash32> due_;                     ///< To be deleted at once.
-    std::set<Hash32> arriving_;                ///< Charged, and being stored.
+    std::set<Hash32> due_;                     ///< Artifacts to delete in the next `tidy`.
+    std::set<Hash32> arriving_;                ///< Charged and still being stored.
     ArtifactQuota quota_;
     GarbageCollector garbage_collector_;
     ArtifactServer server_;
     LedgerApplication::Token token_ = 0;
-    std::jthread tidying_;  ///< Last: it stops before what it uses is gone.
+    std::jthread tidying_;  ///< Last member: it stops before what it uses is destroyed.
 };
 
 }  // namespace retrace::node

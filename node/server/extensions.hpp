@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the other parts of the program add to a node before it starts: RPC methods, HTTP routes.
+// RPC methods and HTTP routes that the other parts of the program add to a node before it starts.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,14 @@
 
 namespace retrace::node {
 
-/// What an extension keeps alive until the node has stopped.
+/// An addition to a node; it must stay alive until the node has stopped.
 class Extension {
 public:
     virtual ~Extension() = default;
 };
 
-/// Adds everything that `retrace node` serves beyond the node's own. The result outlives the node's serving.
+/// Adds everything that `retrace node` serves beyond the node's own methods. The caller keeps the result until the node
+/// has stopped serving.
 Result<std::vector<std::unique_ptr<Extension>>> extend(Node& node);
 
 }  // namespace retrace::node

@@ -53,7 +53,7 @@ struct Metrics::Impl {
                                     .Add({});
 
     std::shared_mutex counters_mutex;
-    std::map<std::pair<std::string, bool>, prometheus::Counter*> counters;  // of the registry; method, failed
+    std::map<std::pair<std::string, bool>, prometheus::Counter*> counters;  // by (method, failed)
 
     prometheus::Counter& counter(const std::string& method, bool failed);
 };
@@ -61,8 +61,7 @@ struct Metrics::Impl {
 Metrics::Metrics() : impl_(std::make_unique<Impl>()) {}
 Metrics::~Metrics() = default;
 
-// The library looks a counter up by its labels under a lock, which costs more than many a call does: each is kept
-// once it was found.
+// Caches the counters: the library looks a counter up by its labels under a lock, which costs more than many RPC calls.
 prometheus::Counter& Metrics::Impl::counter(const std::string& method, bool failed) {
     const std::pair key(method, failed);
     {

@@ -24,7 +24,7 @@ public:
         std::uint64_t refused = 0;
         std::uint64_t broken_invariants = 0;
     };
-    /// The text, with what is best read at the moment of asking.
+    /// The exposition text; `gauges` are values that the caller reads at the time of the request.
     std::string text(const Gauges& gauges) const;
 
 private:

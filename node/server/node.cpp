@@ -27,7 +27,7 @@ engine::SoloOptions engine_options(const Config& config, const DataDir& data) {
     return options;
 }
 
-/// Of pages that are served by this machine, on whatever port.
+/// The origins of pages that this machine serves, on any port.
 std::vector<std::string> local_origins() {
     std::vector<std::string> out;
     for (const char* scheme : {"http://", "https://"}) {
@@ -45,7 +45,7 @@ Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& d
     options.requests_per_second = static_cast<double>(config.rpc.requests_per_second);
     options.request_burst = 5 * options.requests_per_second;
     options.cors_origins = config.rpc.cors;
-    // Its keys are published, and whatever page its owner looks at runs on the same machine.
+    // A developer chain's keys are published, so pages from other origins must not reach it by default.
     if (config.dev && options.cors_origins.empty()) options.cors_origins = local_origins();
     options.hosts = hosts_of(options.host, config.rpc.allowed_hosts);
     RETRACE_TRY(token, rpc::load_admin_token(data.file("rpc-token")));
@@ -64,7 +64,7 @@ Result<rpc::ServerOptions> server_options(const Config& config, const DataDir& d
 struct Node::Impl {
     Config config;
     Rules rules;
-    // In the order in which they depend on each other.
+    // In order of dependency.
     std::unique_ptr<DataDir> data;
     std::unique_ptr<ledger::Store> store;
     std::unique_ptr<ledger::Chain> chain;
@@ -163,8 +163,8 @@ Result<std::unique_ptr<Node>> Node::open(const Config& config, Rules rules) {
 }
 
 Result<std::uint16_t> Node::start() {
-    // The port first: a node that cannot serve must not make blocks. Answers come once the chain is at its
-    // tip.
+    // The port is bound first, because a node that cannot serve must not make blocks. Requests are answered once the
+    // chain is at its tip.
     RETRACE_TRY(port, impl_->server->bind());
     const std::size_t waiting = impl_->application->attach(*impl_->journal);
     if (waiting != 0) spdlog::info("event=pool_restored txs={}", waiting);

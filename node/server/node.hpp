@@ -26,9 +26,9 @@ struct Rules {
     std::unique_ptr<ledger::TxExecutor> executor;
     std::vector<rpc::ContractInfo> contracts;
     Bytes dev_genesis;               ///< The contracts' genesis section of a developer chain.
-    EncodeContracts encode_genesis;  ///< Of a genesis file.
-    /// Pieces of work that this process has undone because an invariant broke (contracts 8.3); more than one
-    /// for a block that was executed more than once.
+    EncodeContracts encode_genesis;  ///< Encodes the "contracts" section of a genesis file.
+    /// Transactions and scheduled items that this process has undone because an invariant broke (contracts 8.3). A
+    /// block that is executed several times counts each time.
     std::shared_ptr<std::atomic<std::uint64_t>> broken_invariants = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 
@@ -38,22 +38,22 @@ public:
     static Result<std::unique_ptr<Node>> open(const Config& config, Rules rules);
     ~Node();
 
-    // Between `open` and `start`: what other parts of the program add.
+    // Called between `open` and `start`, by other parts of the program that extend the node.
     rpc::Router& router() noexcept;
     const rpc::Backend& backend() const noexcept;
     void route(rpc::HttpRoute route);
     LedgerApplication& application() noexcept;
 
-    /// Replays what was decided, makes blocks, serves. The port.
+    /// Replays the decided blocks, then makes blocks and serves. Returns the port.
     Result<std::uint16_t> start();
-    /// Idempotent: the engine first, then the server.
+    /// Stops the engine, then the server. Idempotent.
     void stop() noexcept;
 
     ledger::Chain& chain() noexcept;
     const ledger::Genesis& genesis() const noexcept;
     engine::EngineStatus status() const;
     const Config& config() const noexcept;
-    /// PEM file of the certificate that the port shows; empty without TLS.
+    /// PEM file of the certificate that the port presents; empty without TLS.
     const std::string& certificate() const noexcept;
 
 private:
@@ -62,7 +62,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Replays the whole chain of a data directory in memory and compares. `progress` is told every height.
+/// Replays the whole chain of a data directory in memory and compares the results. Calls `progress` for every height.
 Status<> verify_data(const Config& config, const Rules& rules,
                      const std::function<void(std::uint64_t height)>& progress);
 

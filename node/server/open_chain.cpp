@@ -7,7 +7,7 @@
 namespace retrace::node {
 namespace {
 
-/// The genesis that was asked for; nullopt when none was, and the folder's own holds.
+/// The configured genesis; nullopt if none is configured, so that the stored one is used.
 Result<std::optional<ledger::Genesis>> wanted_genesis(const Config& config, const Rules& rules) {
     if (!config.genesis.empty()) {
         RETRACE_TRY(genesis, load_genesis(config.genesis, rules.encode_genesis));

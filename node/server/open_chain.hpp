@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a data directory to its chain: what `retrace node`, its --verify-db and `retrace snapshot` have in
-// common.
+// Opens the chain of a data directory: shared by `retrace node`, its --verify-db and `retrace snapshot`.
 #pragma once
 
 #include <memory>
@@ -12,12 +11,13 @@
 
 namespace retrace::node {
 
-/// The genesis that the folder was begun with; a new folder takes the one that is asked for and keeps it.
+/// The genesis that the data directory was created with. A new directory stores the configured one. An Error if none is
+/// configured for a new directory, or if the configured one differs from the stored one.
 Result<ledger::Genesis> settle_genesis(const Config& config, const Rules& rules, const DataDir& data);
 
 Result<std::unique_ptr<ledger::Store>> open_store(const DataDir& data);
 
-/// Windows as the configuration names them.
+/// The state and block windows that the configuration sets.
 ledger::ChainOptions chain_options(const Config& config);
 
 }  // namespace retrace::node

@@ -9,7 +9,7 @@ Result<ledger::SnapshotManifest> export_data(const Config& config, const Rules& 
     RETRACE_TRY(data, DataDir::open(config.data_dir));
     RETRACE_TRY(genesis, settle_genesis(config, rules, *data));
     RETRACE_TRY(store, open_store(*data));
-    // Opened as a chain, so that a torn write is taken back and damage is named before anything is copied.
+    // Opened as a chain, so that a torn write is rolled back and damage is reported before anything is copied.
     auto chain = ledger::Chain::open(*store, genesis, *rules.executor, chain_options(config));
     if (!chain) return error(config.data_dir + ": " + chain.error().message);
     auto manifest = ledger::export_snapshot(*store, genesis, height.value_or((*chain)->height()), folder);

@@ -7,11 +7,11 @@
 
 namespace retrace::node {
 
-/// The state after block `height`, or after the last one, into a new folder.
+/// Exports the state after block `height` (default: the last block) into a new folder.
 Result<ledger::SnapshotManifest> export_data(const Config& config, const Rules& rules,
                                              std::optional<std::uint64_t> height, const std::string& folder);
 
-/// Fills a new data directory. `trusted` is the hash of the snapshot's block.
+/// Fills a new data directory from a snapshot. `trusted` is the expected hash of the snapshot's block.
 Result<ledger::Imported> import_data(const Config& config, const Rules& rules, const std::string& folder,
                                      const Hash32& trusted);
 

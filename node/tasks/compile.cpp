@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kEvalBatchMax = 500;
 
-/// What is written: programs, and what the task begins with where no program says it.
+/// The programs, and the initial tensors where no program makes them.
 struct Compiled {
     kernels::TrainingPrograms programs;
     std::vector<solver::NamedTensor> initial;
@@ -39,7 +39,7 @@ kernels::Dims without_first(const kernels::Dims& dims) {
     return {dims.begin() + 1, dims.end()};
 }
 
-/// The two data sets hold samples and targets of one shape and type.
+/// Checks that the samples and targets of both data sets have the same shapes and types.
 Status<> check_alike(const DataSet& train, const DataSet& test) {
     for (const char* part : {"x", "y"}) {
         const kernels::Tensor *a = train.find(part), *b = test.find(part);
@@ -51,7 +51,7 @@ Status<> check_alike(const DataSet& train, const DataSet& test) {
     return Unit{};
 }
 
-/// Numbers of one target.
+/// Returns the number of elements of one target.
 std::uint64_t target_size(const kernels::Tensor& y) {
     return y.elements() / y.dims[0];
 }
@@ -94,7 +94,7 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     options.target = without_first(y.dims);
     options.tokens = are_tokens(train);
     options.classes = training.loss == kernels::LossKind::cross_entropy ? train.classes : 0;
-    // A byte of text may be any of 256, but only those that occur need a place in the model.
+    // A byte of text has 256 values, but the model needs only those that occur.
     if (options.tokens) options.classes = greatest(y) + 1;
     const std::uint64_t eval_batch = std::min(eval_samples, training.batch);
     RETRACE_TRY(recording,
@@ -107,13 +107,13 @@ Result<Compiled> build_imported(const CompileRequest& request, const kernels::Tr
     return Compiled{std::move(*programs), std::move(mapped->initial)};
 }
 
-/// A low-rank correction of a frozen layer, which the weights of the layer's model do not have.
+/// Whether this is a low-rank correction of a frozen layer, which the weights of the original model do not have.
 bool is_correction(const std::string& name) {
     return name.ends_with(".lora_down") || name.ends_with(".lora_up");
 }
 
-/// Every tensor of the model, as another training left it; corrections that it did not have begin as the seed makes
-/// them.
+/// Reads every tensor of the model as another training left it; corrections that the file lacks are initialised from
+/// the seed.
 Result<std::vector<solver::NamedTensor>> read_weights(const fs::path& path, const kernels::TrainingPrograms& programs,
                                                       std::uint64_t seed) {
     const kernels::Program& train = programs.train;
@@ -212,7 +212,7 @@ Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& trai
     const TaskFile task = with_paths(request.task, draft, request, test != nullptr);
     auto written = write_task(task, compiled, train, test, request.module, draft);
     if (written) {
-        fs::remove(out, code);  // Empty, or not there.
+        fs::remove(out, code);  // It is empty or does not exist.
         fs::rename(draft, out, code);
         if (code) written = Status<>(error(out.string() + ": " + code.message()));
     }

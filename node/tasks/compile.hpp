@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a model and a data set to a task folder (`retrace task compile`).
+// Compiles a model and a data set to a task folder (`retrace task compile`).
 #pragma once
 
 #include <filesystem>
@@ -12,18 +12,18 @@
 namespace retrace::node {
 
 struct CompileRequest {
-    kernels::ModelSpec model;        ///< A built-in one; `input` and `classes` are taken from the data.
-    std::filesystem::path module;    ///< A TorchScript file instead of it.
+    kernels::ModelSpec model;        ///< A built-in model; `input` and `classes` are taken from the data.
+    std::filesystem::path module;    ///< A TorchScript file to use instead of `model`.
     kernels::TrainingSpec training;  ///< `samples` is taken from the data.
-    std::filesystem::path start;     ///< A safetensors file with the weights to begin with; empty: the model's own.
+    std::filesystem::path start;     ///< A safetensors file with the initial weights; empty: the model's own.
     TaskFile task;              ///< Name, steps, interval, seed and the terms of the market; paths are set.
     std::filesystem::path out;  ///< A folder that does not exist or is empty.
-    bool require_sandbox = false;  ///< A TorchScript file is read in a sandbox or not at all.
+    bool require_sandbox = false;  ///< Whether a TorchScript file is read only in a sandbox.
 };
 
-/// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp or, of
-/// TorchScript and of given weights, initial.safetensors (and module.pt) into request.out.
-/// The folder appears whole or not at all.
+/// Writes task.toml, program.rtp, eval.rtp and test_data/ (when `test` is given), data/, and init.rtp into request.out;
+/// for TorchScript and for given weights initial.safetensors (and module.pt) instead of init.rtp. The folder appears
+/// complete or not at all.
 Result<TaskFile> compile_task(const CompileRequest& request, const DataSet& train, const DataSet* test);
 
 }  // namespace retrace::node

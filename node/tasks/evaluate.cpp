@@ -33,7 +33,7 @@ Status<> check_fit(const Program& program, const kernels::State& state,
     return Unit{};
 }
 
-/// Rows that one step reads: the length of the sequential index; 0 when the program has none.
+/// Returns the rows that one step reads: the length of the sequential index; 0 when the program has none.
 std::uint64_t batch_rows(const Program& program) {
     for (std::uint32_t op = 0; op < program.ops.size(); ++op) {
         if (program.ops[op].code != kernels::OpCode::sequential_index) continue;

@@ -10,14 +10,14 @@ namespace retrace::node {
 struct Evaluation {
     std::uint64_t samples = 0;
     std::uint64_t labels = 0, correct = 0;  ///< A label for each sample, or for each token.
-    bool counts_correct = false;            ///< Of classifiers.
-    double loss = 0;                        ///< Mean over the samples. For people: it decides nothing.
+    bool counts_correct = false;            ///< Set for classifiers.
+    double loss = 0;                        ///< Mean over the samples; informative only.
     double accuracy() const noexcept {
         return labels == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(labels);
     }
 };
 
-/// A program file, decoded and checked.
+/// Reads, decodes and checks a program file.
 Result<kernels::Program> read_program(const std::filesystem::path& path);
 
 /// Runs an evaluation program (kernels/builder: metrics "loss", the mean over a batch, and "correct") over

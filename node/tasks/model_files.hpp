@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A trained model as files.
+// Writes a trained model to files and evaluates it.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@
 
 namespace retrace::node {
 
-/// Parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" of a tensor
-/// that is there).
+/// Returns the parameters and buffers of a state, without the optimiser's moments (".m", ".v", ".momentum" after the
+/// name of another tensor).
 std::vector<solver::NamedTensor> model_tensors(const kernels::Program& program, const kernels::State& state);
 
-/// Writes model.safetensors and, of a task that came from TorchScript, model.pt, into a folder that is made
-/// if need be. Returns the names of the files.
+/// Writes model.safetensors and, for a task compiled from TorchScript, model.pt into a folder, which is created if
+/// needed. Returns the names of the files.
 Result<std::vector<std::string>> write_model(const kernels::Program& program, const kernels::State& state,
                                              const std::map<std::string, std::string>& metadata,
                                              const TaskFile* task, const std::filesystem::path& folder);
 
-/// What the task's evaluation program says of a state; an error where the task has no test data.
+/// Evaluates a state with the task's evaluation program; fails if the task has no test data.
 Result<Evaluation> evaluate_task(const TaskFile& task, const kernels::State& state,
                                  kernels::ThreadPool& pool);
 

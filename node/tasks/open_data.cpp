@@ -36,7 +36,7 @@ Result<DataSet> open_one(const std::string& path, const DataRequest& request, Sp
     return import_dataset(path, options_of(request, split));
 }
 
-/// Samples [first, first + count) of every part.
+/// Returns samples [first, first + count) of every part.
 DataSet part_of(const DataSet& data, std::uint64_t first, std::uint64_t count) {
     DataSet out = data;
     out.parts.clear();

@@ -9,27 +9,27 @@
 namespace retrace::node {
 
 struct DataRequest {
-    std::string data = "fashion-mnist";  ///< That, or a path (see `retrace data import`).
+    std::string data = "fashion-mnist";  ///< This name, or a path (see `retrace data import`).
     std::string test_data;               ///< A path; empty: the test split where the format has one.
     bool flat = false;                   ///< A sample is a vector, otherwise an image [channels, rows, cols].
     std::string label;                   ///< Column of a CSV file.
-    std::uint64_t context = 128;         ///< Tokens of one sample, of raw tokens.
+    std::uint64_t context = 128;         ///< Tokens of one sample, for raw tokens.
     std::uint32_t token_bytes = 1;
 };
 
 struct TaskData {
     DataSet train;
-    std::optional<DataSet> test;  ///< Of raw tokens the last tenth, of IDX files the files t10k-….
+    std::optional<DataSet> test;  ///< For raw tokens the last tenth, for IDX files the files t10k-….
 };
 
 Result<TaskData> open_data(const DataRequest& request);
-/// "fashion-mnist" (Debian's package), a folder of IDX files, or a folder written by `retrace data import`.
+/// Opens "fashion-mnist" (Debian's package), a folder of IDX files, or a folder written by `retrace data import`.
 Result<DataSet> open_data(const std::string& data, Split split, bool flat);
 
-/// The samples are tokens: whole numbers with a label for each of them.
+/// Whether the samples are tokens: whole numbers with a label for each of them.
 bool are_tokens(const DataSet& data);
-/// What must hold before a program is built from a data set: parts x and y, no NaN, targets that fit the
-/// loss, and not fewer samples than a batch.
+/// Checks the requirements for building a program from a data set: parts x and y, no NaN, targets that fit the loss,
+/// and at least one batch of samples.
 Status<> check_data(const DataSet& data, kernels::LossKind loss, std::uint64_t batch);
 
 }  // namespace retrace::node

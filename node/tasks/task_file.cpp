@@ -14,8 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Reads one table and remembers which keys were asked for, so that a misspelt key is an error and not a
-/// default.
+/// Reads one table and records which keys were read, so that a misspelt key is an error instead of a default.
 class Table {
 public:
     Table(const toml::table& root, std::string name)
@@ -52,7 +51,7 @@ public:
     void fail(const std::string& key, const std::string& what) {
         if (error_.empty()) error_ = "[" + name_ + "] " + key + " " + what;
     }
-    /// The first problem, also a key that nobody asked for; empty when there is none.
+    /// Returns the first problem, including unknown keys; empty when there is none.
     std::string problem() {
         if (table_ != nullptr) {
             for (const auto& [key, node] : *table_) {

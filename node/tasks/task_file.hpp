@@ -24,10 +24,10 @@ struct TaskFile {
     std::optional<std::filesystem::path> test_data;
     std::uint64_t steps = 0, interval = 0, seed = 0;
 
-    ledger::U256 price_ceiling;  ///< For each segment.
+    ledger::U256 price_ceiling;  ///< Highest price of one segment.
     std::uint16_t audit_bp = 500;
     std::uint8_t auditors = 2, replicas = 1, hardware_class = 0;
-    bool allow_unaudited = false;  ///< Segments for which nobody can be drawn are paid all the same.
+    bool allow_unaudited = false;  ///< Segments for which no auditor can be drawn are paid unaudited.
     std::uint64_t checkpoint_blocks = 600, replay_blocks = 300, finish_blocks = 100'000;
 };
 

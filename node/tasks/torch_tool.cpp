@@ -32,7 +32,7 @@ Result<fs::path> tool() {
         "build again (built-in models need neither)");
 }
 
-/// A folder that is gone with its owner.
+/// A temporary folder that the destructor removes.
 class Scratch {
 public:
     Scratch() {
@@ -62,7 +62,7 @@ std::string read_all(int descriptor) {
     }
 }
 
-/// Its standard error is the message of a failure, or warnings; what the model prints goes nowhere.
+/// Runs the tool. Its standard error holds the message of a failure, or warnings; output of the model is discarded.
 Status<> run(std::vector<std::string> words) {
     RETRACE_TRY(program, tool());
     words.insert(words.begin(), program.string());
@@ -86,7 +86,7 @@ Status<> run(std::vector<std::string> words) {
     int status = 0;
     ::waitpid(child, &status, 0);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-        std::cerr << said;  // Warnings of its own; what the model says goes nowhere.
+        std::cerr << said;  // Warnings of the tool; output of the model is discarded.
         return Unit{};
     }
     while (!said.empty() && said.back() == '\n') said.pop_back();

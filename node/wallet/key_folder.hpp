@@ -11,22 +11,21 @@ namespace retrace::node::wallet {
 
 struct KeyFile {
     std::string path;
-    std::optional<ledger::Address> address;  ///< None where the file does not say: known once it is opened.
+    std::optional<ledger::Address> address;  ///< None if the file does not name it: known only after decryption.
 };
 
 class KeyFolder {
 public:
     explicit KeyFolder(std::string path) : path_(std::move(path)) {}
-    /// ~/.retrace/keys; the current folder's .retrace/keys when there is no home.
+    /// Returns ~/.retrace/keys, or .retrace/keys in the current folder if there is no home.
     static std::string default_path();
 
-    /// Files that are keystores, sorted by address, those without one last. A folder that is not there holds
-    /// none.
+    /// Returns the keystore files sorted by address, those without an address last. A missing folder counts as empty.
     std::vector<KeyFile> list() const;
-    /// Encrypts and writes; an account that is there already is an Error. Returns the file's path.
+    /// Encrypts and writes a key; fails if its account is already in the folder. Returns the file's path.
     Result<std::string> add(const ledger::SecretKey& key, std::string_view passphrase,
                             const ledger::ScryptParams& params) const;
-    /// The file that says this address; nullopt when none does.
+    /// Returns the file that names this address; nullopt if there is none.
     std::optional<std::string> find(const ledger::Address& address) const;
 
 private:

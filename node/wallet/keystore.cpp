@@ -61,7 +61,7 @@ Read<std::uint64_t> number_of(const json::object& from, const char* name) {
     return static_cast<std::uint64_t>(v->get_int64());
 }
 
-/// Some writers capitalise "Crypto".
+/// Accepts "Crypto" too, as some writers spell it.
 Read<json::object> parse_crypto(std::string_view text) {
     if (text.size() > kFileMax) return malformed("over 64 KiB");
     json::parse_options options;
@@ -135,7 +135,7 @@ std::string random_uuid() {
            '-' + hex.substr(20);
 }
 
-/// Not inlined: its frame is wiped once it has returned.
+/// Not inlined, so that its stack frame is wiped after it has returned.
 [[gnu::noinline]] Result<ledger::SecretKey, KeystoreFailure> unlocked(std::string_view text,
                                                                       std::string_view passphrase) {
     RETRACE_TRY(crypto, parse_crypto(text));

@@ -12,9 +12,9 @@
 
 namespace retrace::node::wallet {
 
-/// What geth and ethers write: a quarter of a gigabyte and about a second for each guess.
+/// Parameters that geth and ethers write: 256 MiB and about a second for each guess.
 inline constexpr ledger::ScryptParams kStandardScrypt{262'144, 8, 1};
-/// For published developer keys, where there is nothing to protect.
+/// For published developer keys, which need no protection.
 inline constexpr ledger::ScryptParams kLightScrypt{4'096, 8, 1};
 
 enum class KeystoreError : std::uint8_t {
@@ -23,8 +23,8 @@ enum class KeystoreError : std::uint8_t {
                       ///< stranger's file may not hang the wallet, so 2^26 block mixes of scrypt, up to a
                       ///< minute, or ten million rounds of PBKDF2.
     wrong_passphrase =
-        3,        ///< The MAC does not match: a wrong passphrase or damaged bytes; nobody can tell which.
-    bad_key = 4,  ///< Decrypts to no private key, or to another than the file's address.
+        3,        ///< The MAC does not match: a wrong passphrase or damaged bytes, which look the same.
+    bad_key = 4,  ///< Decrypts to an invalid private key, or not to the file's address.
 };
 std::string_view slug(KeystoreError error) noexcept;
 
@@ -33,15 +33,16 @@ struct KeystoreFailure {
     std::string message;
 };
 
-/// `json` of at most 64 KiB. The passphrase as it was typed, and then in NFKC, as ethers and this wallet
-/// write it.
+/// Decrypts `json` of at most 64 KiB. Tries the passphrase as typed, and then in NFKC, as ethers and this wallet write
+/// it.
 Result<ledger::SecretKey, KeystoreFailure> decrypt_keystore(std::string_view json,
                                                             std::string_view passphrase);
-/// The address that the file claims, without decrypting; nullopt when it has none.
+/// Returns the address that the file claims, without decrypting; nullopt when it has none.
 std::optional<ledger::Address> keystore_address(std::string_view json);
-/// Whether this looks like a V3 file. One without an address may be one: the member is optional.
+/// Whether this looks like a V3 file. A file without an address can be one, because that member is optional.
 bool is_keystore(std::string_view json);
-/// The passphrase in NFKC, so that it opens the file however it is typed; one that is no UTF-8 as it is.
+/// Encrypts under the passphrase in NFKC, so that it opens the file however it is typed; a passphrase that is not UTF-8
+/// is used unchanged.
 std::string encrypt_keystore(const ledger::SecretKey& key, std::string_view passphrase,
                              const ledger::ScryptParams& params = kStandardScrypt);
 

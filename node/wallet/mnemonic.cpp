@@ -37,7 +37,7 @@ bool bit(View bytes, std::size_t index) {
     return (bytes[index / 8] >> (7 - index % 8) & 1) != 0;
 }
 
-/// Words separated by single spaces, whatever whitespace was typed.
+/// Returns the words separated by single spaces, whatever whitespace was typed.
 ledger::SecretText normalised(std::string_view mnemonic) {
     ledger::SecretText out(mnemonic.size());
     bool gap = false;
@@ -66,7 +66,7 @@ std::array<std::uint8_t, 4> big_endian(std::uint32_t v) {
 ledger::SecretText mnemonic_of(View entropy) {
     ensure(entropy.size() >= 16 && entropy.size() <= 32 && entropy.size() % 4 == 0,
            "entropy of a BIP-39 size");
-    Bytes bits(entropy.size() + 1);  // at once: a vector that grows leaves copies behind
+    Bytes bits(entropy.size() + 1);  // allocated at full size: a growing vector leaves copies behind
     std::copy(entropy.begin(), entropy.end(), bits.begin());
     bits.back() = merkle::sha256(entropy).bytes[0];  // the checksum is its first size/4 bits
     const std::size_t count = (entropy.size() * 8 + entropy.size() / 4) / kWordBits;
@@ -188,7 +188,7 @@ Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path) {
 
 namespace {
 
-/// Not inlined: its frame is wiped once it has returned.
+/// Not inlined, so that its stack frame is wiped after it has returned.
 [[gnu::noinline]] Result<ledger::SecretKey> derive_account(std::string_view mnemonic,
                                                            std::string_view passphrase, std::uint32_t index) {
     RETRACE_TRY(seed, seed_of(mnemonic, passphrase));

@@ -13,12 +13,13 @@
 
 namespace retrace::node::wallet {
 
-/// 16, 20, 24, 28 or 32 bytes (asserted) as 12 to 24 English words.
+/// Encodes 16, 20, 24, 28 or 32 bytes (asserted) as 12 to 24 English words.
 ledger::SecretText mnemonic_of(View entropy);
-/// The entropy, for the caller to wipe; an Error for a wrong number of words, an unknown word, or a wrong checksum.
+/// Returns the entropy, which the caller must wipe; an Error for a wrong number of words, an unknown word, or a wrong
+/// checksum.
 Result<Bytes> entropy_of(std::string_view mnemonic);
 
-/// Wiped on destruction, as is every copy that a Result makes on its way.
+/// A BIP-39 seed; every copy is wiped on destruction.
 struct Seed {
     Seed() = default;
     Seed(const Seed&) = default;
@@ -29,8 +30,8 @@ struct Seed {
 
     std::array<std::uint8_t, 64> bytes{};
 };
-/// PBKDF2-HMAC-SHA512 with 2048 rounds. The passphrase is normalised to NFKD, as BIP-39 asks; one that is no
-/// UTF-8 is an Error.
+/// Derives the seed by PBKDF2-HMAC-SHA512 with 2048 rounds. The passphrase is normalised to NFKD, as BIP-39 requires;
+/// one that is not UTF-8 is an Error.
 Result<Seed> seed_of(std::string_view mnemonic, std::string_view passphrase);
 
 /// A node of the BIP-32 tree, wiped on destruction.
@@ -45,15 +46,15 @@ struct ExtendedKey {
 };
 inline constexpr std::uint32_t kHardened = 0x8000'0000U;
 
-/// Errors only for seeds that yield no key (chance 2^-127).
+/// Fails only for seeds that yield no key (chance 2^-127).
 Result<ExtendedKey> master_key(View seed);
 Result<ExtendedKey> child_key(const ExtendedKey& parent, std::uint32_t index);
-/// "m/44'/60'/0'/0/0"; at most 16 levels.
+/// Parses a path such as "m/44'/60'/0'/0/0"; at most 16 levels.
 Result<std::vector<std::uint32_t>> parse_path(std::string_view path);
 Result<ExtendedKey> derive(View seed, const std::vector<std::uint32_t>& path);
 
-/// m/44'/60'/0'/0/index, which is what Ethereum's wallets call account `index`; an Error from 2^31 on, where
-/// hardened keys begin.
+/// Derives m/44'/60'/0'/0/index, which Ethereum wallets call account `index`; an Error from 2^31 on, where hardened
+/// keys begin.
 Result<ledger::SecretKey> account_key(std::string_view mnemonic, std::string_view passphrase,
                                       std::uint32_t index);
 

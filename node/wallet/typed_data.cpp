@@ -36,7 +36,7 @@ Unexpected<Error> misfit(const std::string& name, const std::string& why) {
     return error("typed data: " + name + ": " + why);
 }
 
-/// The number behind "uint", "int" or "bytes"; nullopt when there is none.
+/// Returns the number after "uint", "int" or "bytes"; nullopt when there is none.
 std::optional<unsigned> suffix_of(std::string_view type, std::string_view stem) {
     if (type.substr(0, stem.size()) != stem) return std::nullopt;
     type.remove_prefix(stem.size());
@@ -48,7 +48,7 @@ std::optional<unsigned> suffix_of(std::string_view type, std::string_view stem) 
     return n;
 }
 
-/// Digits or 0x hex, without sign.
+/// Parses decimal digits or 0x hex, without sign.
 std::optional<U256> parse_unsigned(std::string_view text) {
     if (text.substr(0, 2) != "0x") return U256::from_decimal(text);
     std::string digits(text.substr(2));
@@ -118,7 +118,7 @@ public:
     }
 
 private:
-    /// The type and, sorted by name, every struct that it refers to.
+    /// Returns the type followed by every struct that it refers to, sorted by name.
     std::string encode_type(const std::string& primary) const {
         std::set<std::string> found;
         collect(primary, found);
@@ -235,7 +235,7 @@ Result<Types> parse_types(const json::value* v) {
     return out;
 }
 
-/// Marks what `type` is made of: false while it is looked at, true afterwards.
+/// Marks the types that `type` is made of: false while they are visited, true afterwards.
 Status<> visit(const Types& types, const std::string& type, int depth, std::map<std::string, bool>& done) {
     const std::string base = type.substr(0, type.find('['));
     const auto members = types.find(base);
@@ -253,8 +253,8 @@ Status<> visit(const Types& types, const std::string& type, int depth, std::map<
     return Unit{};
 }
 
-/// What ethers refuses to sign as well: a struct that contains itself, two members of one name, and types
-/// that the primary one does not use, which may be another document's.
+/// Refuses what ethers also refuses to sign: a struct that contains itself, two members with one name, and types that
+/// the primary type does not use, which may belong to another document.
 Status<> check_types(const Types& types, const std::string& primary) {
     std::map<std::string, bool> done;
     RETRACE_CHECK(visit(types, kDomain, 0, done));
@@ -266,7 +266,7 @@ Status<> check_types(const Types& types, const std::string& primary) {
     return Unit{};
 }
 
-/// The domain's type follows from the members that are there, when the document does not spell it out.
+/// Derives the domain's type from the members present, if the document does not define it.
 std::vector<Member> domain_members(const json::object& domain) {
     std::vector<Member> out;
     for (const Member& member : std::vector<Member>{{"name", "string"},

@@ -9,7 +9,7 @@
 namespace retrace::node::wallet {
 namespace {
 
-/// ICU replaces what does not decode; a passphrase must not change in silence.
+/// Checked because ICU replaces invalid bytes, and a passphrase must not change silently.
 bool is_utf8(std::string_view text) {
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(text.data());
     const auto size = static_cast<std::int32_t>(text.size());
@@ -30,7 +30,7 @@ Result<std::string> normalised(std::string_view text, Form form) {
     const icu::Normalizer2* normalizer = form(code);
     if (U_FAILURE(code)) return error("ICU has no data for the forms of Unicode");
     std::string out;
-    out.reserve(18 * text.size());  // the most that either form makes of a character: no copies by growing
+    out.reserve(18 * text.size());  // maximum expansion of either form, so the buffer never grows and copies
     icu::StringByteSink<std::string> sink(&out);
     const icu::StringPiece piece(text.data(), static_cast<std::int32_t>(text.size()));
     normalizer->normalizeUTF8(0, piece, sink, nullptr, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Forms of Unicode in which a passphrase is the same however it was typed. Errors name what is no UTF-8.
+// Unicode normal forms, so that a passphrase is the same however it was typed. Text that is not UTF-8 is an error.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace retrace::node::wallet {
 
-/// Compatibility decomposition, which BIP-39 asks for.
+/// Compatibility decomposition, which BIP-39 requires.
 Result<std::string> nfkd(std::string_view text);
 /// Compatibility composition, which ethers uses for the passphrases of keystores.
 Result<std::string> nfkc(std::string_view text);

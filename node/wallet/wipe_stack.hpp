@@ -3,8 +3,8 @@
 
 namespace retrace::node::wallet {
 
-/// Overwrites the stack below the caller: what functions that have returned left there of a secret, in
-/// spilled registers too, which no destructor knows of.
+/// Overwrites the stack below the caller, where functions that have returned may have left parts of a secret, including
+/// spilled registers, which no destructor can reach.
 void wipe_stack() noexcept;
 
 }  // namespace retrace::node::wallet

@@ -65,7 +65,7 @@ Result<kernels::TensorHeader, WireError> read_header(const pb::TensorHeader& in)
     return out;
 }
 
-/// A peer's words end up on terminals and in logs: anything but printable ASCII becomes a question mark.
+/// Text from a peer may reach terminals and logs, so everything but printable ASCII becomes a question mark.
 std::string printable(std::string text) {
     for (char& c : text)
         if (c < ' ' || c > '~') c = '?';
@@ -156,7 +156,7 @@ Result<TileRange, WireError> decode_tile_range(View bytes) {
     if (in.tiles().size() % size != 0) return Unexpected{WireError::bad_length};
     if (in.tiles().size() / size > kRangeTilesMax) return Unexpected{WireError::too_long};
     out.tiles = to_bytes(view(in.tiles()));
-    RETRACE_TRY(siblings, read_hashes(in.siblings(), 128));  // Two a level, for at most 2^64 leaves.
+    RETRACE_TRY(siblings, read_hashes(in.siblings(), 128));  // Two per level, for at most 2^64 leaves.
     out.proof.siblings = std::move(siblings);
     return out;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Values of the artifact transfer and their bytes (artifact.proto). Decoders hold the limits: what they
-// return has lengths that fit together, but nothing has been compared with a root yet.
+// Messages of the artifact transfer and their encoding (artifact.proto). Decoders enforce the limits: the lengths in a
+// decoded message fit together, but nothing has been compared with a root yet.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace retrace::wire {
 
-inline constexpr std::uint64_t kRangeTilesMax = 1024;  ///< Tiles of one message: at most 4 MiB.
-inline constexpr std::size_t kMessageBytesMax = (4u << 20) + (64u << 10);  ///< Of every message.
+inline constexpr std::uint64_t kRangeTilesMax = 1024;  ///< Tiles in one message: at most 4 MiB.
+inline constexpr std::size_t kMessageBytesMax = (4u << 20) + (64u << 10);  ///< Limit of every message.
 inline constexpr std::size_t kStateTensorsMax = 1u << 16;
 inline constexpr std::size_t kMissingRangesMax = 256;
 inline constexpr std::size_t kRefusalTextMax = 1000;
 
 enum class WireError : std::uint8_t {
     too_long = 1,    ///< Over the limit of a message, a list or a text.
-    malformed = 2,   ///< Not a message of this kind.
+    malformed = 2,   ///< Not a valid message of this kind.
     bad_header = 3,  ///< Unknown dtype, bad rank or extents.
-    bad_length = 4,  ///< A run of bytes that is not a whole number of items.
+    bad_length = 4,  ///< A byte sequence that is not a whole number of items.
 };
 std::string_view slug(WireError error) noexcept;
 
@@ -35,7 +35,7 @@ struct TileRange {
     kernels::TensorHeader header;
     std::uint64_t first = 0;
     Bytes tiles;               ///< count() × tile_bytes(header.dtype).
-    merkle::MultiProof proof;  ///< Of the whole range against header.tree_root.
+    merkle::MultiProof proof;  ///< Proof of the whole range against header.tree_root.
     bool operator==(const TileRange&) const = default;
 
     std::uint64_t count() const noexcept;
@@ -49,7 +49,7 @@ struct StateManifest {
     std::vector<Hash32> tensor_roots;
     bool operator==(const StateManifest&) const = default;
 
-    /// The state root that these facts hash to.
+    /// Returns the state root that these fields hash to.
     Hash32 root() const;
 };
 
@@ -60,7 +60,7 @@ struct Info {
     Kind kind = Kind::unknown;
     bool complete = false;
     std::uint64_t bytes = 0;
-    kernels::TensorHeader header;  ///< Of a tensor.
+    kernels::TensorHeader header;  ///< Only for a tensor.
     std::vector<Range>
         missing;  ///< The first gaps of a tensor that is still arriving; ascending, not empty ranges.
     bool operator==(const Info&) const = default;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Who audits a segment. SPEC 14.2: drawn when its start is open, by a later beacon. An audit that holds no seat waits
-// in a queue until there is room for it; one that holds seats, or for which another one holds them, never waits for
-// more than `redraws` beacons. So whoever is busy becomes free in bounded time, and the queue moves on.
+// The draw of auditors for a segment. SPEC 14.2: a later beacon draws them when the segment's start is open. An audit
+// that holds no seat waits in a queue until enough members are free; one that holds seats, or for which another audit
+// holds seats, waits for at most `redraws` beacons. So every busy member becomes free in bounded time, and the queue
+// moves on.
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
@@ -14,14 +15,14 @@ namespace {
 using market::AuditPhase;
 using market::SeatState;
 
-constexpr std::uint64_t kQueueLooksMax = 256;  // at one beacon; the next one goes on
+constexpr std::uint64_t kQueueLooksMax = 256;  // per beacon; the next one continues
 
-/// Places from `first` to before `end` are taken.
+/// Places in [first, end) are occupied.
 struct Queue {
     std::uint64_t first = 0, end = 0;
     static auto tie(auto& q) { return std::tie(q.first, q.end); }
 };
-/// `redraws` tells a stale place: the audit has been given seats since.
+/// `redraws` reveals a stale place: the audit has been given seats since.
 struct QueuedAudit {
     std::uint64_t audit = 0, redraws = 0;
     static auto tie(auto& q) { return std::tie(q.audit, q.redraws); }
@@ -40,7 +41,7 @@ bool has_commitments(const market::Audit& audit) {
                        [](const market::Seat& seat) { return seat.state == SeatState::committed; });
 }
 
-/// Audits of the segment in the task's other runs that are not closed.
+/// Returns the open audits of the same segment in the task's other runs.
 std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit& audit) {
     std::vector<market::Audit> out;
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
@@ -52,7 +53,7 @@ std::vector<market::Audit> audits_beside(const Effects& fx, const market::Audit&
     return out;
 }
 
-/// Whether `holds` says so of the same segment in another run of the task.
+/// Whether `holds` is true for the same segment in any other run of the task.
 template <class Holds>
 bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
     for (const std::uint32_t run : must_load<market::Task>(fx.state, keys::task(audit.task)).active) {
@@ -62,7 +63,7 @@ bool any_beside(const Effects& fx, const market::Audit& audit, Holds holds) {
     return false;
 }
 
-/// Auditors have committed to its end.
+/// Whether auditors have committed to the segment's end.
 bool has_verdicts(const Effects& fx, const market::Segment& segment) {
     if (segment.state == market::SegmentState::verified) return true;
     if (segment.state != market::SegmentState::auditing) return false;
@@ -70,7 +71,8 @@ bool has_verdicts(const Effects& fx, const market::Segment& segment) {
     return phase == AuditPhase::revealing || phase == AuditPhase::verdicts;
 }
 
-/// 14.2.5: its own seats, or those of a replica's audit that may not reveal before this one, are held meanwhile.
+/// 14.2.5: whether the draw holds up occupied seats: its own, or those of a replica's audit that may not reveal before
+/// this one.
 bool holds_seats_up(const Effects& fx, const market::Audit& audit) {
     if (has_commitments(audit)) return true;
     const auto beside = audits_beside(fx, audit);
@@ -83,7 +85,7 @@ void draw_at(Effects& fx, std::uint64_t height, const market::Audit& audit) {
     schedule(fx, height, {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
-/// 14.2.6: no member is left that could be drawn.
+/// 14.2.6: handles a draw without any possible member.
 void nobody_to_draw(Effects& fx, market::Audit& audit) {
     if (!audit.seats.empty()) return go_on_without_silent(fx, audit, Search::nobody);
     const keys::Key key = keys::segment(audit.task, audit.run, audit.segment);
@@ -94,7 +96,7 @@ void nobody_to_draw(Effects& fx, market::Audit& audit) {
     draw_at(fx, next_draw_height(fx.params, fx.height), audit);
 }
 
-/// Takes seats, or goes on without any. False when the audit has to wait for who is busy.
+/// Takes seats, or continues without any. Returns false when the audit has to wait for busy members.
 bool go_on(Effects& fx, market::Audit& audit, Search search) {
     if (search == Search::found) enter_collecting(fx, audit);
     else if (search == Search::nobody) nobody_to_draw(fx, audit);
@@ -103,7 +105,7 @@ bool go_on(Effects& fx, market::Audit& audit, Search search) {
     return true;
 }
 
-/// The first in the queue. False when it stays there.
+/// Serves the first audit in the queue. Returns false when it stays there.
 bool serve(Effects& fx, const QueuedAudit& entry) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(entry.audit));
     if (audit.phase != AuditPhase::drawing || audit.redraws != entry.redraws) return true;  // closed, or seated since
@@ -111,12 +113,12 @@ bool serve(Effects& fx, const QueuedAudit& entry) {
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
     if (!all_committed(fx.state, task, run, audit.segment + 1)) {
-        join_queue(fx, audit);  // 14.2.4: seats are not held while a slower replica computes
+        join_queue(fx, audit);  // 14.2.4: no seats are held while a slower replica computes
         return true;
     }
     const Search search = fill_seats(fx, audit);
     if (go_on(fx, audit, search)) return true;
-    if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: others are not kept waiting for its few
+    if (search == Search::own_busy) join_queue(fx, audit);  // 14.2.7: other audits do not wait for its small pool
     if (search == Search::exhausted) go_on_without_silent(fx, audit, search);
     return search != Search::busy;
 }
@@ -128,14 +130,14 @@ void leave_place(Effects& fx, std::uint64_t place) {
     store(fx.state, keys::audit_queue(), queue);
 }
 
-/// False when the first in the queue stays there.
+/// Returns false when the first audit in the queue stays there.
 bool serve_place(Effects& fx, std::uint64_t place) {
     if (!serve(fx, must_load<QueuedAudit>(fx.state, keys::queued_audit(place)))) return false;
     leave_place(fx, place);
     return true;
 }
 
-/// 8.4: serving it broke an invariant. Those behind it must not wait for it.
+/// 8.4: removes an audit that broke an invariant when served, so that the audits behind it do not wait.
 void give_up_place(Effects& fx, std::uint64_t place) {
     const auto entry = load<QueuedAudit>(fx.state, keys::queued_audit(place));
     leave_place(fx, place);
@@ -148,7 +150,7 @@ void enter_drawing(Effects& fx, market::Audit& audit) {
     set_phase(fx, audit, AuditPhase::drawing, 0);
     const auto start = must_load<market::Checkpoint>(fx.state,
                                                      keys::checkpoint(audit.task, audit.run, audit.segment));
-    // The newest beacon may be older than the opening: the solver would have known who audits.
+    // The newest beacon may be older than the opening: the solver would have known the auditors.
     const std::uint64_t height = next_draw_height(fx.params, start.open_height);
     if (height > fx.height) draw_at(fx, height, audit);
     else draw_auditors_of(fx, audit.id);

@@ -8,19 +8,19 @@
 namespace retrace::contracts {
 namespace {
 
-/// 16.3: who was paid for keeping a state and does not have it when a successor needs it.
+/// 16.3: penalises the keepers of a state that a successor needs and that none of them has.
 void penalise_keepers(Effects& fx, const market::Report& report) {
     if (market::is_final(must_load<market::Task>(fx.state, keys::task(report.task)).state)) return;
     const keys::Key key = keys::checkpoint(report.task, report.run, report.index);
     auto kept = must_load<market::Checkpoint>(fx.state, key);
     for (const Address& keeper : kept.keepers)
         slash_available(fx, keeper, report.task, fx.params.audit_bond, SlashReason::not_kept);
-    kept.keepers.clear();  // Once for a state: who asks for its other tiles has nobody to ask any more.
+    kept.keepers.clear();  // Once per state: reports of its other tiles find no keepers any more.
     store(fx.state, key, kept);
 }
 
-/// The first answer shows that the state is loaded and hashed, or that nobody else has to, and a run that is over needs
-/// none (18.7).
+/// Ends the work of an answer at the first answer or closed report: the state was loaded and hashed, another keeper no
+/// longer has to, or the run is over (18.7).
 void close_about(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
@@ -37,7 +37,7 @@ keys::Key awaited(const market::Report& report) {
                : keys::awaited_state(report.task, report.run, report.index, report.reporter);
 }
 
-/// Nobody but its reporter waits for what is reported of a model or of a kept state.
+/// Whether audits wait for the answer. Only the reporter waits for answers about a model or a kept state.
 bool holds_audits_up(const market::Report& report) {
     return report.kind != market::ReportKind::model && report.kind != market::ReportKind::kept;
 }
@@ -93,7 +93,7 @@ void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& a
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run) {
     for (const std::uint64_t id : views::open_reports(fx.state, task)) {
         const auto report = must_load<market::Report>(fx.state, keys::report(id));
-        // What is asked of keepers goes on without the run that made the state.
+        // Reports to keepers continue without the run that made the state.
         if (report.run == run && report.kind != market::ReportKind::kept) close_report(fx, id, std::nullopt);
     }
 }

@@ -8,34 +8,35 @@
 
 namespace retrace::contracts {
 
-/// Open reports of one kind about one state, program or data set of a run. 16.1.19
+/// The open reports of one kind about the same state, program or data set of a run. 16.1.19
 struct ReportsAbout {
     std::uint64_t open = 0;
-    std::vector<Address> busy;   ///< Who has the work of an answer: the solver, or the keepers. None once one is there.
+    std::vector<Address> busy;   ///< Parties with the work of an answer: solver or keepers; empty once answered.
     static auto tie(auto& r) { return std::tie(r.open, r.busy); }
 };
 keys::Key reports_about(const market::Report& report);
 
-/// What one party reported of a run and waits for: of a state, or of program and data, which any segment needs. 16.1.13
+/// The reports of one party about a run that await an answer: about one state, or about program and data, which every
+/// segment needs. 16.1.13
 struct Awaited {
     std::uint64_t open = 0;
-    std::uint64_t until = 0;     ///< By when the last of the answers is due.
+    std::uint64_t until = 0;     ///< Height at which the last of the answers is due.
     static auto tie(auto& a) { return std::tie(a.open, a.until); }
 };
 void await_answer(Effects& fx, const market::Report& report);
-/// By when the auditor is answered what it needs in this audit; none if it waits for nothing.
+/// Returns the height by which the answers that the auditor needs in this audit are due; nullopt if it waits for none.
 std::optional<std::uint64_t> answers_awaited(const StateView& view, const market::Audit& audit, const Address& auditor);
 
-/// The answer is late: the solver loses its run (the keepers a bond each), the reporter gets its fee back.
+/// Handles a missed answer: the solver loses its run (keepers lose a bond each), and the reporter gets its fee back.
 void report_deadline(Effects& fx, std::uint64_t report);
-/// Closes a report: the fee goes to who answered, or back to the reporter.
+/// Closes a report: the fee goes to the party that answered, or back to the reporter.
 void close_report(Effects& fx, std::uint64_t report, const std::optional<Address>& answered_by);
-/// The run is over: its reports fail.
+/// Fails the reports about a run that is over, except those to keepers.
 void close_reports(Effects& fx, std::uint64_t task, std::uint32_t run);
-/// The task is released: all of its reports end, those to keepers too, and nobody is punished.
+/// Closes all reports of a released task, those to keepers included, without penalties.
 void close_all_reports(Effects& fx, std::uint64_t task);
 
-/// 16.1.13: the audit waited for this answer; its auditors have the usual time from now on.
+/// 16.1.13: continues the audit that waited for this answer; its auditors have the usual time from now on.
 void resume_audit(Effects& fx, const market::Report& report);
 
 }  // namespace retrace::contracts

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps which state. SPEC 14.9 and 14.11.
+// Offers of a fee for keeping a state. SPEC 14.9 and 14.11.
 #pragma once
 
 #include <optional>
@@ -8,12 +8,12 @@
 
 namespace retrace::contracts {
 
-/// The open offer for a state, if there is one.
+/// Returns the open offer for a state, if there is one.
 std::optional<market::Retention> open_retention(const StateView& view, std::uint64_t task, std::uint32_t run,
                                                 std::uint64_t index);
-/// Off all lists; the record stays.
+/// Takes the offer off all lists; its record stays.
 void close_retention(Effects& fx, market::Retention& offer, market::RetentionState state);
-/// The run is over: offers that nobody took go back.
+/// Refunds the offers that no keeper took, when their run is over.
 void return_retentions(Effects& fx, std::uint64_t task, std::uint32_t run);
 
 }  // namespace retrace::contracts

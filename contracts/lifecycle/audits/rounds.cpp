@@ -36,20 +36,21 @@ std::size_t count(const market::Audit& audit, SeatState state) {
                                                   [&](const market::Seat& seat) { return seat.state == state; }));
 }
 
-/// Auditors have something to say in it that may convict the run: who fled from it would escape. 14.12.5, 14.10
+/// Whether the audit has auditors whose verdicts may convict the run, which must not escape them by ending. 14.12.5,
+/// 14.10
 bool is_seated(const market::Audit& audit) {
     return audit.phase == AuditPhase::collecting || audit.phase == AuditPhase::revealing ||
            audit.phase == AuditPhase::verdicts ||
            (audit.phase == AuditPhase::drawing && count(audit, SeatState::committed) != 0);
 }
 
-/// Whether it was, before what this block has changed in it.
+/// Whether the stored audit was seated, before the changes to `audit` are stored.
 bool was_seated(const Effects& fx, const market::Audit& audit) {
     const auto before = views::audit(fx.state, audit.id);
     return before && is_seated(*before);
 }
 
-/// Counts the run's audits that are seated, of which this is one that is about to be stored.
+/// Updates the number of the run's seated audits; `audit` is about to be stored.
 void count_seated(Effects& fx, const market::Audit& audit) {
     const bool before = was_seated(fx, audit), after = is_seated(audit);
     if (before == after) return;
@@ -65,7 +66,8 @@ void draw_again(Effects& fx, market::Audit& audit) {
     schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::redraw, audit.id, 0, 0});
 }
 
-/// 14.10: who has used up its reports did what it could; it leaves without a verdict and without a penalty.
+/// Replaces silent auditors. 14.10: an auditor that has used up its reports did all it could; it leaves without a
+/// verdict and without a penalty.
 void replace_silent(Effects& fx, market::Audit& audit) {
     for (market::Seat& seat : audit.seats) {
         if (seat.state != SeatState::drawn) continue;
@@ -106,14 +108,14 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
     } else if (count(audit, SeatState::committed) != 0) {
         enter_revealing(fx, audit);
     } else if (count(audit, SeatState::released) != 0 && last != Search::busy) {
-        // 14.10: of all who were drawn, one beacon after the other, nobody came to a verdict. Silence may have other
-        // reasons than that nothing is served, so stake is lost only when most of them say that it was not.
+        // 14.10: no drawn auditor, over all redraws, came to a verdict. Silence may have other reasons than missing
+        // data, so stake is lost only when most auditors reported that it was not served.
         const bool unserved = 2 * count(audit, SeatState::released) > audit.seats.size();
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
-        // A dispute that is open, or another audit's verdicts, may be about to convict the run, and would end with it.
+        // An open dispute, or another audit's verdicts, may convict the run, and must not be cut off by its end.
         const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
                                      (was_seated(fx, audit) ? 1 : 0);
-        // Audits of two replicas may wait for each other for ever; after so many draws they are not waited for.
+        // Audits of two replicas may wait for each other forever, so after kRedrawsMax draws they are ignored.
         const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) ||
                                  (others != 0 && audit.redraws < kRedrawsMax);
         if (!unserved && may_convict) return draw_again(fx, audit);
@@ -155,9 +157,9 @@ void enter_revealing(Effects& fx, market::Audit& audit) {
     end_wait_for_auditors(fx, audit);
     const keys::Key end_key = keys::checkpoint(audit.task, audit.run, audit.segment + 1);
     const auto end = must_load<market::Checkpoint>(fx.state, end_key);
-    if (end.opened) return enter_verdicts(fx, audit);  // another round, after a dispute
+    if (end.opened) return enter_verdicts(fx, audit);  // a later round, after a dispute
     set_phase(fx, audit, AuditPhase::revealing, 0);
-    wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or when no replica minds
+    wake_openings(fx, audit.task, audit.segment + 1);  // starts the deadline, now or once the reveal is legal (13.1)
     hurry_audits_beside(fx, audit);
 }
 
@@ -172,7 +174,7 @@ void enter_verdicts(Effects& fx, market::Audit& audit) {
 void audit_deadline(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     if (audit.deadline == 0 || audit.phase == AuditPhase::closed) return;
-    if (fx.height <= audit.deadline)  // A later phase, or it waits for an answer.
+    if (fx.height <= audit.deadline)  // The deadline has moved: a later phase, or a wait for an answer.
         return remind(fx, audit.deadline + 1, ScheduledKind::audit_deadline, id, 0);
     switch (audit.phase) {
         case AuditPhase::opening:
@@ -226,7 +228,7 @@ void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::u
         schedule(fx, next_draw_height(fx.params, fx.height), {ScheduledKind::draw, task, run, index});
     } else if (must_load<market::TaskSpec>(fx.state, keys::spec(task)).allow_unaudited) {
         segment.state = SegmentState::unaudited;
-    } else {  // 14.12.14: auditors that guess may have bonds for any number of rounds
+    } else {  // 14.12.14: guessing auditors may have bonds for any number of rounds
         auto audit = must_load<market::Audit>(fx.state, keys::audit(segment.audit));
         add_to_list(fx.state, keys::run_audits(task, run), audit.id);
         return wait_for_auditors(fx, audit);

@@ -6,40 +6,45 @@
 
 namespace retrace::contracts {
 
-/// 14.10: how often auditors are drawn again beside disputes. After that an audit only waits for these to end.
+/// 14.10: the most redraws of an audit while disputes are open. After them the audit only waits for the disputes to
+/// end.
 inline constexpr std::uint64_t kRedrawsMax = 256;
 /// Decides with the newest beacon whether a segment is audited.
 void draw_segment(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
-/// The beacon is there that decides who audits, or who replaces silent auditors.
+/// Draws the auditors of the audit, or replacements for silent ones, with the newest beacon.
 void draw_auditors_of(Effects& fx, std::uint64_t audit);
-/// At the first block of an epoch, after what else is due: audits that wait for auditors get them, in order.
+/// Draws auditors for the queued audits in order, at the first block of an epoch after everything else that is due.
 void draw_queued(Effects& fx, const BrokenInvariantHandler& on_broken);
-/// The phase's deadline may have passed.
+/// Handles the deadline of the current phase, if it has passed.
 void audit_deadline(Effects& fx, std::uint64_t audit);
 
 void enter_opening(Effects& fx, market::Audit& audit);
-void enter_drawing(Effects& fx, market::Audit& audit);     ///< The start of the segment is open.
-/// 14.12.13: auditors have committed to the same segment of another run, which this one's end will be compared with.
+void enter_drawing(Effects& fx, market::Audit& audit);     ///< Called when the segment's start is open.
+/// 14.12.13: whether auditors have committed to the same segment of another run, with which this run's end will be
+/// compared.
 bool is_audited_beside(const Effects& fx, const market::Audit& audit);
-/// Or it was not drawn there. Counts only where members were drawn for this audit and said nothing.
+/// Whether the same segment of another run was audited, or was not drawn there at all. It matters only for an audit
+/// whose auditors were drawn and stayed silent.
 bool is_decided_beside(const Effects& fx, const market::Audit& audit);
-/// The audit's solver may not reveal before the replicas' audits of the segment have auditors: they wait no longer.
+/// Schedules a draw, past the queue, for audits of the same segment in other runs: this audit's solver may not reveal
+/// its end before they have auditors.
 void hurry_audits_beside(Effects& fx, const market::Audit& audit);
-/// Or goes on with it: by when verdicts are due is counted anew (16.1.13).
+/// Starts the collecting phase, or continues it: the deadline for verdicts is recomputed (16.1.13).
 void enter_collecting(Effects& fx, market::Audit& audit);
-/// What the auditor reported was shown: when no report of it holds the audit up any more, its replay takes a new place
-/// in its order of work (16.1.13).
+/// Called when a report of the auditor was answered. When none of its reports delays the audit any more, its replay
+/// takes a new place in its order of work (16.1.13).
 void take_seat_up_again(Effects& fx, market::Audit& audit, const Address& auditor);
-/// From collecting; goes on to verdicts when the end is open already.
+/// Ends the collecting phase; continues with the verdicts when the end is open already.
 void enter_revealing(Effects& fx, market::Audit& audit);
-/// The reveal has become legal: its deadline starts.
+/// Starts the deadline of the reveal, which has become legal.
 void start_reveal_deadline(Effects& fx, market::Audit& audit);
 void enter_verdicts(Effects& fx, market::Audit& audit);
-/// All verdicts are there, or never will be.
+/// Finishes the audit: all verdicts are revealed or can no longer be.
 void finish_audit(Effects& fx, market::Audit& audit);
-/// The run is over: bonds go back, and who has committed is paid.
+/// Releases an audit whose run is over: bonds are returned, and auditors that have committed are paid.
 void release_audit(Effects& fx, std::uint64_t audit);
-/// A segment whose audit ended without a match and without an open dispute: another round, or unaudited.
+/// Starts another audit round for a segment whose audit ended without a match and without an open dispute; after the
+/// last round the segment counts as not drawn, or waits for auditors (14.12.14).
 void settle_unmatched(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t segment);
 
 }  // namespace retrace::contracts

@@ -10,7 +10,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// Whose stake is held by audits or disputes. Both end within their deadlines, so its time will come.
+/// Whether audits or disputes hold the party's stake. Both end within their deadlines, so the stake becomes free.
 bool serves_elsewhere(const Effects& fx, const Address& party) {
     return !views::open_audits(fx.state, party).empty() || !views::open_disputes(fx.state, party).empty();
 }
@@ -20,14 +20,15 @@ struct Weights {
     bool too_busy() const { return free * U256(2) < all; }
 };
 
-/// Members that could audit, those of them that may audit this, and who of these has the stake for it now.
+/// Weights of all members and of those that may be drawn for this audit (`own`), and the candidates of the latter that
+/// are free now.
 struct Pool {
     Weights members, own;
     std::size_t own_members = 0;
     std::vector<market::Candidate> free;
 };
 
-/// The task's own parties, and who has a seat already.
+/// Returns the task's own parties and the auditors that have a seat already.
 std::vector<Address> barred_from(const Effects& fx, const market::Audit& audit) {
     const auto task = must_load<market::Task>(fx.state, keys::task(audit.task));
     std::vector<Address> barred{task.requester};
@@ -44,11 +45,12 @@ bool is_in(const std::vector<Address>& list, const Address& party) {
 
 enum class Readiness : std::uint8_t { none, busy, free };
 
-/// Members that joined before the beacon could be known, and whether they have the stake and the time for a seat.
+/// Returns whether a member joined before the beacon could be known, and whether it has the stake and the time for a
+/// seat.
 Readiness readiness(const Effects& fx, const Address& party, const market::VerifierInfo& info) {
     if (info.retiring || info.joined_epoch >= views::epoch_of(fx.params, fx.height) - 1) return Readiness::none;
     const U256 needed = fx.params.audit_bond + fx.params.beacon_penalty;  // 11.7
-    // 14.2.8: an audit does not wait for longer than this for who is silent in it.
+    // 14.2.8: limits how long an audit waits for a silent auditor.
     const bool in_time = busy_until(fx.state, party, fx.height) - fx.height <= fx.params.unbond_blocks / 2;
     const bool free = in_time && views::stake(fx.state, party).available() >= needed &&
                       views::open_audits(fx.state, party).size() +
@@ -76,7 +78,7 @@ Pool pool_of(const Effects& fx, const market::Audit& audit) {
     return pool;
 }
 
-/// Of those who left because they were not served.
+/// Returns the weight of the auditors that left because they were not served.
 U256 released_weight(const Effects& fx, const market::Audit& audit) {
     U256 weight;
     for (const market::Seat& seat : audit.seats)
@@ -120,7 +122,7 @@ bool enough_members(const Effects& fx, const market::Audit& audit) {
     for (const Address& party : views::verifiers(fx.state)) {
         if (is_in(barred, party)) continue;
         const auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
-        // It reads no further than to the last that it needs: each segment that is drawn asks.
+        // Stops at the last member needed, because this runs for every drawn segment.
         if (readiness(fx, party, info) != Readiness::none && --missing == 0) return true;
     }
     return false;
@@ -130,11 +132,11 @@ Search fill_seats(Effects& fx, market::Audit& audit) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
     const Pool pool = pool_of(fx, audit);
     const auto terms = must_load<market::TaskSpec>(fx.state, keys::spec(audit.task));
-    // 14.12: an audit of two auditors is no audit of one. Who replaces the silent may be fewer.
+    // 14.12: an audit needs all its auditors at the first draw. Replacements of silent auditors may be fewer.
     const bool whole = audit.seats.empty() && !terms.allow_unaudited;
     if (whole && !had_members(fx.state, audit) && pool.own_members < terms.auditors) return Search::too_few;
     if (pool.own.all.is_zero()) return Search::nobody;
-    // 14.2.3: a draw among a few whom others left free would choose who audits by keeping the rest busy.
+    // 14.2.3: a draw among few free members could be steered by keeping the others busy.
     if (pool.own.too_busy()) {
         if (pool.members.too_busy()) return Search::busy;
         return released_weight(fx, audit) > pool.own.all ? Search::exhausted : Search::own_busy;
@@ -179,7 +181,7 @@ void pay_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
 }
 
 void hide_seat(Effects& fx, const market::Audit& audit, market::Seat& seat) {
-    // Hiding a verdict that was committed would otherwise be a cheap way to be paid for guesses.
+    // Otherwise hiding a committed verdict would be a cheap way to be paid for guesses.
     slash_locked(fx, seat.auditor, audit.task, seat.bond, {}, SlashReason::verdict_hidden);
     seat.bond = U256();
     leave_seat(fx, audit, seat);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the beacon decides about a segment. SPEC 14.1. Who audits it is decided later: auditor_draw.cpp.
+// The draw of segments to audit. SPEC 14.1. The auditors are drawn later: auditor_draw.cpp.
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -25,7 +25,7 @@ void begin_audit(Effects& fx, const market::Run& run, market::Segment& segment, 
     audit.task = run.task;
     audit.run = run.index;
     audit.segment = index;
-    // 14.12.1: what leaves after this cannot undo the draw.
+    // 14.12.1: members that leave after this cannot undo the draw.
     if (enough_members(fx, audit)) note_members(fx, audit);
     add_to_list(fx.state, keys::run_audits(run.task, run.index), audit.id);
     segment.state = SegmentState::auditing;

@@ -12,19 +12,19 @@ namespace {
 
 using market::AuditPhase;
 
-constexpr std::size_t kAtOnceMax = 16;  // audits that one reminder moves; the next block goes on
+constexpr std::size_t kAtOnceMax = 16;  // audits per reminder; the next block continues
 
 std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::uint32_t run) {
     return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
 }
 
-/// 14.12.14: it is not drawn again.
+/// 14.12.14: whether the audit is drawn no more.
 bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
     return segment.audits > fx.params.redraws;
 }
 
-/// Those of them that nobody sits in yet, at most `most`.
+/// Returns the waiting audits without auditors, at most `most`.
 std::vector<market::Audit> without_auditors(const Effects& fx, std::uint64_t task, std::uint32_t run,
                                             std::size_t most) {
     std::vector<market::Audit> out;
@@ -44,17 +44,18 @@ void look_again(Effects& fx, const market::Run& run) {
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {
-    // Audits of two replicas may wait for each other: as long as stake takes to leave is enough for any other.
+    // Audits of two replicas may wait for each other; after `unbond_blocks`, enough time for any other audit, they are
+    // ignored.
     const bool late = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks + fx.params.unbond_blocks;
     return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
            (late || views::seated_audits(fx.state, run.task, run.index) == 0);
 }
 
-/// 14.12.4, so many a block.
+/// 14.12.4: processes up to kAtOnceMax waiting audits per block.
 void work_off(Effects& fx, market::Run run) {
     const auto audits = without_auditors(fx, run.task, run.index, kAtOnceMax);
     for (const market::Audit& waits : audits) {
-        // Loaded anew: what the one before opened may have ended the run.
+        // Reloaded: openings caused by the previous audit may have ended the run.
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         if (audit.phase == AuditPhase::no_auditors) close_without_verdict(fx, audit);
     }
@@ -70,7 +71,8 @@ void work_off(Effects& fx, market::Run run) {
 
 void wait_for_auditors(Effects& fx, market::Audit& audit) {
     settle_silence(fx, audit);
-    // 14.12.1: who was silent may be there when the next beacon draws. Where none will, auditors stay known (15.2.5).
+    // 14.12.1: silent auditors may be drawn again by the next beacon. If the audit is not drawn again, its auditors
+    // stay recorded (15.2.5).
     if (!had_all_rounds(fx, audit)) audit.seats.clear();
     set_phase(fx, audit, AuditPhase::no_auditors, 0);
     add_to_list(fx.state, keys::waiting_audits(audit.task, audit.run), audit.segment);
@@ -96,7 +98,7 @@ void end_wait_for_auditors(Effects& fx, const market::Audit& audit) {
     store(fx.state, keys::run(audit.task, audit.run), run);
     if (run.state != market::RunState::running) return;
     if (after.empty()) start_checkpoint_deadline(fx, run);
-    if (after.empty() || run.unaudited_from != from)  // What was withheld beyond it may be opened.
+    if (after.empty() || run.unaudited_from != from)  // States withheld beyond it may be opened.
         schedule(fx, fx.height + 1, {ScheduledKind::wake, audit.task, 0, from});
 }
 
@@ -107,14 +109,14 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     if (fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks && may_end(fx, run))
         return end_unpaid(fx, task, index);
     const auto audits = without_auditors(fx, task, index, kAtOnceMax);
-    // 14.12.13: a replica has been audited there since.
+    // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.
     for (const market::Audit& waits : audits) {
         if (!is_audited_beside(fx, waits)) continue;
         auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));
         close_without_verdict(fx, audit);
         return remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
     }
-    // Nobody sits in those that are drawn again, and all are of one task: what is true of one is true of all.
+    // Audits that are drawn again have no auditors and belong to one task, so checking one is enough.
     const auto first = std::find_if_not(audits.begin(), audits.end(),
                                         [&](const market::Audit& waits) { return had_all_rounds(fx, waits); });
     if (first != audits.end() && enough_members(fx, *first)) {
@@ -136,7 +138,7 @@ void pay_for_unaudited(Effects& fx, std::uint64_t task, std::uint32_t index) {
     fx.emit(UnauditedDecided{task, index, run.unaudited_from, true});
     run.pays_unaudited = true;
     store(fx.state, keys::run(task, index), run);
-    // What that sets off is not the call's to compute.
+    // The consequences are left to the scheduler; the call does not compute them.
     remind(fx, fx.height + 1, ScheduledKind::unaudited, task, index);
 }
 

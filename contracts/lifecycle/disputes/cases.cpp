@@ -53,10 +53,10 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
                          dispute.deadline});
 }
 
-/// Opened by whoever wants it, at own cost. 18.6
+/// Whether any bonded party may open such a dispute at its own cost. 18.6
 bool is_at_will(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
 
-/// 15.3: what each side was given before, what this dispute takes, and its moves.
+/// 15.3: sets each side's clock: earlier work, the work of this dispute, and its moves.
 void give_clocks(Effects& fx, market::Dispute& dispute) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
@@ -67,19 +67,20 @@ void give_clocks(Effects& fx, market::Dispute& dispute) {
     dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
 }
 
-/// The accusing replica's payments waited for the dispute.
+/// Resumes the accusing replica's payments, which waited for the dispute.
 void resume_payments(Effects& fx, const market::Dispute& dispute) {
     if (!market::between_replicas(dispute.kind)) return;
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger))
         if (id.task == dispute.task) remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
 
-/// Takes one of the places that strangers share (15.2.5).
+/// Whether the dispute takes one of the places that strangers share (15.2.5).
 bool is_strangers(DisputeKind kind, std::uint64_t audit) {
     return audit == 0 && is_at_will(kind);
 }
 
-/// Where it is found without a search: kinds of disputes that a party opens at will, or that two replicas have.
+/// Key under which a dispute is found without a search, for the kinds that a party opens at will or that two replicas
+/// have.
 keys::Key accusation_key(const market::Dispute& dispute) {
     const bool replicas = market::between_replicas(dispute.kind);
     const auto kind = static_cast<std::uint8_t>(replicas ? DisputeKind::replica : dispute.kind);
@@ -114,7 +115,7 @@ void count_opened(Effects& fx, const market::Dispute& dispute) {
     store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
 }
 
-/// 15.2.6: where strangers were refused they have a whole window from here.
+/// 15.2.6: if strangers were refused, they have a whole window from here.
 void count_closed(Effects& fx, const market::Dispute& dispute) {
     auto run = must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run));
     auto segment = must_load<market::Segment>(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment));
@@ -134,7 +135,7 @@ void count_closed(Effects& fx, const market::Dispute& dispute) {
     store(fx.state, keys::segment(dispute.task, dispute.run, dispute.segment), segment);
 }
 
-/// 15.9: the run is over, and with it what other auditors of the segment waited for.
+/// 15.9: frees the seats of auditors that waited for a dispute, because the run is over.
 void free_waiting_seats(Effects& fx, std::uint64_t id) {
     auto audit = must_load<market::Audit>(fx.state, keys::audit(id));
     for (const std::uint32_t seat : audit.waiting) free_seat(fx, audit, audit.seats.at(seat));
@@ -142,12 +143,12 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
     store(fx.state, keys::audit(id), audit);
 }
 
-/// 18.7: what a side has not needed of its allowance.
+/// 18.7: returns the unused allowance of a side.
 void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
     if (!end_dispute_work(fx, party, work, dispute.opened_height, is_at_will(dispute.kind))) return;
-    // 15.2.6: no window of its runs had an end.
+    // 15.2.6: until now no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
         remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
 }
@@ -158,7 +159,7 @@ void end_work_of_both(Effects& fx, const market::Dispute& dispute) {
     end_work_of(fx, dispute, dispute.challenger);
 }
 
-/// Off all lists; the record stays with its result.
+/// Removes the dispute from all lists; the record stays with its result.
 void close_dispute(Effects& fx, market::Dispute& dispute, DisputeState state) {
     dispute.state = state;
     dispute.mover = 0;
@@ -178,8 +179,8 @@ void return_bond(Effects& fx, const market::Dispute& dispute) {
     else pay(fx, Contract::disputes, dispute.challenger, dispute.bond);
 }
 
-/// The challenger's share goes to a drawn auditor of the same segment that plays too, if there is one (15.6):
-/// otherwise whoever watches the audit could take it by challenging first.
+/// Returns the party that gets the challenger's share: a drawn auditor of the same segment with an open dispute, if
+/// there is one (15.6). Otherwise an observer of the audit could take the share by challenging first.
 Address beneficiary(const Effects& fx, const market::Dispute& won) {
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(won.task, won.run, won.segment));
     if (segment.audit_dispute == 0) return won.challenger;
@@ -200,7 +201,7 @@ void convict_solver(Effects& fx, market::Dispute& dispute) {
     lose_run(fx, dispute.task, dispute.run, run.locked, shares, SlashReason::wrong_result);
 }
 
-/// 15.8: a replica that accused another and lost has a wrong root of its own; its run is what was at stake.
+/// 15.8: convicts a replica that accused another and lost: its own root is wrong, and its run was at stake.
 void convict_replica(Effects& fx, const market::Dispute& dispute) {
     for (const views::RunId& id : views::open_runs(fx.state, dispute.challenger)) {
         if (id.task != dispute.task) continue;
@@ -262,7 +263,7 @@ std::optional<std::uint64_t> window_end(const StateView& view, const market::Par
                                         const market::TaskSpec& spec, const market::Run& run,
                                         const market::Segment& segment) {
     if (segment.window_end == 0 || is_full(run)) return std::nullopt;
-    // 18.6: while the solver's challenges take it that long, strangers are refused about all of its runs.
+    // 18.6: while the solver's challenges need more than `ahead` blocks, strangers are refused for all of its runs.
     const Backlog solver = backlog(view, run.solver);
     const std::uint64_t ahead = challenges_ahead_max(params);
     if (solver.challenge_work > ahead) return std::nullopt;
@@ -304,7 +305,7 @@ void open_next_dispute(Effects& fx, std::uint64_t task, std::uint32_t run, std::
     market::Seat& seat = audit.seats.at(audit.waiting.front());
     audit.waiting.erase(audit.waiting.begin());
     const Accusation accusation{DisputeKind::audit, task, run, index, seat.auditor, seat.bond, audit.id, seat.root};
-    seat.bond = U256();  // 14.8.7: from here it is the dispute's
+    seat.bond = U256();  // 14.8.7: from here on it belongs to the dispute
     remove_from_list(fx.state, keys::open_audits(seat.auditor), audit.id);
     store(fx.state, keys::audit(audit.id), audit);
     open_dispute(fx, accusation);
@@ -321,7 +322,7 @@ void after_move(Effects& fx, market::Dispute& dispute, const verifier::Game& gam
 void wait_for_tiles(Effects& fx, std::uint64_t id, std::uint64_t until) {
     auto dispute = must_load<market::Dispute>(fx.state, keys::dispute(id));
     ++dispute.reports;
-    // It may wait for several answers at once.
+    // The waits for several answers overlap; only the extension counts.
     const std::uint64_t blocks = until - std::min(until, std::max(fx.height, dispute.waits_until));
     dispute.waits_until = std::max(dispute.waits_until, until);
     dispute.challenger_clock += blocks;
@@ -351,7 +352,7 @@ void withdraw_dispute(Effects& fx, std::uint64_t id) {
     event.evidence_bytes = dispute.evidence_bytes;
     fx.emit(event);
     if (market::is_over(must_load<market::Run>(fx.state, keys::run(dispute.task, dispute.run)).state)) return;
-    // A run that was accused goes on without its accuser: an audit may have waited for the dispute.
+    // An accused run continues without its accuser: an audit may have waited for the dispute.
     settle_unmatched(fx, dispute.task, dispute.run, dispute.segment);
     remind(fx, fx.height + 1, ScheduledKind::payment, dispute.task, dispute.run);
 }

@@ -6,7 +6,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// Roots of a segment's ends, once both are open.
+/// Returns the roots of a segment's ends, once both are open.
 std::optional<std::pair<Hash32, Hash32>> ends(const StateView& view, const market::Run& run, std::uint64_t segment) {
     if (segment < run.first_state) return std::nullopt;
     const auto start = views::checkpoint(view, run.task, run.index, segment);
@@ -15,13 +15,13 @@ std::optional<std::pair<Hash32, Hash32>> ends(const StateView& view, const marke
     return std::pair{start->root, end->root};
 }
 
-/// The dispute in which `accuser` accuses the run of being another than its own; 0: none.
+/// Returns the dispute between replicas in which `accuser` accuses the run; 0: none.
 std::uint64_t dispute_of(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& accuser) {
     return views::accusation(view, market::DisputeKind::replica, task, run, 0, accuser);
 }
 
-/// Roots of the seeded initial state of both runs, once they have opened it. The task of any other names its start,
-/// which no run can deny (13.2).
+/// Returns the roots of the seeded initial state of both runs, once both have opened it. A task that is not seeded
+/// names its start, which no run can deny (13.2).
 std::optional<std::pair<Hash32, Hash32>> starts(const StateView& view, const market::Run& run,
                                                 const market::Run& other) {
     if (must_load<market::TaskSpec>(view, keys::spec(run.task)).init_root.is_zero()) return std::nullopt;
@@ -31,7 +31,7 @@ std::optional<std::pair<Hash32, Hash32>> starts(const StateView& view, const mar
     return std::pair{mine->root, theirs->root};
 }
 
-/// What a dispute between the runs would be about in this segment: where the first differences lie.
+/// Returns the kind of dispute that the runs would have about this segment, if they differ there first.
 std::optional<market::DisputeKind> difference(const StateView& view, const market::Run& run, const market::Run& other,
                                               std::uint64_t segment) {
     if (segment == 0) {
@@ -46,7 +46,7 @@ std::optional<market::DisputeKind> difference(const StateView& view, const marke
 void compare_segment(Effects& fx, std::uint64_t id, std::uint32_t index, std::uint64_t segment) {
     const auto active = must_load<market::Task>(fx.state, keys::task(id)).active;
     for (const std::uint32_t other_index : active) {
-        // Loaded anew: a dispute may be decided at once and end a run.
+        // Reloaded: a dispute may be decided at once and end a run.
         const auto run = must_load<market::Run>(fx.state, keys::run(id, index));
         const auto other = must_load<market::Run>(fx.state, keys::run(id, other_index));
         if (other_index == index || market::is_over(run.state) || market::is_over(other.state)) continue;

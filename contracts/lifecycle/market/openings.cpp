@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When a state may be opened, and what an opening starts. SPEC 13.1 to 13.3.
+// The conditions for opening a state, and the consequences of an opening. SPEC 13.1 to 13.3.
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -14,7 +14,7 @@ using market::SegmentState;
 bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t segment) {
     const auto record = views::segment(view, task, run, segment);
     if (!record) return true;
-    // Another round tells nothing that this run's opening has not told, and deadlines of others may have begun.
+    // Another audit round reveals nothing beyond this run's opening, and deadlines of other runs may have begun.
     if (const auto end = views::checkpoint(view, task, run, segment + 1); end && end->opened) return false;
     if (record->state == SegmentState::waiting_draw) return record->audits == 0;
     if (record->state != SegmentState::auditing) return false;
@@ -23,12 +23,12 @@ bool still_blind(const StateView& view, std::uint64_t task, std::uint32_t run, s
            phase == AuditPhase::drawing || phase == AuditPhase::no_auditors;
 }
 
-/// 12.7.9 and 13.1.1: nobody waits for this state of a replica that joined.
+/// 12.7.9 and 13.1.1: whether `other` is a replica that joined and whose state `index` is not waited for.
 bool is_not_awaited(const market::Run& run, const market::Run& other, std::uint64_t index) {
     return other.index != run.index && !is_awaited(other, index);
 }
 
-/// The challenge window of a segment starts when both of its ends are open, and has room for a replay (13.3).
+/// Starts the challenge window of a segment once both of its ends are open; the window has room for a replay (13.3).
 void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     auto segment = views::segment(fx.state, run.task, run.index, index);
     if (!segment || segment->window_end != 0) return;
@@ -41,7 +41,7 @@ void start_window(Effects& fx, const market::Run& run, std::uint64_t index) {
     remind(fx, segment->window_end, ScheduledKind::payment, run.task, run.index);
 }
 
-/// The audit of a segment, while it is open.
+/// Returns the audit of a segment while it is open.
 std::optional<market::Audit> open_audit(const StateView& view, const market::Run& run, std::uint64_t segment) {
     const auto record = views::segment(view, run.task, run.index, segment);
     if (!record || record->state != SegmentState::auditing) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<market::Audit> open_audit(const StateView& view, const market::Run
     return audit;
 }
 
-/// Opened: the audits on both sides of the state go on.
+/// Continues the audits on both sides of a state that was opened.
 void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
     if (index > run.first_state)
         if (auto before = open_audit(fx.state, run, index - 1); before && before->phase == AuditPhase::revealing)
@@ -60,11 +60,11 @@ void continue_audits(Effects& fx, const market::Run& run, std::uint64_t index) {
         enter_drawing(fx, *after);
 }
 
-/// Not opened, and legal now: the deadlines of whoever waits for the opening start.
+/// Starts the deadlines that wait for the opening of a state that is not opened but may be now.
 void start_deadlines(Effects& fx, const market::Run& run, std::uint64_t index, market::Checkpoint checkpoint) {
     if (auto after = open_audit(fx.state, run, index); after && after->phase == AuditPhase::waiting)
         enter_opening(fx, *after);
-    // A state is owed to the segment that ends there; the first one, to the segment that starts there.
+    // A state is owed to the segment that ends there; the first state, to the segment that starts there.
     const std::uint64_t owed = index == run.first_state ? index : index - 1;
     const auto segment = views::segment(fx.state, run.task, run.index, owed);
     if (index > run.first_state)
@@ -84,7 +84,8 @@ void wake_run(Effects& fx, const market::Task& task, const market::Run& run, std
     else if (may_open(fx.state, task, run, index)) start_deadlines(fx, run, index, *checkpoint);
 }
 
-/// Its deadline has begun, or that of an audit which waits for it, or verdicts do.
+/// Whether the opening is due: its deadline or that of an audit that waits for it has begun, or auditors wait to reveal
+/// verdicts.
 bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) {
     const auto state = views::checkpoint(view, run.task, run.index, index);
     if (state && state->open_deadline != 0) return true;
@@ -93,15 +94,16 @@ bool is_due(const StateView& view, const market::Run& run, std::uint64_t index) 
     return before && before->phase == AuditPhase::revealing;  // Auditors have committed to it, and may convict the run.
 }
 
-/// 14.12.2: what the requester has not decided to pay for is not shown to it, except what was due before.
+/// 14.12.2: whether the state is withheld from the requester, who has not decided to pay for it. States that were due
+/// before are not withheld.
 bool is_withheld(const StateView& view, const market::Run& run, std::uint64_t index) {
     return run.unaudited_since != 0 && index > run.unaudited_from && !is_due(view, run, index);
 }
 
-constexpr std::uint64_t kLooksMax = 64;  // states of one replica that one reminder looks at
+constexpr std::uint64_t kLooksMax = 64;  // states of one replica per reminder
 
-/// 13.1.1: what `run` committed an interval ago is not waited for any more. Adds what may be opened to `now`, and
-/// returns when the next state is due; 0: nothing waits.
+/// 13.1.1: `other` is no longer waited for at states that `run` committed an interval ago. Adds the states that may be
+/// opened to `now`, and returns the height at which the next state is due; 0: none.
 std::uint64_t pass_by(Effects& fx, const market::Run& run, market::Run& other, std::vector<std::uint64_t>& now) {
     const std::uint64_t interval = longest_interval(fx, run.task);
     const std::uint64_t first = std::max({other.next_state, other.not_awaited_below + 1, run.first_state});
@@ -164,7 +166,7 @@ bool may_open(const StateView& view, const market::Task& task, const market::Run
 void wake_openings(Effects& fx, std::uint64_t id, std::uint64_t index) {
     const auto runs = must_load<market::Task>(fx.state, keys::task(id)).active;
     for (const std::uint32_t active : runs) {
-        // Loaded anew for each: what one run's deadline starts may end another's.
+        // Reloaded for each run: starting one run's deadline may end another run.
         const auto task = must_load<market::Task>(fx.state, keys::task(id));
         const auto run = must_load<market::Run>(fx.state, keys::run(id, active));
         if (run.state == market::RunState::running) wake_run(fx, task, run, index);
@@ -192,7 +194,7 @@ bool open_state(Effects& fx, std::uint64_t id, std::uint32_t run_index, std::uin
     if (index > run.first_state) start_window(fx, run, index - 1);
     start_window(fx, run, index);
     compare_replicas(fx, id, run_index, index);
-    // 13.4: what a run is paid may have waited for this state: to be compared with, or because it is its last.
+    // 13.4: payments of a run may have waited for this state: for the comparison, or because it is the run's last.
     for (const std::uint32_t active : must_load<market::Task>(fx.state, keys::task(id)).active)
         remind(fx, fx.height + 1, ScheduledKind::payment, id, active);
     return must_load<market::Run>(fx.state, keys::run(id, run_index)).state == market::RunState::running;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// What the rules of running solvers share.
+// Checks shared by the rules that solvers of running tasks call.
 #pragma once
 
 #include "contracts/lifecycle/effects.hpp"
 
 namespace retrace::contracts {
 
-/// The sender's run of the task that is not over.
+/// Returns the solver's run of the task that is not over.
 std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t task, const Address& solver);
-/// ok when `run` of `task` is running and the sender's.
+/// Returns ok when `run` of `task` is running and the sender is its solver.
 Verdict admit_running(const StateView& view, std::uint64_t task, std::uint32_t run, const Address& sender);
-/// ok when state `index` is committed, not opened, may be opened, and salt and root open it.
+/// Returns ok when state `index` is committed, not opened, may be opened (13.1), and salt and root open its commitment.
 Verdict admit_opening(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                       const Hash32& salt, const Hash32& root);
 

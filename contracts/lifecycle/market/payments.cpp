@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SPEC 13.4: a segment is paid when its window has passed, nothing is open on it or before it, and a state at or after
-// its end is retained, so that work which was paid is never run and paid again.
+// Payments. SPEC 13.4: a segment is paid when its window has passed, no dispute is open on it or before it, and a state
+// at or after its end is retained, so that paid work is never run and paid again.
 #include <limits>
 
 #include "contracts/lifecycle/disputes/cases.hpp"
@@ -13,12 +13,12 @@ namespace {
 
 using market::SegmentState;
 
-constexpr std::uint64_t kStepsMax = 64;  // segments looked at in one call; the next block goes on
+constexpr std::uint64_t kStepsMax = 64;  // segments per call; the next block continues
 constexpr std::uint64_t kForever = std::numeric_limits<std::uint64_t>::max();
 
-/// 15.8: every replica that runs the segment too has opened its end, so that a difference is known. 0: it is so;
-/// else the height up to which the others are waited for, which for who joined later is an interval of the task
-/// (13.1.1).
+/// 15.8: returns 0 when every replica that runs the segment has opened its end, so that a difference is known; else the
+/// height up to which the others are waited for. A replica that joined later is waited for during one interval of the
+/// task (13.1.1).
 std::uint64_t compared_by(const Effects& fx, const market::Run& run, const market::Task& task) {
     std::uint64_t by = 0;
     for (const std::uint32_t active : task.active) {
@@ -35,8 +35,9 @@ std::uint64_t compared_by(const Effects& fx, const market::Run& run, const marke
     return by;
 }
 
-/// 12.7.9: another run had opened the same end when this one committed its own. Where others waited for it, none has
-/// done so in the same block before; where nobody did, what waits in the pool is public too.
+/// 12.7.9: whether another run had opened the same end when this run committed its own. If other runs waited for this
+/// commitment, none can have opened before it in the same block; if none waited, an opening in the same block counts
+/// too, because it was public in the transaction pool.
 bool is_copy(const Effects& fx, const market::Run& run, const market::Segment& segment, const market::Task& task) {
     const std::uint64_t public_by = segment.commit_height - (segment.not_awaited ? 0 : 1);
     const std::uint64_t state = run.finalised + 1;
@@ -48,13 +49,13 @@ bool is_copy(const Effects& fx, const market::Run& run, const market::Segment& s
     return false;
 }
 
-/// Copies among the run's segments below `state`, which is at most what is finalised.
+/// Returns the number of copies among the run's segments below `state`, which is at most `run.finalised`.
 std::uint64_t not_paid_below(const Effects& fx, const market::Run& run, std::uint64_t state) {
     if (!run.joined || state <= run.first_state) return 0;
     return must_load<market::Segment>(fx.state, keys::segment(run.task, run.index, state - 1)).not_paid;
 }
 
-/// The first segment that is not finalised has become so.
+/// Called when the segment at `run.finalised` becomes finalised: updates its count of copies.
 void count_copy(Effects& fx, const market::Run& run, market::Segment& segment, const market::Task& task) {
     if (!run.joined) return;
     segment.not_paid = not_paid_below(fx, run, run.finalised) + (is_copy(fx, run, segment, task) ? 1 : 0);
@@ -66,7 +67,7 @@ bool is_clear(const Effects& fx, const market::Segment& segment, const std::opti
     return decided && window && fx.height >= *window && segment.open_disputes == 0;
 }
 
-/// Advances run.finalised; what is finalised stays so, because its window is over.
+/// Advances run.finalised. A finalised segment stays so, because its window is over.
 void advance_clear(Effects& fx, market::Run& run) {
     const auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(run.task));
@@ -80,7 +81,8 @@ void advance_clear(Effects& fx, market::Run& run) {
             count_copy(fx, run, *segment, task);
             continue;
         }
-        // 9.3: the reminder that came may have stood for this window too. What else it waits for calls again.
+        // 9.3: the reminder that fired may have stood for this window too. Other events that it waits for send their
+        // own reminder.
         if (wait != kForever) remind(fx, wait + 1, ScheduledKind::payment, run.task, run.index);
         if (window && *window > fx.height) remind(fx, *window, ScheduledKind::payment, run.task, run.index);
         return;
@@ -88,7 +90,8 @@ void advance_clear(Effects& fx, market::Run& run) {
     remind(fx, fx.height + 1, ScheduledKind::payment, run.task, run.index);
 }
 
-/// 13.8.6: what refused the next checkpoint is finalised. The time for it begins, and the wait is not the solver's.
+/// 13.8.6: ends a wait for finalised segments. The time for the next checkpoint begins now, and the finishing height
+/// moves by the wait.
 void end_wait(Effects& fx, market::Run& run) {
     const bool complete = run.next_state > must_load<market::TaskSpec>(fx.state, keys::spec(run.task)).segments();
     if (run.deadline != 0 || complete || run.next_state - run.finalised >= kUnfinalisedMax) return;
@@ -102,7 +105,7 @@ void pay_until(Effects& fx, market::Run& run, std::uint64_t end) {
     const std::uint64_t from = run.paid;
     const std::uint64_t count = end - from - (not_paid_below(fx, run, end) - not_paid_below(fx, run, from));
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
-    // 13.4.1: invariants.cpp says that the escrow covers all runs; no payment takes what is not there.
+    // 13.4.1: invariants.cpp checks that the escrow covers all runs; a payment takes at most what is there.
     const U256 amount = ledger::min(run.price * U256(count), task.escrow);
     task.escrow -= amount;
     store(fx.state, keys::task(run.task), task);
@@ -138,13 +141,13 @@ void pay_what_is_finalised(Effects& fx, std::uint64_t id, std::uint32_t index) {
 
 void advance_payments(Effects& fx, std::uint64_t id, std::uint32_t index) {
     auto run = must_load<market::Run>(fx.state, keys::run(id, index));
-    if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // others may have been waited for
-    // 15.8.1: replicas that dispute are not paid before it ends: what else they differ in has no dispute of its own.
+    if (run.state == market::RunState::delivering) return begin_delivery(fx, id);  // it may have waited for other runs
+    // 15.8.1: replicas are not paid while they dispute, because their other differences have no dispute of their own.
     if (run.state != market::RunState::running || disputes_replica(fx.state, run)) return;
     advance_clear(fx, run);
     end_wait(fx, run);
     const std::uint64_t segments = must_load<market::TaskSpec>(fx.state, keys::spec(id)).segments();
-    // The final state needs no keeper: nothing is ever resumed from it, and the solver delivers it.
+    // The final state needs no keeper: no run resumes from it, and the solver delivers it.
     std::uint64_t due = run.finalised == segments ? segments : run.paid;
     for (const std::uint64_t state : run.retained)
         if (state <= run.finalised) due = std::max(due, state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a run ends. SPEC 13.5 to 13.7.
+// The end of a run. SPEC 13.5 to 13.7.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
@@ -19,14 +19,14 @@ market::Run run_of(const Effects& fx, std::uint64_t task, std::uint32_t run) {
     return must_load<market::Run>(fx.state, keys::run(task, run));
 }
 
-constexpr std::uint64_t kWakeMax = 64;  // states looked at in one block
+constexpr std::uint64_t kWakeMax = 64;  // states per block
 
-/// 15.8: the run no longer stands behind what it said about others.
+/// 15.8: withdraws the run's accusations of other runs, because it is over.
 void withdraw_accusations(Effects& fx, const market::Run& run) {
     for (const std::uint64_t id : replicas_accused(fx.state, run)) withdraw_dispute(fx, id);
 }
 
-/// Frees the lock, closes everything that was open about the run, and takes it off the task.
+/// Frees the lock, closes everything that is open about the run, and removes it from the task.
 void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, std::string_view reason) {
     market::Run run = run_of(fx, id, index);
     unlock(fx, run.solver, run.locked);
@@ -48,7 +48,8 @@ void end_run(Effects& fx, std::uint64_t id, std::uint32_t index, RunState to, st
     fx.emit(RunEnded{id, run.solver, index, static_cast<std::uint8_t>(to), std::string(reason)});
 }
 
-/// 12.7.9: what the run that is gone had committed may never be opened, so nobody can copy it.
+/// 12.7.9: other runs wait for joined replicas again: states committed by a run that is gone may never be opened, so
+/// they cannot be copied.
 void await_replicas(Effects& fx, const market::Task& task) {
     for (const std::uint32_t active : task.active) {
         auto run = must_load<market::Run>(fx.state, keys::run(task.id, active));
@@ -58,11 +59,12 @@ void await_replicas(Effects& fx, const market::Task& task) {
     }
 }
 
-/// A run was lost or left: the solver may not bid again, and without other runs the task is auctioned anew.
+/// Called when a run was lost or left: the solver may not bid again, and without other runs the task is auctioned
+/// again.
 void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     auto task = must_load<market::Task>(fx.state, keys::task(run.task));
     task.excluded.push_back(run.solver);
-    // A replica that joined late and was paid nothing has no state of its own to resume from.
+    // A replica that joined late and was paid for no segment has no state to resume from.
     if (run.paid > run.first_state && run.paid > task.first_state) {
         task.first_state = run.paid;
         const keys::Key key = keys::checkpoint(run.task, run.index, run.paid);
@@ -70,8 +72,8 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
     }
     store(fx.state, keys::task(run.task), task);
     if (!task.active.empty()) {
-        // The others no longer wait for this run: what they wait to open may be legal now, what they wait to be
-        // paid for may be due, and perhaps all of them have finished.
+        // The others no longer wait for this run: their openings may be legal now, their payments due, and all of them
+        // may have finished.
         await_replicas(fx, task);
         schedule(fx, fx.height + 1, {ScheduledKind::wake, run.task, 0, run.finalised});
         for (const std::uint32_t active : task.active)
@@ -86,7 +88,7 @@ void succeed_run(Effects& fx, const market::Run& run, TaskEvent event) {
 
 bool audit_waits_for_solver(const Effects& fx, const market::Run& run) {
     return !list<std::uint64_t>(fx.state, keys::run_audits(run.task, run.index)).empty() || run.open_disputes != 0 ||
-           disputes_replica(fx.state, run);  // Which it accuses: its lock is at stake as well (15.8).
+           disputes_replica(fx.state, run);  // Also as the accuser: its lock is at stake (15.8).
 }
 
 }  // namespace
@@ -108,7 +110,7 @@ void lose_run(Effects& fx, std::uint64_t id, std::uint32_t index, const U256& am
 
 void lose_silent_run(Effects& fx, std::uint64_t id, std::uint32_t index, SlashReason reason) {
     const market::Run run = run_of(fx, id, index);
-    // 13.5: falling silent must not be a cheap way out of an audit that was drawn.
+    // 13.5: silence must not be a cheap escape from an audit that was drawn.
     const bool all = reason != SlashReason::not_checkpointed || audit_waits_for_solver(fx, run);
     const U256 amount = all ? run.locked : market::split(run.locked, fx.params.silence_penalty_bp).share;
     lose_run(fx, id, index, amount, {}, reason);
@@ -130,7 +132,7 @@ void end_waiting_run(Effects& fx, std::uint64_t id, std::uint32_t index) {
     end_run(fx, id, index, RunState::left, slug(SlashReason::not_audited));
     auto task = must_load<market::Task>(fx.state, keys::task(id));
     if (!task.active.empty()) return succeed_run(fx, run, TaskEvent::forfeit);
-    // A successor would find no auditors either.
+    // A successor would find no auditors either, so the task expires.
     stop_raising(fx, task);
     move_task(fx, task, TaskEvent::forfeit);
     move_task(fx, task, TaskEvent::no_bid);

@@ -26,11 +26,12 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     run.first_state = run.next_state = run.finalised = run.paid = start.index;
     run.first_root = start.root;
     run.joined = joins;
-    // 12.7.9: what the others have committed they open without waiting for who joins, and it could copy that.
+    // 12.7.9: the others open the states that they have committed without waiting for a run that joins, and it could
+    // copy those.
     run.not_awaited_below = joins ? committed_by_others(fx.state, task, run) : 0;
     run.deadline = fx.height + fx.params.accept_blocks;
-    run.work_counted = backlog(fx.state, run.solver).total;  // What it had to do before, it knew when it bid.
-    bid.locked = U256();  // from now on it is the run's
+    run.work_counted = backlog(fx.state, run.solver).total;  // The bidder knew its earlier work.
+    bid.locked = U256();  // from now on it belongs to the run
     store(fx.state, keys::bid(task.id, offer.bidder), bid);
     store(fx.state, keys::run(task.id, run.index), run);
     add_to_list(fx.state, keys::open_runs(run.solver), views::RunId{task.id, run.index});
@@ -118,7 +119,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(id));
     const auto offers = views::offers(fx.state, task);
     const auto start = views::joining_state(fx.state, task);
-    // 12.7.10: a run without a segment would have nothing to be paid for and no deadline to end by.
+    // 12.7.10: a run without segments could not be paid and would have no deadline to end it.
     const bool nothing_left = views::newest_finalised_state(fx.state, task).index >= spec.segments();
     const auto winners = nothing_left ? std::vector<market::Winner>{}
                                       : market::clear_auction(offers, task.wanted, spec.price_ceiling);
@@ -126,7 +127,7 @@ void close_auction(Effects& fx, std::uint64_t id, std::uint32_t round) {
         assign(fx, task, start, raising, offers[winner.offer], winner.price);
     return_bids(fx, task, false);
     task.wanted = 0;
-    // 12.7: without enough bids a running task goes on as it is; its escrow returns at the end.
+    // 12.7: without enough bids a running task goes on as it is; the added escrow is returned at the end.
     if (raising) return store(fx.state, keys::task(id), task);
     move_task(fx, task, winners.empty() ? TaskEvent::no_bid : TaskEvent::win);
     if (winners.empty()) end_task(fx, task);

@@ -9,8 +9,8 @@ std::uint64_t end_of(const Backlog& now, std::uint64_t height) {
     return std::min(in_order, height + now.open);
 }
 
-/// Work of `blocks` is no longer `open`. What the order of work is shorter by from here on was not needed of it, at
-/// most `spare` blocks.
+/// Removes work of `blocks` from `open`. The blocks by which the order gets shorter were unused; at most `spare` of
+/// them are taken off `total`.
 void close_work(Backlog& now, std::uint64_t blocks, std::uint64_t before, std::uint64_t height, std::uint64_t spare) {
     now.open -= blocks;
     now.until = end_of(now, height);
@@ -66,7 +66,7 @@ bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, s
     now.dispute_work -= blocks;
     close_work(now, blocks, before, fx.height, blocks - std::min(blocks, fx.height - given));
     if (at_will) {
-        // From here on they are heard, and who was refused has a whole window (15.2.6).
+        // Challenges are accepted again from here, and refused challengers have a whole window (15.2.6).
         now.challenges = std::max(now.challenges, fx.height + std::min(now.challenge_work, ahead));
         now.challenge_work -= blocks;
     }

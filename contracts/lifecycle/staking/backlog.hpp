@@ -1,47 +1,48 @@
 // SPDX-License-Identifier: MIT
-// The machine time that the ledger has given a party to do. SPEC 18.
+// Accounting of the machine time that the ledger assigns to a party. SPEC 18.
 #pragma once
 
 #include "contracts/lifecycle/effects.hpp"
 
 namespace retrace::contracts {
 
-/// A party is one machine with one worker, however many runs, seats and disputes it has. It does what it was given in
-/// the order in which it was given it.
+/// The work assigned to a party. A party is one machine with one worker, however many runs, seats and disputes it has.
+/// It does its work in the order in which it was assigned.
 struct Backlog {
-    std::uint64_t until = 0;   ///< Height by which a machine that takes its whole allowance has done all of it.
-    std::uint64_t open = 0;    ///< Blocks of work that was given and is not over, begun or not.
-    std::uint64_t total = 0;   ///< Blocks of work that it was given and has not given back (18.7).
-    std::uint64_t dispute_work = 0;    ///< Of `open`: of the disputes that it plays, on either side.
-    std::uint64_t challenges = 0;      ///< As `until`, of challenges alone: about its runs, and its own.
-    std::uint64_t challenge_work = 0;  ///< Of `dispute_work`: of challenges.
+    std::uint64_t until = 0;   ///< Height by which a machine that uses its whole allowance has done all of it.
+    std::uint64_t open = 0;    ///< Blocks of assigned work that is not over, begun or not.
+    std::uint64_t total = 0;   ///< Blocks of assigned work less those given back (18.7).
+    std::uint64_t dispute_work = 0;    ///< Part of `open`: its disputes, on either side.
+    std::uint64_t challenges = 0;      ///< As `until`, for challenges alone: about its runs, and its own.
+    std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges.
     static auto tie(auto& b) {
         return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenges, b.challenge_work);
     }
 };
 
 Backlog backlog(const StateView& view, const Address& party);
-/// Height by which the party has done what it was given, at least `height`. Two bounds hold, and the nearer one counts:
-/// a machine works off its order, but may wait for its opponents with all of its disputes still to do; and nothing but
-/// what is open is left to do. 18.2
+/// Returns the height by which the party has done its assigned work, at least `height`: the nearer of two bounds. A
+/// machine works through its order, but may wait for its opponents with the work of all its disputes still to do; and
+/// it never has more to do than the open work. 18.2
 std::uint64_t busy_until(const StateView& view, const Address& party, std::uint64_t height);
 
-/// Gives `party` work for `blocks` from now on. Returns the new `until`: the work's own place in the party's order, and
-/// what its deadline counts from. 18.2
+/// Assigns `party` work of `blocks` from now on. Returns the new `until`: the work's place in the party's order, from
+/// which its deadline counts. 18.2
 std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks);
-/// The party has done work of `blocks`, or nobody waits for it any more: what it did not need of its allowance is free
-/// for what is given next. 18.7
+/// Ends work of `blocks` that the party has done or that is no longer needed. The unused part of the allowance is free
+/// for work that is assigned next. 18.7
 void end_work(Effects& fx, const Address& party, std::uint64_t blocks);
 
-/// As give_work, of one side of a dispute; `at_will` if it is a challenge, caused by strangers or by the party. 18.6
+/// As give_work, for one side of a dispute. `at_will`: the dispute is a challenge, opened by strangers or by the party.
+/// 18.6
 std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will);
-/// The dispute is over, whose work was `given` at that height; as end_work, but what its party may have computed since
-/// then was needed. True when strangers' challenges were refused for what those that are open would
-/// take of the party, and are heard again (18.6).
+/// Ends the work of a dispute that is over and was assigned at height `given`. As end_work, but the time since then
+/// counts as used. Returns true when strangers' challenges were refused because of the work of the open ones, and are
+/// accepted again (18.6).
 bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, bool at_will);
-/// 18.6: how far ahead a party's challenges alone may reach before no more are taken.
+/// 18.6: blocks that a party's challenges alone may reach into the future before further ones are refused.
 constexpr std::uint64_t challenges_ahead_max(const market::Params& params) noexcept { return params.unbond_blocks / 4; }
-/// 18.6: by when a machine that takes its whole allowance has played the challenges that it has, at least `height`.
+/// 18.6: the height by which a machine that uses its whole allowance has played its open challenges, at least `height`.
 std::uint64_t challenges_until(const StateView& view, const Address& party, std::uint64_t height);
 
 }  // namespace retrace::contracts

@@ -26,12 +26,12 @@ void shift_weights(Effects& fx) {
 void mix_if_due(Effects& fx) {
     if (fx.height == 0 || fx.height % fx.params.epoch_blocks != 0) return;
     const std::uint64_t epoch = views::epoch_of(fx.params, fx.height) - 1;
-    std::vector<market::Reveal> reveals;  // In order of address, as the members are.
+    std::vector<market::Reveal> reveals;  // In order of address, like the members.
     for (const Address& party : views::verifiers(fx.state)) {
         auto info = must_load<market::VerifierInfo>(fx.state, keys::verifier(party));
         if (info.joined_epoch >= epoch) continue;  // 11.2: its first reveal is due in the epoch after it joined
         if (info.revealed_epoch == epoch) {
-            // 11.5: before the weights shift, the next one is what was bonded when these reveals began.
+            // 11.5: before the shift, next_weight is the stake bonded when these reveals began.
             reveals.push_back({party, info.head, info.next_weight});
             if (info.retiring) {
                 drop_member(fx, party, false);
@@ -55,14 +55,14 @@ void mix_if_due(Effects& fx) {
 }
 
 void store_reveals(ledger::State& state, const Hash32& beacon, std::vector<market::Reveal> reveals) {
-    // 11.6: where nobody with stake revealed, the beacon itself draws.
+    // 11.6: if no member with stake revealed, the beacon itself draws.
     if (std::all_of(reveals.begin(), reveals.end(), [](const market::Reveal& r) { return r.weight.is_zero(); }))
         reveals = {{Address{}, beacon, 1}};
     store(state, keys::reveals(), ListOf<market::Reveal>{std::move(reveals)});
 }
 
 std::uint64_t next_draw_height(const Params& params, std::uint64_t height) {
-    // Reveals of this epoch are partly known already; those of the next one are all still to come.
+    // Some reveals of this epoch are known already; those of the next one are all still to come.
     return (views::epoch_of(params, height) + 2) * params.epoch_blocks;
 }
 

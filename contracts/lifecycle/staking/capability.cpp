@@ -12,10 +12,10 @@ namespace {
 using market::Challenge;
 using market::ChallengeState;
 
-/// 17.9: what one beacon opens at most, so that its blocks stay small however many solvers there are.
+/// 17.9: the most challenges that one beacon opens, so that its blocks stay small for any number of solvers.
 constexpr std::size_t kDrawnMax = 32;
 
-/// 17.2: registering again must not buy another throw.
+/// 17.2: whether the solver may be challenged now. Registering again must not bring another measurement.
 bool may_challenge(const Effects& fx, const market::SolverInfo& info) {
     if (info.challenge == 0) return true;
     if (market::is_open(must_load<Challenge>(fx.state, keys::challenge(info.challenge)).state)) return false;
@@ -45,7 +45,7 @@ void wait_until(Effects& fx, Challenge& challenge, ChallengeState state, std::ui
     schedule(fx, deadline + 1, {ScheduledKind::challenge, challenge.id, 0, 0});
 }
 
-/// No score came of it.
+/// Ends a challenge without a score.
 void fail(Effects& fx, Challenge& challenge, ChallengeState state) {
     challenge.state = state;
     challenge.deadline = 0;
@@ -69,7 +69,7 @@ void delist_solver(Effects& fx, const Address& solver) {
     auto info = views::solver(fx.state, solver);
     if (!info) return;
     remove_from_list(fx.state, keys::solvers(), solver);
-    // 17.10: a score is of a solver that can be challenged again.
+    // 17.10: only a solver that can be challenged again has a score.
     info->capability = 0;
     store(fx.state, keys::solver(solver), *info);
 }
@@ -81,10 +81,10 @@ void draw_challenges(Effects& fx, const Hash32& beacon) {
         if (!market::is_challenged(beacon, solver, fx.params.capability_bp)) continue;
         if (drawn++ == kDrawnMax) return;
         if (views::stake(fx.state, solver).bonded < fx.params.min_solver_stake) {
-            delist_solver(fx, solver);  // A slash has left it with less.
+            delist_solver(fx, solver);  // A slash has reduced its stake.
             continue;
         }
-        // 17.3: a benchmark beside a training would slow the one and measure the other.
+        // 17.3: a benchmark during training would slow the training and distort the measurement.
         if (!views::open_runs(fx.state, solver).empty()) continue;
         const auto info = must_load<market::SolverInfo>(fx.state, keys::solver(solver));
         if (may_challenge(fx, info)) open_challenge(fx, solver, info);
@@ -93,7 +93,7 @@ void draw_challenges(Effects& fx, const Hash32& beacon) {
 
 void challenge_due(Effects& fx, std::uint64_t id) {
     auto found = views::challenge(fx.state, id);
-    if (!found) return;  // A newer one has replaced it.
+    if (!found) return;  // A newer challenge has replaced it.
     Challenge& challenge = *found;
     const auto beacon = must_load<views::Beacon>(fx.state, keys::beacon()).value;
     switch (challenge.state) {
@@ -103,7 +103,7 @@ void challenge_due(Effects& fx, std::uint64_t id) {
             return wait_until(fx, challenge, ChallengeState::running,
                               fx.height + fx.params.capability_blocks);
         case ChallengeState::answered:
-            // The reminder of the answer's deadline comes before the beacon that draws.
+            // The reminder of the answer's deadline fires before the beacon that draws is known.
             if (fx.height < challenge.deadline) return;
             challenge.draw_beacon = beacon;
             return wait_until(fx, challenge, ChallengeState::proving, fx.height + fx.params.answer_blocks);

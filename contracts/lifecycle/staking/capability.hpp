@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Challenges of solvers to show what their machines can do, from their opening to their outcome. SPEC 17.
+// Capability challenges: measurements of solvers' machines, from opening to outcome. SPEC 17.
 #pragma once
 
 #include "contracts/lifecycle/effects.hpp"
 
 namespace retrace::contracts {
 
-/// Puts a solver on the list of those who are challenged at random, and challenges it now unless it was not
-/// long ago.
+/// Adds a solver to the list for random challenges, and challenges it now unless its last challenge was too recent.
 void enlist_solver(Effects& fx, const Address& solver);
-/// Who has less than the least stake is a solver no more: off the list, without a score.
+/// Removes a solver whose stake is below the minimum from the list, and clears its score.
 void delist_solver(Effects& fx, const Address& solver);
-/// After a beacon was mixed: challenges those that it draws.
+/// Called after a beacon was mixed: challenges the solvers that it draws.
 void draw_challenges(Effects& fx, const Hash32& beacon);
-/// The scheduler: a beacon that a challenge waited for is known, or a deadline is over.
+/// Called by the scheduler: the beacon that a challenge waited for is known, or its deadline has passed.
 void challenge_due(Effects& fx, std::uint64_t challenge);
 
 }  // namespace retrace::contracts

@@ -8,7 +8,7 @@
 
 namespace retrace::contracts {
 
-/// Locks `amount` of what is available (checked by the rule).
+/// Locks `amount` of the available stake (the rule has checked it).
 void lock(Effects& fx, const Address& party, const U256& amount);
 void unlock(Effects& fx, const Address& party, const U256& amount);
 
@@ -22,8 +22,8 @@ enum class SlashReason : std::uint8_t {
     verdict_hidden = 7,     ///< A committed verdict was not revealed.
     false_accusation = 8,   ///< A dispute was lost by the challenger.
     beacon_missed = 9,
-    not_kept = 10,          ///< An attested state was not there when it was needed.
-    not_audited = 11,       ///< None of all who were drawn for a segment was served.
+    not_kept = 10,          ///< A keeper did not have an attested state when it was needed.
+    not_audited = 11,       ///< No drawn auditor of a segment was served.
     capability_unproved = 12,   ///< A benchmark run was claimed and not proved.
 };
 std::string_view slug(SlashReason reason) noexcept;
@@ -35,7 +35,7 @@ struct Share {
 /// Takes `amount` of the party's locked stake: the shares (at most `amount` in all) go to others, the rest is burned.
 void slash_locked(Effects& fx, const Address& party, std::uint64_t task, const U256& amount,
                   const std::vector<Share>& shares, SlashReason reason);
-/// Burns up to `amount` of what is not locked (or all that there is).
+/// Burns up to `amount` of the stake that is not locked, or all of it if there is less.
 void slash_available(Effects& fx, const Address& party, std::uint64_t task, const U256& amount, SlashReason reason);
 
 }  // namespace retrace::contracts

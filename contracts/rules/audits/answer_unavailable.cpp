@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 16.2. The solver posts the tile that was reported, with its proof.
+// SPEC 16.2. The solver or a keeper posts the reported tile with its proof.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/rules/audits/rules.hpp"
 #include "solver/artifacts/availability.hpp"
@@ -25,7 +25,7 @@ bool proves_tile(const StateView& view, const AnswerUnavailable& call, const mar
     return solver::verify_state_tile(*answer, spec.program_root, state.root, report.tensor, report.tile).has_value();
 }
 
-/// Whether the report asks the sender.
+/// Returns ok if the report is addressed to the sender.
 Verdict admit_asked(const market::Report& report, const TxContext& context, const StateView& view) {
     if (report.kind != ReportKind::kept) {
         const auto run = must_load<market::Run>(view, keys::run(report.task, report.run));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// SPEC 14.9. Who verified a segment keeps its end for a successor and is paid; so is who takes a solver's offer.
+// SPEC 14.9. An auditor that verified a segment keeps its end for a successor and is paid, as is a verifier that takes
+// a solver's offer.
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
@@ -8,7 +9,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// The newest audit of the segment that ends in state `index`.
+/// Returns the newest audit of the verified segment that ends in state `index`.
 std::optional<market::Audit> audit_before(const StateView& view, const AttestRetention& call) {
     const auto segment = views::segment(view, call.task, call.run, call.index - 1);
     if (!segment || segment->state != market::SegmentState::verified) return std::nullopt;
@@ -47,7 +48,7 @@ void pay_offer(const AttestRetention& call, const Address& keeper, Effects& fx) 
     fx.emit(RetentionClosed{offer->id, call.task, keeper});
 }
 
-/// 16.3.1: while one of these tasks is not over its keeper keeps a bond, however many they are.
+/// 16.3.1: records the task for the keeper, which keeps one bond while any recorded task is not over.
 void keep_bond(const AttestRetention& call, const Address& keeper, Effects& fx) {
     auto tasks = views::kept_tasks(fx.state, keeper);
     const auto at = std::lower_bound(tasks.begin(), tasks.end(), call.task);
@@ -56,14 +57,14 @@ void keep_bond(const AttestRetention& call, const Address& keeper, Effects& fx) 
     store_list(fx.state, keys::kept_tasks(keeper), std::move(tasks));
 }
 
-/// The state counts as retained: what leads to it can be paid.
+/// Marks the state as retained, so that the segments before it can be paid.
 void note_retained(const AttestRetention& call, Effects& fx) {
     auto run = must_load<market::Run>(fx.state, keys::run(call.task, call.run));
     const auto at = std::lower_bound(run.retained.begin(), run.retained.end(), call.index);
     const bool known = at != run.retained.end() && *at == call.index;
     if (run.state != market::RunState::running || known || call.index <= run.paid) return;
     run.retained.insert(at, call.index);
-    // What matters are the newest states; a run with very many retained ones forgets the oldest.
+    // Only the newest states matter; a run with very many retained ones drops the oldest.
     if (run.retained.size() > market::kOpenItemsMax) run.retained.erase(run.retained.begin());
     store(fx.state, keys::run(call.task, call.run), run);
     advance_payments(fx, call.task, call.run);

@@ -10,7 +10,7 @@ namespace {
 
 using market::AuditPhase;
 
-/// The open audit of a segment in the given phase.
+/// Returns ok if the segment has an open audit in the given phase.
 Verdict admit_phase(const StateView& view, std::uint64_t task, std::uint32_t run, std::uint64_t index,
                     AuditPhase phase) {
     const auto segment = views::segment(view, task, run, index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 16.1. Whoever needs a tile that is not served makes who has it answer on the ledger.
+// SPEC 16.1. A party that needs a tile which is not served makes the party that has it answer on the ledger.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
@@ -15,13 +15,14 @@ namespace {
 
 using market::ReportKind;
 
-/// Open at a time on one task, beyond which who reports is refused (16.1.12). What bounds auditors is their seats, and
-/// nobody else's reports shut them out: the last is only what a list holds.
+/// Limits on the open reports of one task, beyond which a reporter is refused (16.1.12). Auditors are bounded by their
+/// seats and not refused because of other parties' reports: the last limit is only the capacity of a list.
 constexpr std::size_t kRequesterReportsMax = 64, kOtherReportsMax = 2048, kReportsMax = market::kRecordListMax;
 
 ReportKind kind_of(const ReportUnavailable& call) { return static_cast<ReportKind>(call.kind); }
 
-/// Of a state: the segment that starts there is what the reporter is busy with; program and data concern any.
+/// Whether the report concerns this segment: a state concerns the segment that starts there; program and data concern
+/// every segment.
 bool concerns(const ReportUnavailable& call, std::uint64_t segment) {
     return kind_of(call) != ReportKind::state || call.index == segment;
 }
@@ -32,7 +33,7 @@ market::Seat* owed_seat(market::Audit& audit, const Address& party) {
     return nullptr;
 }
 
-/// The open audits of this run in which the party owes a verdict that waits for what is reported.
+/// Returns the open audits of this run in which the party owes a verdict that needs the reported tile.
 std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavailable& call, const Address& party) {
     std::vector<market::Audit> out;
     for (const std::uint64_t id : views::open_audits(view, party)) {
@@ -43,7 +44,7 @@ std::vector<market::Audit> owed_audits(const StateView& view, const ReportUnavai
     return out;
 }
 
-/// The open dispute about this run in which the party is the challenger.
+/// Returns the open dispute about this run in which the party is the challenger.
 std::optional<market::Dispute> own_dispute(const StateView& view, const ReportUnavailable& call, const Address& party) {
     for (const std::uint64_t id : list<std::uint64_t>(view, keys::accusations(call.task, call.run, party))) {
         const auto dispute = must_load<market::Dispute>(view, keys::dispute(id));
@@ -63,7 +64,7 @@ Verdict admit_model(const ReportUnavailable& call, const TxContext& context, con
     return Verdict::ok;
 }
 
-/// The state that the sender's run of the task starts from, said to its keepers.
+/// Admits a report to the keepers of the state from which the sender's run of the task starts.
 Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, const StateView& view) {
     const auto own = run_of_solver(view, call.task, context.sender);
     if (!own) return Verdict::not_solver;                                                           // 16.1.14
@@ -97,7 +98,8 @@ Verdict admit_checker(const ReportUnavailable& call, const TxContext& context, c
     return dispute->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;        // 16.1.12
 }
 
-/// 16.1.13: a successor waits for its first state. What reminds of its deadline looks again by itself.
+/// 16.1.13: extends the deadline of a successor that waits for its first state. The deadline's scheduled item checks it
+/// again.
 void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
     count_work(fx, own);
     ++own.reports;
@@ -106,7 +108,8 @@ void wait_for_state(Effects& fx, market::Run own, std::uint64_t until) {
     store(fx.state, keys::run(own.task, own.index), own);
 }
 
-/// 16.1.13 and 16.4: the reporter's own deadline waits for the answer, due `until`. It is not over (16.1.17).
+/// 16.1.13 and 16.4: extends the reporter's own deadline, which has not passed (16.1.17), by the wait for the answer,
+/// due `until`.
 void wait_for_answer(const ReportUnavailable& call, const Address& reporter, std::uint64_t until, Effects& fx) {
     if (kind_of(call) == ReportKind::kept)
         return wait_for_state(fx, run_of_solver(fx.state, call.task, reporter).value(), until);
@@ -118,15 +121,16 @@ void wait_for_answer(const ReportUnavailable& call, const Address& reporter, std
     }
 }
 
-/// Whom the report asks: the run's solver, or who keeps the state.
+/// Returns the parties that must answer the report: the run's solver, or the keepers of the state.
 std::vector<Address> asked_by(const StateView& view, const market::Report& report) {
     if (report.kind != ReportKind::kept)
         return {must_load<market::Run>(view, keys::run(report.task, report.run)).solver};
     return must_load<market::Checkpoint>(view, keys::checkpoint(report.task, report.run, report.index)).keepers;
 }
 
-/// 16.1.19: whoever is asked first does what it was given before. A state is loaded and hashed once for all reports
-/// about it that are open together; a program's records and a data set's tiles lie ready.
+/// 16.1.19: returns the height at which an answer is due. The asked party first does its earlier work. A state is
+/// loaded and hashed once for all reports about it that are open together; a program's records and a data set's tiles
+/// are ready.
 std::uint64_t answer_due(Effects& fx, const market::Report& report) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
     const bool ready = report.kind == ReportKind::program || report.kind == ReportKind::data || about.open != 0;
@@ -149,7 +153,7 @@ void resume_audit(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::model || report.kind == ReportKind::kept) return;
     const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
                                  report.tensor, report.tile};
-    // None: it was a challenger's, or the auditor has committed.
+    // Without such an audit, the reporter was a challenger or has committed since.
     for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
         if (owed_seat(audit, report.reporter)->reports != 0) take_seat_up_again(fx, audit, report.reporter);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 14.11. Between audits a solver may pay a verifier for keeping a state, so that its work up to there is paid.
+// SPEC 14.11. Between audits a solver may pay a verifier to keep a state, so that its work up to there can be paid.
 #include "contracts/lifecycle/audits/retentions.hpp"
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/rules/audits/rules.hpp"

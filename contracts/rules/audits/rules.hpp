@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of audits: one file each, three phases each: check, admit, apply.
+// The rules of audits, each with three phases: check, admit, apply.
 #pragma once
 
 #include "contracts/lifecycle/effects.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 14.6 and 14.8. Auditors commit to what they computed, and reveal it after the solver.
+// SPEC 14.6 and 14.8. Auditors commit to their results, and reveal them after the solver.
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 15.1 and 15.2. Anyone bonded may dispute an opened segment, or the seeded initial state, at own cost.
+// SPEC 15.1 and 15.2. Any bonded party may dispute an opened segment, or the seeded initial state, at its own cost.
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/rules/disputes/rules.hpp"
@@ -8,8 +8,8 @@
 namespace retrace::contracts {
 namespace {
 
-/// The audit of segment 0 in which the party sits, or sat: it has done the work, its verdict cannot tell that the start
-/// is forged, and it is who must be heard. 0: none.
+/// Returns the audit of segment 0 in which the party has or had a seat; 0: none. It must be heard: it has done the
+/// work, but its verdict cannot show that the start is forged.
 std::uint64_t seat_from(const StateView& view, const market::Segment& segment, const Address& party) {
     if (segment.audit == 0) return 0;
     const auto audit = must_load<market::Audit>(view, keys::audit(segment.audit));
@@ -18,12 +18,13 @@ std::uint64_t seat_from(const StateView& view, const market::Segment& segment, c
     return seated ? audit.id : 0;
 }
 
-/// 18.6: what strangers, or the party itself, have given it to do by challenges is not more than they may.
+/// 18.6: whether the work of challenges, by strangers or by the party itself, is within the party's limit.
 bool takes_challenges(const StateView& view, const TxContext& context, const Address& party) {
     return challenges_until(view, party, context.height) <= context.height + challenges_ahead_max(context.params);
 }
 
-/// 15.2.5: places are counted for one segment and for one run: whatever a solver has elsewhere shuts nobody out.
+/// 15.2.5: whether a stranger may challenge. Places are counted per segment and per run, so challenges of a solver's
+/// other runs do not use them up.
 bool has_place(const StateView& view, const TxContext& context, const market::Run& run,
                const market::Segment& segment) {
     return segment.challenges < kSegmentChallengesMax && !is_full(run) &&
@@ -39,7 +40,7 @@ Verdict admit_challenge(const StateView& view, const TxContext& context, market:
     if (run->solver == context.sender) return Verdict::own_run;                                     // 15.1.8
     const auto spec = must_load<TaskSpec>(view, keys::spec(task));
     if (context.value != market::challenge_bond(context.params, spec)) return Verdict::wrong_value; // 15.1.9
-    // 15.1.10: bonded, so that one accuser has something to lose beyond one case.
+    // 15.1.10: the stake gives an accuser more to lose than one bond.
     if (views::stake(view, context.sender).bonded < context.params.min_verifier_stake) return Verdict::stake_too_low;
     const auto segment = views::segment(view, task, index, segment_index);
     if (!segment) return Verdict::not_opened;                                                       // 15.1.11
@@ -88,7 +89,8 @@ Verdict admit(const ChallengeInitial& call, const TxContext& context, const Stat
     if (verdict != Verdict::ok) return verdict;                                                     // 15.2.1
     if (must_load<TaskSpec>(view, keys::spec(call.task)).init_root.is_zero())
         return Verdict::not_seeded;                                                                 // 15.2.2
-    // 15.2.4: the window opens with the state itself: an audit of segment 0 cannot tell that its start is wrong.
+    // 15.2.4: the window opens with the state itself, because an audit of segment 0 cannot show that its start is
+    // wrong.
     if (!views::checkpoint(view, call.task, call.run, 0)->opened) return Verdict::not_opened;
     if (is_root(view, call.task, call.run, 0, call.root)) return Verdict::same_root;                // 15.2.3
     return Verdict::ok;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rules of disputes: one file each, three phases each: check, admit, apply.
+// The rules of disputes, each with three phases: check, admit, apply.
 #pragma once
 
 #include "contracts/lifecycle/effects.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.5. The winner has program and data, or leaves free of charge.
+// SPEC 12.5. The winner confirms that it has program and data, or declines at no charge.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
@@ -27,7 +27,7 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
 
 std::uint64_t uncounted_work(const StateView& view, const market::Run& run) {
     const std::uint64_t total = backlog(view, run.solver).total;
-    return total - std::min(total, run.work_counted);  // It may have given back what was counted.
+    return total - std::min(total, run.work_counted);  // Counted work may have been given back since.
 }
 
 void count_work(Effects& fx, market::Run& run) {
@@ -41,8 +41,8 @@ void count_work(Effects& fx, market::Run& run) {
 
 namespace {
 
-/// The longest time between checkpoints, from when the solver has done what else it was given (18.4), and for all of
-/// them the bid's finishing height.
+/// Returns the deadline of the next checkpoint: the longest time between checkpoints, counted from the end of the
+/// solver's other work (18.4), but at most the bid's finishing height.
 std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
     const auto spec = must_load<TaskSpec>(fx.state, keys::spec(run.task));
     const std::uint64_t longest = std::max(fx.params.checkpoint_blocks, spec.checkpoint_blocks);
@@ -54,7 +54,7 @@ std::uint64_t checkpoint_deadline(const Effects& fx, const market::Run& run) {
 
 void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     count_work(fx, run);
-    // 13.8.5 would refuse the commitment: the solver waits for others, and the time for it begins afterwards.
+    // While 13.8.5 refuses the commitment, the solver waits for others; its time begins afterwards.
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);

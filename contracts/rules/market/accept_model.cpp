@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.6. The requester has the model: the task is settled before its deadline.
+// SPEC 12.6. The requester accepts the model, which settles the task before its deadline.
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/rules/market/rules.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit and a lock on the stake, then the opening.
+// SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit and a locked stake, then the reveal.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
@@ -30,12 +30,13 @@ Verdict admit(const CommitBid& call, const TxContext& context, const StateView& 
     if (context.value != context.params.bid_deposit) return Verdict::wrong_value;               // 12.3.9
     if (views::bid(view, call.task, context.sender)) return Verdict::already_bid;               // 12.3.10
     if (task->bidders.size() >= market::kBiddersMax) return Verdict::auction_full;              // 12.3.11
-    // 12.3.12: each of its bids may win, and all auctions may end before the first run is over.
+    // 12.3.12: each of the sender's bids may win, and all auctions may end before the first run is over.
     if (views::open_runs(view, context.sender).size() + views::open_bids(view, context.sender) >=
         market::kOpenItemsMax)
         return Verdict::too_many_open;
     if (run_of_solver(view, call.task, context.sender)) return Verdict::already_running;        // 12.3.13
-    // 12.3.14: locked from here, so that nothing that happens to the rest of the stake keeps a bid from being opened.
+    // 12.3.14: the stake is locked from the commitment on, so that slashes and withdrawals of other stake cannot
+    // prevent the reveal.
     const auto floor = market::stake_floor(context.params, spec);
     if (!floor || views::free_stake(view, context.params, context.sender) < *floor)
         return Verdict::stake_too_low;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.2. The requester takes a task back that was never assigned.
+// SPEC 12.2. The requester cancels a task that was never assigned.
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/rules/market/rules.hpp"
 
@@ -11,7 +11,7 @@ Verdict admit(const CancelTask& call, const TxContext& context, const StateView&
     const auto task = views::task(view, call.task);
     if (!task) return Verdict::unknown_task;                                                    // 12.2.1
     if (task->requester != context.sender) return Verdict::not_requester;                       // 12.2.2
-    // 12.2.3: a successor's auction included; what was paid stays paid.
+    // 12.2.3: this includes a successor's auction; payments already made are kept.
     if (!market::next(task->state, market::TaskEvent::cancel)) return Verdict::wrong_task_state;
     return Verdict::ok;
 }

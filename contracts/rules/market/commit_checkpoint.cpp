@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 13.8. A blind commitment to a state; with it the segment that ends there waits for its draw.
+// SPEC 13.8. The solver commits to a state without revealing it, and the segment that ends there waits for its draw.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/beacon.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 14.12. The requester says what becomes of segments for which nobody can be drawn.
+// SPEC 14.12. The requester decides on segments for which no auditors can be drawn.
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/disputes/replicas.hpp"
 #include "contracts/lifecycle/market/runs.hpp"

@@ -43,7 +43,7 @@ Verdict admit(const PostTask& call, const TxContext& context, const StateView& v
     const TaskSpec& spec = call.spec;
     const Params& params = context.params;
     if (spec.contract_hash != params.contract_hash) return Verdict::wrong_contract;                   // 12.1.14
-    // 12.1.15: stake that secures a run must not leave before the longest dispute about it can end.
+    // 12.1.15: stake that secures a run must not unbond before the longest dispute about it can end.
     if (2 * (market::longest_dispute_work(spec) + params.moves * params.move_blocks) >= params.unbond_blocks)
         return Verdict::replay_too_long;
     if (!market::stake_floor(params, spec)) return Verdict::no_stake_suffices;                        // 12.1.16

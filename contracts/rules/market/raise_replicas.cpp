@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 12.7. The requester of a running task wants it computed by more solvers.
+// SPEC 12.7. The requester of a running task adds replicas.
 #include "contracts/lifecycle/market/tasks.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/escrow.hpp"
@@ -7,7 +7,7 @@
 namespace retrace::contracts {
 namespace {
 
-/// Postcondition of admit: replicas is more than the task has.
+/// Requires that the call asks for more replicas than the task has (checked by admit).
 market::Escrow price_of(const RaiseReplicas& call, const Params& params, const StateView& view,
                         const market::Task& task) {
     const auto spec = must_load<TaskSpec>(view, keys::spec(call.task));
@@ -44,7 +44,7 @@ void apply(const RaiseReplicas& call, const TxContext&, Effects& fx) {
     task.escrow += more.work;
     task.audit_budget += more.audits;
     const auto start = views::newest_finalised_state(fx.state, task);
-    task.joining_state = start.index;  // 12.7.8: what was paid for, whatever becomes of the run that got there
+    task.joining_state = start.index;  // 12.7.8: the paid start, even if the run that reached it ends
     task.joining_root = start.root;
     open_raise(fx, task, static_cast<std::uint8_t>(call.replicas - task.active.size()));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 17.5 and 17.7. What a solver did of its benchmark, and then the elements of it that were drawn.
+// SPEC 17.5 and 17.7. A solver claims rounds of its benchmark, and then proves the drawn elements.
 #include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/rules/staking/rules.hpp"
 #include "market/capability.hpp"
@@ -11,7 +11,7 @@ namespace {
 using market::Challenge;
 using market::ChallengeState;
 
-/// The challenge, if it is the sender's and waits for this move.
+/// Returns ok if the challenge is the sender's and waits for this move.
 Verdict admit_move(std::uint64_t id, ChallengeState wanted, const TxContext& context, const StateView& view) {
     const auto challenge = views::challenge(view, id);
     if (!challenge) return Verdict::unknown_challenge;                        // 17.4.1
@@ -45,7 +45,7 @@ void apply(const AnswerCapability& call, const TxContext& context, Effects& fx) 
     challenge.rounds = call.rounds;
     challenge.root = call.root;
     challenge.answer_height = fx.height;
-    // Nobody has to move until then: it is when the draw is known.
+    // No move is due until then; at that height the draw is known.
     challenge.deadline = next_draw_height(fx.params, fx.height);
     store(fx.state, keys::challenge(challenge.id), challenge);
     schedule(fx, challenge.deadline, {ScheduledKind::challenge, challenge.id, 0, 0});
@@ -77,7 +77,7 @@ void apply(const ProveCapability& call, const TxContext& context, Effects& fx) {
                                  challenge.answer_height, fx.params.capability_blocks);
     store(fx.state, keys::challenge(challenge.id), challenge);
     auto info = must_load<market::SolverInfo>(fx.state, keys::solver(context.sender));
-    // 17.10: who left the list meanwhile could not be challenged again.
+    // 17.10: a solver that left the list meanwhile gets no score, because it could not be challenged again.
     const auto listed = views::solvers(fx.state);
     if (std::binary_search(listed.begin(), listed.end(), context.sender)) info.capability = challenge.score;
     info.capability_height = fx.height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 10.4. Who registers as a solver may bid; registering again changes endpoint and class, never the reputation.
+// SPEC 10.4. Registration as a solver permits bids. Registering again changes endpoint and class, never the reputation.
 #include "contracts/lifecycle/staking/capability.hpp"
 #include "contracts/rules/staking/rules.hpp"
 

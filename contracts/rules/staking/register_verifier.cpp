@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 10.5. Joins the verifiers and the beacon, or replaces endpoint and hash chain; leaves them.
+// SPEC 10.5. A party joins the verifiers and the beacon, replaces its endpoint and hash chain, or leaves.
 #include "contracts/lifecycle/staking/beacon.hpp"
 #include "contracts/rules/staking/rules.hpp"
 
@@ -31,8 +31,8 @@ Verdict admit(const RegisterVerifier&, const TxContext& context, const StateView
 void apply(const RegisterVerifier& call, const TxContext& context, Effects& fx) {
     market::VerifierInfo info = views::verifier(fx.state, context.sender).value_or(market::VerifierInfo{});
     const std::uint64_t epoch = views::epoch_of(fx.params, fx.height);
-    // A reveal of this epoch stays in the mix: the head that was revealed is replaced only for later epochs, so a
-    // member that has revealed keeps it until the epoch is mixed.
+    // A member's new chain is used from the next epoch on: a reveal of this epoch must stay in the mix, so its head is
+    // kept until the epoch is mixed.
     info.pending_head = Hash32{};
     if (info.member && info.joined_epoch < epoch) {
         info.pending_head = call.head;
@@ -53,7 +53,7 @@ Verdict check(const RetireVerifier&) { return Verdict::ok; }
 Verdict admit(const RetireVerifier&, const TxContext& context, const StateView& view) {
     const auto info = views::verifier(view, context.sender);
     if (!info || !info->member) return Verdict::not_member;       // 10.5.6
-    // 10.5.7: leaving after the others have revealed would choose the beacon for free.
+    // 10.5.7: leaving after others have revealed would be a free choice between two beacons.
     const std::uint64_t epoch = views::epoch_of(context.params, context.height);
     if (info->joined_epoch < epoch) return info->revealed_epoch == epoch ? Verdict::ok : Verdict::reveal_due;
     return Verdict::ok;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 11.3. One link of the sender's hash chain, once an epoch.
+// SPEC 11.3. A member reveals one link of its hash chain, once per epoch.
 #include "contracts/rules/staking/rules.hpp"
 #include "solver/commitments.hpp"
 

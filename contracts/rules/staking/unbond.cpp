@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 10.3. Stake leaves in two steps, later than the longest dispute about anything that it secured.
+// SPEC 10.3. Stake unbonds in two steps, later than the longest dispute about anything that it secured.
 #include "contracts/lifecycle/staking/capability.hpp"
 #include "contracts/rules/staking/rules.hpp"
 
@@ -15,7 +15,7 @@ Verdict admit(const BeginUnbond& call, const TxContext& context, const StateView
     if (call.amount > views::free_stake(view, context.params, context.sender))
         return Verdict::stake_too_low;  // 10.3.2
     const auto info = views::verifier(view, context.sender);
-    // 10.3.3: a member of the beacon keeps its stake; it retires first.
+    // 10.3.3: a member of the beacon must keep its minimum stake; it retires first.
     if (info && info->member && stake.bonded - call.amount < context.params.min_verifier_stake)
         return Verdict::stake_too_low;
     return Verdict::ok;

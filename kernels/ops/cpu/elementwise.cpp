@@ -9,7 +9,7 @@
 namespace retrace::kernels {
 namespace {
 
-constexpr std::uint64_t kGrain = 16384;  ///< Elements a thread takes at least.
+constexpr std::uint64_t kGrain = 16384;  ///< Minimum number of elements that a thread takes.
 
 struct Side {
     const std::uint8_t* data = nullptr;

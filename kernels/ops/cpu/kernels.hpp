@@ -8,10 +8,10 @@ namespace retrace::kernels {
 
 using CpuKernel = void (*)(const OpCall& call);
 
-/// Rows `first` … of a window matrix of fp32, dense, from the image.
+/// Gathers `count` dense rows of an fp32 window matrix, from row `first` on, from the image.
 void gather_windows(const OpFacts& gather, const float* image, std::uint64_t first, std::uint64_t count, float* out);
 
-/// The fast loop of an op with these static facts; null where the reference is all there is.
+/// Returns the fast loop of an op with these static facts; null if only the reference exists.
 CpuKernel find_cpu_kernel(const OpFacts& facts);
 
 void run_elementwise(const OpCall& call);
@@ -29,7 +29,7 @@ void run_pad(const OpCall& call);
 void run_window_gather(const OpCall& call);
 void run_window_scatter(const OpCall& call);
 void run_fill(const OpCall& call);
-void run_fill_bits(const OpCall& call, std::uint32_t bits);  ///< Every element of the output.
+void run_fill_bits(const OpCall& call, std::uint32_t bits);  ///< Sets every element of the output.
 void run_philox(const OpCall& call);
 void run_batch_index(const OpCall& call);
 

@@ -6,10 +6,10 @@
 #include "kernels/ops/functions.hpp"
 #include "kernels/reduce/reduce.hpp"
 
-// The output may be an operand itself, element for element, which the compiler's overlap test would take for
-// a reason not to vectorise.
+// The output may be the same memory as an operand, element for element; the compiler's overlap test would then not use
+// the vector loop.
 #if defined(__clang__)
-#pragma clang diagnostic ignored "-Wpass-failed"  // a hint that clang cannot follow is no fault
+#pragma clang diagnostic ignored "-Wpass-failed"  // a hint that clang cannot follow is no error
 #define RETRACE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define RETRACE_INDEPENDENT _Pragma("GCC ivdep")
@@ -221,7 +221,7 @@ ElementLoop element_loop(OpCode code, DType in, DType out) {
     }
 }
 
-// Missing terms are +0 and a lane is never -0, so leaving them out changes no bit.
+// Missing terms are +0 and a lane is never -0, so omitting them changes no bit.
 float row_sum_loop(const float* x, std::size_t n) {
     float lane[kReduceLanes] = {};
     std::size_t k = 0;
@@ -235,20 +235,20 @@ float row_sum_loop(const float* x, std::size_t n) {
     return finish(lane[0]);
 }
 
-// Ascending integers for ascending values: -0 below +0, every NaN above all else, as max32 and
-// argmax_replaces have it. Integers have a maximum in one instruction.
+// Returns integers in the order of the values: -0 below +0, every NaN above all else, as in max32 and argmax_replaces.
+// The maximum of integers is one instruction.
 std::int32_t order_key(float x) {
     const auto bits = static_cast<std::int32_t>(to_bits(x));
     return is_nan(x) ? INT32_MAX : bits ^ ((bits >> 31) & INT32_MAX);
 }
 
-// INT32_MAX becomes a NaN, which the epilogue makes the one that is stored.
+// The inverse; INT32_MAX becomes a NaN, which the epilogue replaces by the canonical one.
 float of_order_key(std::int32_t key) {
     return from_bits(static_cast<std::uint32_t>(key ^ ((key >> 31) & INT32_MAX)));
 }
 
-// The maximum does not depend on the order. Without the choice that order_key makes the loop is a vector loop: a NaN
-// then lies above +Inf or, with a sign, below -Inf.
+// The maximum does not depend on the order. Without the NaN test of order_key the loop can be vectorised: a NaN is then
+// above +Inf or, if negative, below -Inf.
 float row_max_loop(const float* x, std::size_t n) {
     constexpr std::int32_t kMost = kInfinityBits, kLeast = kMost ^ -1;
     std::int32_t best = kLeast, least = kMost;
@@ -274,7 +274,7 @@ void narrow_max(const float* x, std::size_t rows, float* out) {
     }
 }
 
-// Rows of pooling windows are so short that the loop over them has to be the vector loop.
+// Rows of pooling windows are so short that the loop over the rows must be the vectorised one.
 void rows_max_loop(const float* x, std::size_t rows, std::size_t cols, float* out) {
     switch (cols) {
         case 2:

@@ -9,13 +9,13 @@
 namespace retrace::kernels {
 namespace {
 
-/// Multiply-adds below which a product does not keep several threads busy.
+/// Multiply-adds below which a product does not occupy several threads.
 constexpr std::uint64_t kSmallProduct = 1 << 24;
 
-/// Multiply-adds for which it is worth to ask for more work; a product counts for a sixteenth of them at least.
+/// Multiply-adds that are worth fetching a piece of work for; a product counts for at least a sixteenth of them.
 constexpr std::uint64_t kGrainWork = 1 << 14;
 
-/// Windows of an image as the rows of a factor.
+/// Windows of an image that serve as the rows of a factor.
 struct Windows {
     const OpFacts* gather = nullptr;
     const float* image = nullptr;
@@ -30,7 +30,7 @@ struct Windows {
     }
 };
 
-/// Multiply-adds below which the definition itself is faster than to pack for the fast kernels.
+/// Maximum multiply-adds for which the definition is faster than packing for the fast kernels.
 constexpr std::uint64_t kTinyProduct = 8;
 
 void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadPool& pool) {
@@ -52,7 +52,7 @@ void multiply(const OpCall& call, const MatmulShape& s, std::uint64_t i, ThreadP
 
 void run_matmul(const OpCall& call) {
     const MatmulShape s = matmul_shape(call.facts);
-    // The small products of attention heads: each thread takes whole ones.
+    // For small products, such as those of attention heads, each thread computes whole products.
     if (s.batch >= 2 * std::uint64_t{call.pool.threads()} && s.m * s.n * s.k < kSmallProduct &&
         std::max(s.m, s.n) * s.k <= kOwnFactorMax) {
         const std::uint64_t grain = 1 + kGrainWork / (s.m * s.n * s.k + kGrainWork / 16);

@@ -10,8 +10,8 @@ namespace {
 
 using Index = std::array<std::uint64_t, kRankMax>;
 
-/// Copies a box of `extent` elements between two row-major tensors, each entered at its offset with its
-/// strides (in elements). The last axis of the box is the inner loop.
+/// A box of `extent` elements to copy between two row-major tensors, each with an offset and strides in elements. The
+/// last axis of the box is the inner loop.
 struct Box {
     std::size_t rank = 0;
     Index extent{}, from_stride{}, to_stride{};
@@ -25,8 +25,8 @@ Index strides_of(const Dims& dims) {
     return strides;
 }
 
-/// Walks the lines of a box along its last axis, in order: a division for each of its axes at the beginning, none
-/// after it.
+/// Iterates over the lines of a box along its last axis, in order; it divides once per axis at the start and not
+/// afterwards.
 class Lines {
 public:
     Lines(const Box& box, std::uint64_t first) : box_(box), from(box.from), to(box.to) {
@@ -51,8 +51,8 @@ private:
     const Box& box_;
 
 public:
-    std::uint64_t from, to;  ///< Where the line begins, in elements.
-    Index at{};              ///< Which it is.
+    std::uint64_t from, to;  ///< Start of the line, in elements.
+    Index at{};              ///< Index of the line.
 };
 
 template <class T>
@@ -77,7 +77,7 @@ void copy_box(const Box& box, const T* from, T* to, ThreadPool& pool) {
     });
 }
 
-/// Joins axes that are one axis on both sides.
+/// Merges axes that are contiguous on both sides.
 Box joined(const Box& box) {
     Box out = box;
     out.rank = 0;
@@ -102,8 +102,8 @@ Box joined(const Box& box) {
 
 constexpr std::uint64_t kTurned = 64;  ///< Elements along the axis that is dense in the input.
 
-/// A box whose last axis is dense in the output and whose axis `dense` is so in the input: both are walked in
-/// pieces that stay in the first-level cache.
+/// Copies a box whose last axis is dense in the output and whose axis `dense` is dense in the input; both are traversed
+/// in pieces that stay in the first-level cache.
 template <class T>
 void turn_box(const Box& box, std::size_t dense, const T* from, T* to, ThreadPool& pool) {
     const std::size_t inner = box.rank - 1;
@@ -151,7 +151,7 @@ void run_box(const Box& box, std::uint32_t size, const std::uint8_t* from, std::
     }
 }
 
-/// The box of the whole of `dims`, both sides contiguous with the given strides; rank 0 is one element.
+/// Returns the box that covers all of `dims` with the given strides; rank 0 is one element.
 Box box_of(const Dims& dims, const Index& from, const Index& to) {
     Box box{dims.size(), {}, from, to, 0, 0};
     for (std::size_t i = 0; i < dims.size(); ++i) box.extent[i] = dims[i];

@@ -11,12 +11,13 @@
 namespace retrace::kernels {
 namespace {
 
-/// Results of rows of `cols` terms that are worth a thread's while.
+/// Returns the minimum number of results of rows of `cols` terms that a thread takes.
 std::uint64_t grain_of(std::uint64_t cols) {
     return 1 + 16384 / std::clamp<std::uint64_t>(cols, 1, kReduceTerms);
 }
 
-/// Rows of the first input, which a window gather would have made, a few at a time: body(first, count, rows).
+/// Passes the rows of the first input, which a window gather would have computed, a few at a time to body(first, count,
+/// rows).
 template <class Body>
 void for_gathered_rows(const OpCall& call, const OpFacts& gather, const Geometry& shape, Body body) {
     constexpr std::uint64_t kElements = 2048;
@@ -65,7 +66,7 @@ void run_column_reduction(const OpCall& call) {
     const auto reduce = call.facts.op.code == OpCode::col_sum ? loops().col_sum : loops().col_max;
     const Geometry shape = geometry(call.facts.inputs[0].dims);
     const std::uint64_t results = reduce_level_size(shape.rows);
-    // Work is cut into strips of columns of one level result.
+    // Work is divided into strips of columns of one level's result.
     constexpr std::uint64_t kColumns = 256;
     const std::uint64_t strips = (shape.cols + kColumns - 1) / kColumns;
     const std::uint64_t terms = std::min(kReduceTerms, shape.rows) * std::min(kColumns, shape.cols);

@@ -28,14 +28,14 @@ void run_gather_rows(const OpCall& call) {
     });
 }
 
-// The chain of a row changes only in blocks that hold one of its tokens: a block without any adds +0 to a carried
-// value that is never -0.
+// The chain of a row changes only in blocks that contain one of its tokens: a block without tokens of the row adds +0
+// to a carried value that is never -0.
 void run_scatter_add_rows(const OpCall& call) {
     constexpr std::uint64_t kTokens = 256, kColumns = 256;
     const std::uint64_t tokens = call.facts.inputs[0].dims[0], width = call.facts.inputs[0].dims[1];
     const std::uint64_t rows = call.facts.output.dims[0];
     const std::int32_t* index = call.in<std::int32_t>(1);
-    std::vector<std::uint8_t> order(tokens);  // Within its block.
+    std::vector<std::uint8_t> order(tokens);  // Token order within each block.
     for (std::uint64_t t = 0; t < tokens; ++t) order[t] = static_cast<std::uint8_t>(t % kTokens);
     for (std::uint64_t b = 0; b < tokens; b += kTokens) {
         std::stable_sort(order.begin() + static_cast<std::ptrdiff_t>(b),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Elementwise loops written by hand, where they are faster than what a compiler makes of loops_body.hpp
-// (decisions/009). L is a type of lanes: HandLanesAvx2 or HandLanesAvx512. kernels/scalar defines the values; what
-// differs here is that the epilogue is only looked for, as few results need it, that NaNs run through by themselves,
-// and how powers of two are multiplied with. Included by files compiled for one instruction set alone.
+// Elementwise loops written by hand, where they are faster than the compiler's version of loops_body.hpp
+// (decisions/009). L is a type of lanes: HandLanesAvx2 or HandLanesAvx512. kernels/scalar defines the values. The
+// differences are: the epilogue is applied only when a result needs it, which is rare; NaNs propagate without a test;
+// and powers of two are multiplied in another way. Included only by files compiled for one instruction set.
 #pragma once
 
 #include "kernels/ops/cpu/loops_body.hpp"
@@ -15,7 +15,7 @@ template <class L>
 struct Hand {
     using F = typename L::F;
     using I = typename L::I;
-    using M = typename L::M;  ///< One bit, or one lane of bits, for each lane.
+    using M = typename L::M;  ///< A mask: one bit, or one lane of bits, for each lane.
     static constexpr std::size_t kUnroll = 4;
 
     static F all(float x) { return L::broadcast(x); }
@@ -36,7 +36,7 @@ struct Hand {
         F one;
     };
 
-    /// out[i] = finish(f(in[i]...)). All of a round is read before any of it is written.
+    /// out[i] = finish(f(in[i]...)). Each round reads all its operands before it writes.
     template <class Op, bool... Moves>
     static void each(float* out, std::size_t n, Op f, const Operand<Moves>&... in) {
         std::size_t i = 0;
@@ -71,7 +71,7 @@ struct Hand {
         if (n != 0) choose<Op>(in, static_cast<float*>(out), n);
     }
 
-    /// Of so many operands; whether its results have had the epilogue.
+    /// An op with `operands` operands; `finished` says that its results have already had the epilogue.
     template <std::size_t operands, bool finished = false>
     struct Op {
         static constexpr std::size_t kOperands = operands;
@@ -96,7 +96,7 @@ struct Hand {
     struct Sqrt : Op<1> {
         F operator()(F x) const { return L::sqrt(x); }
     };
-    /// A NaN is not below the least normal value, and stays.
+    /// A NaN is not below the least normal value, so it is kept.
     struct Relu : Op<1, true> {
         F operator()(F x) const { return L::one_nan(L::zero_unless(L::not_below(x, all(0x1p-126f)), x)); }
     };
@@ -109,7 +109,7 @@ struct Hand {
         return {hi, L::add(L::sub(a, hi), b)};
     }
 
-    /// exp_scaled; the last bits of `shifted` are the exponent. A NaN gives NaNs.
+    /// exp_scaled of kernels/scalar; the last bits of `shifted` are the exponent. A NaN gives NaNs.
     static Pair exp_parts(F x, F& shifted) {
         const F shift = all(12582912.0f);
         shifted = L::fma(x, all(kLog2e), shift);
@@ -133,7 +133,7 @@ struct Hand {
     struct Exp : Op<1, L::kExpFinished> {
         F operator()(F x) const {
             F shifted;
-            // The second operand is the result where one of the two is a NaN.
+            // `min` and `max` return the second operand if either is a NaN.
             x = L::max(all(L::kExpLeast), L::min(all(L::kExpMost), x));
             const Pair e = exp_parts(x, shifted);
             return L::exp_of(L::add(e.hi, e.lo), shifted);
@@ -151,7 +151,7 @@ struct Hand {
             p = L::fma(p, s, all_bits(0xbec093a1u));
             p = L::fma(p, s, all_bits(0x3e0375d4u));
             const F near = L::fma(x, p, x);
-            // A NaN is not below, and takes what is near.
+            // A NaN fails the comparison, so it takes the value `near`.
             const M is_far = L::at_least(a, all(0.9277f));
             if (L::none(is_far)) return near;
 
@@ -210,7 +210,7 @@ struct Hand {
         }
     };
 
-    /// The loop of an op on binary32, or null where the compiler's is as good.
+    /// Returns the loop of an op on binary32, or null if the compiler's loop is as fast.
     static ElementLoop loop(OpCode code) {
         switch (code) {
             case OpCode::add:
@@ -241,7 +241,7 @@ struct Hand {
     }
 };
 
-/// The compiler's loops, but those of Hand<L> where it has one.
+/// Returns the compiler's loops, replaced by those of Hand<L> where it has one.
 template <class L>
 Loops loops_with_hand() {
     Loops out = kLoops;

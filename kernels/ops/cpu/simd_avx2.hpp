@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the loops of simd.hpp need of AVX2. Included by files compiled for it alone.
+// The AVX2 operations that the loops of simd.hpp need. Included only by files compiled for AVX2.
 #pragma once
 
 #include "kernels/matmul/lanes_avx2.hpp"
@@ -17,7 +17,7 @@ struct HandLanesAvx2 : LanesAvx2 {
     static F div(F a, F b) { return _mm256_div_ps(a, b); }
     static F sqrt(F x) { return _mm256_sqrt_ps(x); }
     static F fnma(F a, F b, F c) { return _mm256_fnmadd_ps(a, b, c); }
-    /// The second where one is a NaN.
+    /// These return the second operand if either is a NaN.
     static F max(F a, F b) { return _mm256_max_ps(a, b); }
     static F min(F a, F b) { return _mm256_min_ps(a, b); }
 
@@ -34,7 +34,7 @@ struct HandLanesAvx2 : LanesAvx2 {
     static F zero_unless(M lanes, F x) { return _mm256_and_ps(lanes, x); }
     static F one_nan(F x) { return select(_mm256_cmp_ps(x, x, _CMP_UNORD_Q), floats(broadcast(0x7fc00000)), x); }
 
-    /// Whether the epilogue may change one of these: without their sign, the bits of zeros, subnormals and NaNs are one
+    /// Whether the epilogue may change one of these: without the sign, the bits of zeros, subnormals and NaNs are one
     /// range modulo 2^32, which is moved to the top.
     template <std::size_t N>
     static bool any_special(const F (&x)[N]) {
@@ -44,8 +44,9 @@ struct HandLanesAvx2 : LanesAvx2 {
         return any_less(broadcast(0x7e000000), most);
     }
 
-    /// A power of two is added to the exponent, which is exact for what is normal; the rest is +0 or +Inf by the
-    /// epilogue, as no value of the algorithm rounds up to 2^-126. All 2^32 inputs have been tried (decisions/009).
+    /// A power of two is added to the exponent, which is exact for normal results; other results become +0 or +Inf as
+    /// by the epilogue, because no value of the algorithm rounds up to 2^-126. All 2^32 inputs have been tested
+    /// (decisions/009).
     static constexpr bool kExpFinished = true;
     static constexpr float kExpLeast = -89.0f, kExpMost = 89.0f;
     static F exp_of(F value, F shifted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the loops of simd.hpp need of AVX-512. Included by files compiled for it alone.
+// The AVX-512 operations that the loops of simd.hpp need. Included only by files compiled for AVX-512.
 #pragma once
 
 #include "kernels/matmul/lanes_avx512.hpp"
@@ -17,7 +17,7 @@ struct HandLanesAvx512 : LanesAvx512 {
     static F div(F a, F b) { return _mm512_div_ps(a, b); }
     static F sqrt(F x) { return _mm512_sqrt_ps(x); }
     static F fnma(F a, F b, F c) { return _mm512_fnmadd_ps(a, b, c); }
-    /// The second where one is a NaN.
+    /// These return the second operand if either is a NaN.
     static F max(F a, F b) { return _mm512_max_ps(a, b); }
     static F min(F a, F b) { return _mm512_min_ps(a, b); }
 
@@ -25,7 +25,7 @@ struct HandLanesAvx512 : LanesAvx512 {
     static F negated(F x) { return _mm512_xor_ps(x, broadcast(-0.0f)); }
     /// The magnitude of `x` with the sign of `sign`.
     static F with_sign(F x, F sign) {
-        constexpr int kFirstChooses = 0xca;  // the bits of `sign` where the first has ones, those of `x` elsewhere
+        constexpr int kFirstChooses = 0xca;  // bits of `sign` where the first operand has ones, else those of `x`
         return floats(_mm512_ternarylogic_epi32(broadcast(INT32_MIN), bits(sign), bits(x), kFirstChooses));
     }
 
@@ -48,7 +48,7 @@ struct HandLanesAvx512 : LanesAvx512 {
         return found != 0;
     }
 
-    /// The unit scales by powers of two, rounding once, as the two exact steps of scale32 do.
+    /// The instruction scales by powers of two and rounds once, with the same result as the two steps of scale32.
     static constexpr bool kExpFinished = false;
     static constexpr float kExpLeast = -105.0f, kExpMost = 105.0f;
     static F exp_of(F value, F shifted) {

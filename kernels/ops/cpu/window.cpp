@@ -26,14 +26,14 @@ void gather_window(const WindowShape& s, const T* image, std::uint64_t oy, std::
     }
 }
 
-/// Windows that neither overlap nor are padded: a pixel is one element of one window, or in none.
+/// Whether windows neither overlap nor are padded: then a pixel is in at most one window.
 bool is_partition(const WindowShape& s) {
     return s.sh == s.kh && s.sw == s.kw && s.ph == 0 && s.pw == 0;
 }
 
-/// `count` pieces of kw values that lie `step` apart to places `width` apart. A function of its own: what is around it
-/// needs so many registers that the loop would count in memory. `Width` is kw where that is a constant, so that a copy
-/// is a few moves; 0 otherwise.
+/// Copies `count` pieces of kw values that are `step` apart to places `width` apart. It is not inlined, because the
+/// surrounding code needs so many registers that the loop counter would be in memory. `Width` is kw if that is a
+/// constant, so that a copy is a few moves; 0 otherwise.
 template <class T, std::uint64_t Width>
 [[gnu::noinline]] void copy_pieces(const T* from, std::uint64_t step, T* to, std::uint64_t width, std::uint64_t count,
                                    std::uint64_t kw) {
@@ -43,13 +43,13 @@ template <class T, std::uint64_t Width>
 
 constexpr std::uint64_t kPaddedLine = 512;
 
-/// `count` windows of one row of windows, from (oy, ox) on, line by line: at most kPaddedLine columns. Where they reach
-/// over a side of the image, the line is copied with its padding first.
+/// Gathers `count` windows of one row of windows, from (oy, ox) on, line by line; they span at most kPaddedLine
+/// columns. If they extend over a side of the image, the line is first copied with its padding.
 template <class T, std::uint64_t Width>
 void gather_run(const WindowShape& s, const T* image, std::uint64_t oy, std::uint64_t ox, std::uint64_t count, T fill,
                 T* out) {
     const std::uint64_t kw = Width != 0 ? Width : s.kw, width = s.c * s.kh * kw;
-    // Columns from the left edge of the padding on; those from `low` to `high` of the span are the image's.
+    // Columns are counted from the left edge of the padding; those from `low` to `high` of the span are in the image.
     const std::uint64_t first = ox * s.sw, span = (count - 1) * s.sw + kw;
     const std::uint64_t low = std::min(span, s.pw - std::min(s.pw, first));
     const std::uint64_t high = std::clamp(s.pw + s.w - std::min(s.pw + s.w, first), low, span);
@@ -139,7 +139,7 @@ void copy_partition(const WindowShape& s, const float* windows, std::uint64_t wi
     }
 }
 
-/// Four windows' elements at four positions, rows `from` apart, to four rows `to` apart.
+/// Transposes four windows' elements at four positions: rows `from` apart become four rows `to` apart.
 void turn_four(const float* in, std::uint64_t from, float* out, std::uint64_t to) {
     using Four = float __attribute__((vector_size(16)));
     Four row[4];
@@ -155,7 +155,7 @@ void turn_four(const float* in, std::uint64_t from, float* out, std::uint64_t to
     for (std::uint64_t i = 0; i < 4; ++i) std::memcpy(out + i * to, &turned[i], sizeof(Four));
 }
 
-/// The elements of one channel by kernel position: turned[k][window].
+/// Sorts the elements of one channel by kernel position: turned[k][window].
 void turn_windows(const WindowShape& s, const float* windows, std::uint64_t width, float* turned) {
     const std::uint64_t count = s.oh * s.ow, window = s.kh * s.kw;
     const std::uint64_t fours = count / 4 * 4, positions = window / 4 * 4;
@@ -171,12 +171,12 @@ void turn_windows(const WindowShape& s, const float* windows, std::uint64_t widt
     }
 }
 
-/// Adds the windows' elements at kernel position k to one channel's plane of sums. Positions ascend in the
-/// caller, and a position adds at most one term to a pixel, so every pixel's terms come in the normative
-/// order.
+/// Adds the windows' elements at kernel position k to one channel's plane of sums. The caller goes through the
+/// positions in ascending order, and a position adds at most one term to a pixel, so every pixel's terms come in the
+/// normative order.
 void scatter_position(const WindowShape& s, std::uint64_t k, const float* elements, float* plane) {
     const std::uint64_t ky = k / s.kw, kx = k % s.kw;
-    // Windows begin..end have their pixel inside the image: 0 <= ox·sw + kx - pw < w.
+    // The pixels of windows begin..end are inside the image: 0 <= ox·sw + kx - pw < w.
     const std::uint64_t begin = kx >= s.pw ? 0 : (s.pw - kx + s.sw - 1) / s.sw;
     const std::uint64_t end = s.w + s.pw > kx ? std::min(s.ow, (s.w + s.pw - kx - 1) / s.sw + 1) : 0;
     for (std::uint64_t oy = 0; oy < s.oh; ++oy) {
@@ -192,7 +192,7 @@ void scatter_position(const WindowShape& s, std::uint64_t k, const float* elemen
     }
 }
 
-/// All links of one channel's plane.
+/// Computes all links of one channel's plane.
 void scatter_plane(const WindowShape& s, const float* turned, float* link, float* out) {
     const std::uint64_t window = s.kh * s.kw, pixels = s.h * s.w, count = s.oh * s.ow;
     std::fill_n(out, pixels, 0.0f);

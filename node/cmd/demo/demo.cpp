@@ -29,7 +29,7 @@ constexpr const char* kHonestPrice = "0.5";
 constexpr const char* kCheaterPrice = "0.3";
 constexpr double kAccuracyWanted = 0.85;
 
-/// One performance.
+/// One run of the demo.
 class Demo {
 public:
     explicit Demo(const DemoOptions& options) : options_(options), start_(Clock::now()) {}
@@ -47,7 +47,7 @@ private:
     Status<> first_task();
     Status<> second_task();
     bool has_second_solver() const;
-    /// Until a challenge of that solver is over.
+    /// Waits until a capability challenge of that solver is over.
     Status<> await_measurement(Role role);
     Result<json::object> conclude();
     json::object cheater_facts();
@@ -93,7 +93,7 @@ Status<> Demo::set_up() {
     RETRACE_CHECK(cast_->start(Role::honest_solver, {"--price", kHonestPrice, "--stake", "200"}));
     for (const Role role : {Role::verifier_1, Role::verifier_2, Role::verifier_3})
         RETRACE_CHECK(cast_->start(role, {}));
-    // A verifier counts in the beacon from its second epoch on; bids need the solver's registration.
+    // A verifier takes part in the beacon from its second epoch on; bids need the solver's registration.
     const auto end = Clock::now() + std::chrono::seconds(60);
     for (;;) {
         if (const auto fallen = cast_->fallen())
@@ -206,7 +206,7 @@ Status<> Demo::first_task() {
     RETRACE_TRY(task, post());
     honest_task_ = task;
     RETRACE_CHECK(follow(task));
-    // The next bidder comes while the first task is paid: its machine is measured when the second is posted.
+    // The next bidder joins while the first task is paid: its machine is measured when the second is posted.
     if (has_second_solver()) {
         RETRACE_CHECK(cast_->start(Role::cheating_solver,
                                    {"--price", kCheaterPrice, "--stake", "200", "--cheat", options_.cheat}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace demo`: the product's main job with real processes on this machine.
+// `retrace demo`: trains, audits and settles tasks with real processes on this machine.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -13,18 +13,18 @@ namespace retrace::node {
 struct DemoOptions {
     std::string cheat =
         "ulp";  ///< ulp, skip_steps, wrong_data, stale_checkpoint, silent, none, false_accuser.
-    std::filesystem::path folder;  ///< Where everything is kept; empty: a temporary one, removed on success.
-    std::filesystem::path executable;  ///< retrace.
+    std::filesystem::path folder;  ///< Folder for all files; empty: a temporary one, removed on success.
+    std::filesystem::path executable;  ///< Path of the retrace executable.
     std::uint64_t steps = 900, interval = 100, batch = 128;
     std::uint64_t block_ms = 200;
-    std::uint64_t timeout_s = 300;  ///< The demo fails after it.
-    bool quiet = false;              ///< No line for each event.
+    std::uint64_t timeout_s = 300;  ///< The demo fails after this time.
+    bool quiet = false;              ///< Suppresses the line for each event.
 };
 
-/// Plays the demo and returns the facts that --json prints. Events are told on standard error as they happen.
-/// An error says what did not happen; the folder is then kept and named.
+/// Runs the demo and returns the facts that --json prints. Events are printed on standard error as they happen. An
+/// error says which step failed and names the folder, which is then kept.
 Result<boost::json::object> run_demo(const DemoOptions& options);
-/// The closing table.
+/// Formats the closing table.
 std::string demo_table(const boost::json::object& facts);
 
 }  // namespace retrace::node

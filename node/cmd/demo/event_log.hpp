@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happened on the chain, gathered from its events while it happens.
+// Collects events of the chain as they happen.
 #pragma once
 
 #include <functional>
@@ -16,35 +16,35 @@ struct DisputeFacts {
     contracts::DisputeOpened opened;
     std::optional<contracts::DisputeDecided> decided;
     std::uint64_t decided_height = 0;
-    Hash32 last_move;                  ///< The transaction that decided it.
-    std::optional<double> referee_us;  ///< Time that its last move takes this machine.
+    Hash32 last_move;                  ///< Transaction that decided it.
+    std::optional<double> referee_us;  ///< Time to check its last move on this machine, in microseconds.
 };
 
 class EventLog {
 public:
-    /// Called with one line for people for each event worth telling.
+    /// Called with a readable line for each notable event.
     using Printer = std::function<void(std::uint64_t height, const std::string& line)>;
-    /// `names` for addresses.
+    /// `names`: display names of addresses.
     EventLog(std::map<ledger::Address, std::string> names, Printer print)
         : names_(std::move(names)), print_(std::move(print)) {}
 
-    /// Reads the blocks since the last call.
+    /// Reads the events of the blocks since the last call.
     Status<> advance(RpcClient& client);
 
     std::uint64_t height() const noexcept { return height_; }
     std::optional<market::TaskState> state_of(std::uint64_t task) const;
-    std::uint64_t audits(std::uint64_t task) const;          ///< Drawn.
-    std::uint64_t verdicts_equal(std::uint64_t task) const;  ///< Revealed, and equal to the solver's.
+    std::uint64_t audits(std::uint64_t task) const;          ///< Audits drawn.
+    std::uint64_t verdicts_equal(std::uint64_t task) const;  ///< Revealed verdicts equal to the solver's root.
     std::map<std::uint64_t, DisputeFacts>& disputes() noexcept { return disputes_; }
     ledger::U256 slashed(const ledger::Address& party) const;
-    /// By task, then who was paid how much for how many segments.
+    /// Payments to a party for segments of one task.
     struct Paid {
         std::uint64_t segments = 0;
         ledger::U256 amount;
     };
     const std::map<ledger::Address, Paid>& paid(std::uint64_t task) { return paid_[task]; }
     const std::map<ledger::Address, ledger::U256>& audit_fees() const noexcept { return audit_fees_; }
-    /// Runs of the task so far, in order: who, and how each ended.
+    /// Runs of the task so far in order, each with its solver and how it ended.
     struct RunFacts {
         ledger::Address solver;
         std::uint64_t first_state = 0;
@@ -52,7 +52,7 @@ public:
     };
     const std::vector<RunFacts>& runs(std::uint64_t task) { return runs_[task]; }
 
-    /// The newest measurement of each solver, in multiply-adds a block; 0: lost.
+    /// Newest measurement of each solver, in multiply-adds per block; 0: failed.
     const std::map<ledger::Address, std::uint64_t>& capability() const noexcept { return capability_; }
 
     std::string name(const ledger::Address& address) const;

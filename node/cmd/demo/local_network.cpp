@@ -20,7 +20,7 @@ namespace json = boost::json;
 constexpr const char* kPassphrase = "these keys are published";
 constexpr auto kStartPatience = std::chrono::seconds(20);
 
-/// Deadlines for blocks of a fifth of a second, long enough for two busy cores.
+/// Deadlines for blocks of 200 ms, long enough for two busy cores.
 json::object demo_params() {
     return {{"developer_chain", true},     {"epoch_blocks", 5},      {"bid_blocks", 6},
             {"reveal_blocks", 5},          {"accept_blocks", 100},   {"checkpoint_blocks", 60},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The demo's processes: a node and the parties around it, each a real child of its own on loopback.
+// The demo's processes: a node and the parties around it, each a child process on loopback.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace retrace::node {
 
-/// Who plays which of the ten developer accounts.
+/// Roles by the number of their developer account.
 enum class Role : std::uint32_t {
     requester = 0,
     honest_solver = 1,
@@ -26,9 +26,9 @@ std::string_view name_of(Role role) noexcept;
 
 class LocalNetwork {
 public:
-    /// Prepares `folder` (genesis, keystores); a chain that is there already is gone on with. `executable` is
-    /// retrace. `params`: durations in blocks that differ from the demo's. `tls`: the node makes a
-    /// certificate, which everybody else takes for its authority.
+    /// Prepares `folder` (genesis, keystores); an existing chain in it is continued. `executable`: path of retrace.
+    /// `params`: durations in blocks that differ from the demo's. `tls`: the node makes a certificate, and all other
+    /// processes trust it as their authority.
     static Result<std::unique_ptr<LocalNetwork>> assemble(const std::filesystem::path& folder,
                                                   const std::filesystem::path& executable,
                                                   std::uint64_t block_ms,
@@ -42,14 +42,14 @@ public:
 
     /// Starts the node and waits until it answers.
     Status<> start_node();
-    /// `arguments` after the role's own: --cheat, --price, ….
+    /// `arguments` are appended to the role's own: --cheat, --price, ….
     Status<> start(Role role, const std::vector<std::string>& arguments);
     void stop(Role role) { parties_.erase(role); }
     void kill(Role role);  ///< SIGKILL.
     void kill_node();
     bool node_running() { return node_ && node_->running(); }
     bool running(Role role);
-    /// The name of a process that ended by itself, if one did; its log says why.
+    /// Returns the name of a process that ended by itself, if any; its log says why.
     std::optional<std::string> fallen();
     std::filesystem::path log_of(const std::string& name) const { return folder_ / (name + ".log"); }
 

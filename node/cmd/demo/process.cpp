@@ -21,7 +21,7 @@ namespace retrace::node {
 
 Result<Process> Process::start(const std::filesystem::path& program,
                                const std::vector<std::string>& arguments, const std::filesystem::path& log) {
-    // Everything that allocates happens before the fork: the child of a process with threads may not.
+    // All allocations happen before the fork: the child of a multi-threaded process may not allocate.
     const std::string path = program.string(), log_path = log.string();
     std::vector<std::string> words{path};
     words.insert(words.end(), arguments.begin(), arguments.end());
@@ -93,7 +93,7 @@ void Process::kill() {
 
 namespace {
 
-/// 0: any that the system has. The port that could be had.
+/// Binds `port` (0: any free one) and returns the bound port.
 std::optional<std::uint16_t> try_port(std::uint16_t port) {
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<std::uint16_t> try_port(std::uint16_t port) {
 }  // namespace
 
 Result<std::uint16_t> free_port() {
-    // Below those that systems lend to clients: one of them could take it while a server is started again.
+    // Below the ephemeral range: a client could take such a port while a server is restarted.
     constexpr std::uint16_t kFirst = 15'000, kLast = 32'000;
     std::random_device random;
     std::uniform_int_distribution<std::uint16_t> port(kFirst, kLast);

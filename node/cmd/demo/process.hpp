@@ -13,8 +13,8 @@
 
 namespace retrace::node {
 
-/// A running child. It dies with the thread that started it (PR_SET_PDEATHSIG, prctl(2)), also when that is
-/// killed: start it from one that outlives it. Move-only; the destructor stops it.
+/// A running child. It is killed when the thread that started it ends (PR_SET_PDEATHSIG, prctl(2)), also when that is
+/// killed: start it from a thread that outlives it. Move-only; the destructor stops it.
 class Process {
 public:
     /// Runs `program` with `arguments`; standard output and error are appended to `log`.
@@ -26,11 +26,11 @@ public:
 
     int pid() const noexcept { return pid_; }
     bool running();                    ///< Reaps it when it has ended.
-    std::optional<int> exit_status();  ///< Once ended: exit code, or 128 + signal.
+    std::optional<int> exit_status();  ///< Exit code, or 128 + signal, once it has ended.
     void send(int signal);
-    /// SIGTERM, up to `timeout`, then SIGKILL; returns once it is gone.
+    /// Sends SIGTERM, waits up to `timeout`, then sends SIGKILL; returns when it has ended.
     void stop(std::chrono::milliseconds timeout = std::chrono::seconds(5));
-    void kill();  ///< SIGKILL, and waits.
+    void kill();  ///< Sends SIGKILL and waits.
 
 private:
     explicit Process(int pid) : pid_(pid) {}
@@ -38,9 +38,9 @@ private:
     std::optional<int> status_;
 };
 
-/// A TCP port of the loopback interface that was free a moment ago.
+/// Returns a TCP port of the loopback interface that was free at the time of the call.
 Result<std::uint16_t> free_port();
-/// The executable that is running.
+/// Returns the path of the running executable.
 std::filesystem::path own_executable();
 
 }  // namespace retrace::node

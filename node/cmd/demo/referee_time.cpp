@@ -11,7 +11,7 @@
 namespace retrace::node {
 namespace {
 
-/// The `move` argument out of the calldata of move(uint256,bytes): selector, dispute, offset, length, bytes.
+/// Extracts the `move` argument from the calldata of move(uint256,bytes): selector, dispute, offset, length, bytes.
 std::optional<Bytes> move_of(const Bytes& calldata) {
     constexpr std::size_t kLengthAt = 4 + 64, kDataAt = kLengthAt + 32;
     if (calldata.size() < kDataAt) return std::nullopt;

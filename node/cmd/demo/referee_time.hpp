@@ -5,9 +5,9 @@
 
 namespace retrace::node {
 
-/// Microseconds that the deciding move of a dispute takes on this machine, verification of its proofs
-/// included: the game of the block before, read from the node, and the move out of the transaction. nullopt
-/// when the dispute ended without a move or the node no longer keeps that state.
+/// Measures the microseconds that the deciding move of a dispute takes on this machine, including verification of its
+/// proofs. It replays the move from the transaction on the game of the block before, read from the node. nullopt when
+/// the dispute ended without a move or the node no longer keeps that state.
 std::optional<double> referee_time(RpcClient& client, const DisputeFacts& facts);
 
 }  // namespace retrace::node

@@ -13,14 +13,14 @@
 namespace retrace::node {
 namespace {
 
-/// Takes the value over; the error says what the value must be.
+/// Stores a value in the configuration; the error says what the value must be.
 using Setter = std::function<Status<>(Config&, const toml::node&)>;
 struct Key {
     const char* name;  // "section.key"
     Setter set;
 };
 
-constexpr std::int64_t kMiBMax = std::int64_t{1} << 40;  // of which the bytes are a 64-bit number
+constexpr std::int64_t kMiBMax = std::int64_t{1} << 40;  // the number of bytes fits 64 bits
 
 Setter text(std::function<std::string&(Config&)> field) {
     return [field](Config& config, const toml::node& node) -> Status<> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One struct holds what a node is told: by a TOML file first, by flags after it.
+// The configuration of a node, read from a TOML file and then overridden by command-line flags.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,14 @@ namespace retrace::node {
 struct RpcConfig {
     std::string host = "127.0.0.1";
     std::uint16_t port = 8545;
-    /// Origins, with ":*" for any port, or "*". A developer chain takes those of this machine when none is named.
+    /// Allowed origins, with ":*" for any port, or "*". If none is given, a developer chain allows those of this
+    /// machine.
     std::vector<std::string> cors;
-    /// More host names that requests may name, or "*"; see http_head.
+    /// Additional host names that requests may carry in Host, or "*"; see http_head.
     std::vector<std::string> allowed_hosts;
     std::uint64_t connections = 2048;
-    std::uint64_t connections_per_address = 256;  ///< Other machines' only, as the next one.
-    std::uint64_t requests_per_second = 1000;     ///< Of one address; 0: no limit.
+    std::uint64_t connections_per_address = 256;  ///< For other machines only, as is the next limit.
+    std::uint64_t requests_per_second = 1000;     ///< For each address; 0: no limit.
     bool tls = false;                             ///< HTTPS and WSS instead of HTTP and WebSocket.
     std::string tls_cert;                         ///< PEM, with tls_key; empty: self-signed, in the data directory.
     std::string tls_key;
@@ -34,18 +35,18 @@ struct EngineConfig {
     std::optional<ledger::Address> proposer;  ///< Receives the tips.
 };
 
-/// What stays on disk. Heights are counted behind the newest block.
+/// What is kept on disk. Numbers of blocks are counted back from the newest one.
 struct StorageConfig {
-    std::uint64_t keep_states = 1024;  ///< States that can be read.
+    std::uint64_t keep_states = 1024;  ///< Number of newest states that can be read.
     std::uint64_t keep_blocks = 0;     ///< Blocks with their receipts; at least keep_states. 0: all.
-    bool archive = false;              ///< Every block and every state, for ever.
+    bool archive = false;              ///< Keeps every block and every state forever.
 };
 
-/// What requesters' programs and data may take of the disk.
+/// Disk space for the programs and data of requesters.
 struct ArtifactsConfig {
-    std::uint64_t quota_mib = 0;            ///< In all; 0: half of what was free when the node started.
-    std::uint64_t requester_quota_mib = 0;  ///< Of all tasks of one requester; 0: a quarter of that.
-    std::uint64_t mib_per_coin = 1024;      ///< Of a task, for each coin of its escrow.
+    std::uint64_t quota_mib = 0;            ///< In total; 0: half of what was free or used by artifacts at the start.
+    std::uint64_t requester_quota_mib = 0;  ///< For all tasks of one requester; 0: a quarter of the total.
+    std::uint64_t mib_per_coin = 1024;      ///< For a task, for each coin of its escrow.
 };
 
 struct LogConfig {
@@ -63,12 +64,13 @@ struct Config {
     LogConfig log;
 };
 
-/// Reads a TOML file into `config`. Unknown keys and wrong values are Errors that name the file, the key,
-/// what is there and what may be there.
+/// Reads a TOML file into `config`. Unknown keys and wrong values are Errors that name the file, the line, the key and
+/// the allowed values.
 Status<> load_config(const std::string& path, Config& config);
-/// The same for text; `name` stands for the file in errors.
+/// Same for TOML text; `name` stands for the file in errors.
 Status<> parse_config(std::string_view text, const std::string& name, Config& config);
-/// What no single key can tell: a data directory is named, a developer chain stays on loopback.
+/// Checks the rules that concern several keys, and that a data directory is named; e.g. a developer chain must listen
+/// on loopback.
 Status<> check(const Config& config);
 
 }  // namespace retrace::node

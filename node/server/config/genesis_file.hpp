@@ -14,8 +14,7 @@ using EncodeContracts = std::function<Result<Bytes>(std::string_view json)>;
 
 /// {"chainId": 7298, "timestamp": 1767225600, "gasLimit": 1000000000, "baseFeePerGas": "1000000000",
 ///  "alloc": {"0x…": {"balance": "1000000000000000000"}}, "contracts": {…}}
-/// Amounts are decimal texts of the smallest unit. chainId and alloc are required; unknown members are
-/// Errors.
+/// Amounts are decimal strings in the smallest unit. chainId and alloc are required; unknown members are Errors.
 Result<ledger::Genesis> parse_genesis(std::string_view json, const EncodeContracts& encode_contracts);
 Result<ledger::Genesis> load_genesis(const std::string& path, const EncodeContracts& encode_contracts);
 

@@ -8,13 +8,13 @@
 
 namespace retrace::node {
 
-/// An object of the fields of market::Params by name: durations and counts as numbers, amounts as coins in
-/// strings. What is not named keeps its default; an unknown name or a wrong value is an error that names it.
-/// The kernel contract is always this program's own.
+/// Reads fields of market::Params by name: durations and counts are numbers, amounts are strings in coins. A field that
+/// is absent keeps its default; an unknown name or a wrong value is an Error that names it. The contract hash is always
+/// that of this program's kernels.
 Result<market::Params> params_from_json(const boost::json::object& json);
 boost::json::object params_to_json(const market::Params& params);
 
-/// Defaults of a chain that this program starts.
+/// Default parameters of a chain that this program creates.
 market::Params default_params();
 
 }  // namespace retrace::node

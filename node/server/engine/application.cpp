@@ -27,7 +27,7 @@ Result<Hash32, ledger::TxRefusal> LedgerApplication::submit(View raw) {
         if (journal_ != nullptr) {
             if (!added.evicted.empty()) warn(journal_->forget(added.evicted));
             warn(journal_->append(*tx));
-            // Once the other is there: should that be given up too, a restart brings neither back.
+            // After the append. Otherwise a restart would restore it if its replacement is dropped later.
             if (added.replaced) warn(journal_->forget(*added.replaced));
         }
         promoted = std::move(added.promoted);
@@ -130,7 +130,7 @@ void LedgerApplication::notify_pending(const std::vector<TxPtr>& txs) {
 }
 
 std::size_t LedgerApplication::attach(ledger::MempoolJournal& journal) {
-    // Of one account and nonce the newest record holds: the others had been replaced or given up.
+    // Only the newest record of an account and nonce counts: the others had been replaced or dropped.
     std::vector<TxPtr> newest;
     std::set<std::pair<ledger::Address, std::uint64_t>> places;
     const std::vector<Bytes> recovered = journal.take_recovered();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ledger as an engine drives it: chain, mempool, and everybody who wants to hear of new blocks.
+// The engine's application: the chain, the mempool, and listeners for new blocks and transactions.
 #pragma once
 
 #include <functional>
@@ -15,37 +15,36 @@
 
 namespace retrace::node {
 
-/// What the node tells its own parts, after the fact. Listeners run on the thread where it happened (the
-/// engine's for blocks, the caller's for transactions): they hand over and return.
+/// Callbacks for parts of the node, called after the event. They run on the thread that caused it (the engine's for
+/// blocks, the caller's or the engine's for transactions), so they must hand over the work and return.
 struct Listener {
     std::function<void(const std::shared_ptr<const ledger::Block>&)> on_block;
-    std::function<void(const ledger::TxPtr&)> on_pending;  ///< Became executable in the mempool.
+    std::function<void(const ledger::TxPtr&)> on_pending;  ///< A transaction became executable in the mempool.
 };
 
 class LedgerApplication final : public engine::Application {
 public:
-    /// Both outlive the application.
+    /// `chain` and `pool` outlive the application.
     LedgerApplication(ledger::Chain& chain, ledger::Mempool& pool) : chain_(chain), pool_(pool) {}
 
     engine::AppInfo info() const override;
-    /// Puts the transaction into the mempool; one that is there already is fine.
+    /// Puts the transaction into the mempool; accepts one that is already there.
     engine::CheckResult check_tx(View tx, bool recheck) override;
     std::vector<Bytes> propose(const engine::BlockView& raw, std::size_t max_bytes) override;
     bool process(const engine::BlockView& block) override;
     Result<engine::BlockResult> finalize(const engine::BlockView& block) override;
     Status<> commit() override;
 
-    /// What eth_sendRawTransaction does: decode, check, queue. Any thread.
+    /// Decodes, checks and queues a transaction, as eth_sendRawTransaction does. Thread-safe.
     Result<Hash32, ledger::TxRefusal> submit(View raw);
 
     using Token = std::uint64_t;
     Token listen(Listener listener);
-    /// Returns after a running call of the listener ended. Not from inside a listener.
+    /// Waits for a running call of the listener to end. Must not be called from inside a listener.
     void unlisten(Token token);
 
-    /// Before the engine starts. From now on what is accepted is written to `journal`, which outlives the
-    /// application. What the journal remembers of the last run is taken back as far as it may still run; the
-    /// number of those.
+    /// Called before the engine starts. Restores the journal's transactions of the last run that are still valid and
+    /// returns their number. Accepted transactions are written to `journal` from then on; it outlives the application.
     std::size_t attach(ledger::MempoolJournal& journal);
 
 private:
@@ -57,9 +56,9 @@ private:
     ledger::Chain& chain_;
     ledger::Mempool& pool_;
     ledger::MempoolJournal* journal_ = nullptr;
-    std::mutex accepting_;  // held from a change of the pool until the journal has it: both have one order
-    std::mutex rewriting_;  // of the journal, by one thread; another one does without
-    std::optional<ledger::BlockOutcome> outcome_;  // of the last finalize; consensus thread only
+    std::mutex accepting_;  // held until a change of the pool is in the journal, so that both have the same order
+    std::mutex rewriting_;  // held while the journal is rewritten; a second thread skips the rewrite
+    std::optional<ledger::BlockOutcome> outcome_;  // result of the last finalize; consensus thread only
     std::mutex listeners_mutex_;
     Token next_token_ = 1;
     std::vector<std::pair<Token, Listener>> listeners_;

@@ -42,7 +42,7 @@ bool write_all(int fd, View bytes, std::uint64_t offset) {
     return true;
 }
 
-/// False also when the file ends early.
+/// Reads exactly `out.size()` bytes; returns false also if the file ends early.
 bool read_all(int fd, std::span<std::uint8_t> out, std::uint64_t offset) {
     while (!out.empty()) {
         const ssize_t n = ::pread(fd, out.data(), out.size(), static_cast<off_t>(offset));
@@ -54,7 +54,7 @@ bool read_all(int fd, std::span<std::uint8_t> out, std::uint64_t offset) {
     return true;
 }
 
-/// The bytes from..to of one file, to `at` of another.
+/// Copies the bytes [from, to) of `source` to offset `at` of `target`.
 bool copy(int source, std::uint64_t from, std::uint64_t to, int target, std::uint64_t at) {
     Bytes buffer(std::size_t{1} << 20);
     while (from < to) {
@@ -103,7 +103,7 @@ Result<std::unique_ptr<BlockLog>> BlockLog::open(const std::string& path, const 
     log->end_ = static_cast<std::uint64_t>(info.st_size);
     log->genesis_hash_ = genesis_hash;
     if (log->end_ < kHeadSize) {
-        // Shorter than its head: creation was interrupted, so no block was ever decided.
+        // A file shorter than its head was interrupted during creation, so it never held a block.
         RETRACE_CHECK(log->write_head(genesis_hash, committed));
         if (!sync_directory_of(path)) return io_error(path, "cannot sync the directory");
         return log;
@@ -146,7 +146,7 @@ Status<> BlockLog::check_head(const Hash32& genesis_hash) {
     return Unit{};
 }
 
-// Only lengths are read here; each record's checksum is checked when it is read, the last one's at once.
+// Reads only the record lengths. The checksum of the last record is checked here, the others when they are read.
 Status<> BlockLog::scan(Height committed) {
     const std::uint64_t size = end_;
     std::uint64_t at = kHeadSize;
@@ -209,7 +209,7 @@ Status<> BlockLog::append(const StoredBlock& block) {
     Writer record;
     record.u32(static_cast<std::uint32_t>(payload.size())).u32(crc32(payload)).raw(payload);
     if (!write_all(fd_, record.data(), end_) || ::fdatasync(fd_) != 0) {
-        failed_ = true;  // nobody knows what is on disk now
+        failed_ = true;  // the content on disk is unknown now
         return io_error(path_, "cannot append to the block log");
     }
     const std::lock_guard lock(mutex_);
@@ -240,7 +240,7 @@ Status<> BlockLog::forget_below(Height first) {
         ::fsync(fd) != 0 || ::rename(beside.c_str(), path_.c_str()) != 0) {
         const auto failed = io_error(path_, "cannot shorten the block log");
         ::close(fd);
-        ::unlink(beside.c_str());  // it may be what fills the disk
+        ::unlink(beside.c_str());  // the copy may be filling the disk
         return failed;
     }
     ::close(fd_);
@@ -250,7 +250,7 @@ Status<> BlockLog::forget_below(Height first) {
     end_ -= start - kHeadSize;
     base_ = first - 1;
     if (!sync_directory_of(path_)) {
-        failed_ = true;  // after a crash the old file may be back, without what would be appended now
+        failed_ = true;  // after a crash the old file may reappear, without later appends
         return io_error(path_, "cannot sync the directory");
     }
     return Unit{};

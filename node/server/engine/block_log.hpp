@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The solo engine's file of decided blocks: what was decided is on disk before it is executed.
+// The solo engine's write-ahead log of decided blocks: a block is on disk before it is executed.
 #pragma once
 
 #include <memory>
@@ -12,17 +12,17 @@
 
 namespace retrace::node::engine {
 
-/// File: 8 bytes magic, 32 bytes genesis hash, u64 base, then records of u32 payload length, u32 CRC-32 of
-/// the payload, payload (all little endian). Heights run from base + 1 without gaps. One writer; `read` may
-/// be called from any thread.
+/// File format: 8 bytes magic, 32 bytes genesis hash, u64 base, then records of u32 payload length, u32 CRC-32 of the
+/// payload, payload (all little endian). Heights run from base + 1 without gaps. One writer; `read` may be called from
+/// any thread.
 class BlockLog {
 public:
     static constexpr std::size_t kRecordMax = std::size_t{64} << 20;
 
-    /// Opens or creates the file. What a crash left of the last append is cut off: nobody was told of it,
-    /// because execution starts only after `append` returned. `committed` is the height that the application
-    /// has executed; a file that ends before it is damaged: an Error, and nothing is cut. A new file begins
-    /// after `committed`: a chain that came from a snapshot has no blocks before it.
+    /// Opens or creates the file. Cuts off a torn last record; that is safe, because a block is executed only after
+    /// `append` returned. `committed` is the height that the application has executed: a file that ends before it is
+    /// damaged, which is an Error, and nothing is cut. A new file begins after `committed`, because a chain that was
+    /// imported from a snapshot has no earlier blocks.
     static Result<std::unique_ptr<BlockLog>> open(const std::string& path, const Hash32& genesis_hash,
                                                   Height committed);
     ~BlockLog();
@@ -30,16 +30,16 @@ public:
     BlockLog& operator=(const BlockLog&) = delete;
 
     Height tip() const;
-    /// The lowest height that `read` finds is the one after it.
+    /// `read` finds heights from base() + 1 on.
     Height base() const;
     /// Bytes that were cut off when the file was opened.
     std::uint64_t torn_bytes() const noexcept { return torn_bytes_; }
-    /// Writes and syncs. `block.height` is tip + 1 (asserted). After an Error the log takes nothing more.
+    /// Writes and syncs. `block.height` is tip + 1 (asserted). After a failed write every later append fails.
     Status<> append(const StoredBlock& block);
     Result<StoredBlock> read(Height height) const;
-    /// Forgets the blocks below `first` (at most tip + 1, asserted). Copies the rest and renames, so a crash
-    /// leaves the old file or the new one; after an Error the old one is still in use, and nothing stays
-    /// beside it. It may be tried again.
+    /// Deletes the blocks below `first` (at most tip + 1, asserted). Copies the rest to a new file and renames it, so a
+    /// crash leaves the old file or the new one. If that fails, the old file stays in use, the copy is deleted and the
+    /// call may be repeated. If the directory cannot be synced afterwards, later appends fail.
     Status<> forget_below(Height first);
 
 private:
@@ -55,7 +55,7 @@ private:
     Hash32 genesis_hash_;
     mutable std::mutex mutex_;  // guards fd_, base_, offsets_ and end_
     Height base_ = 0;
-    std::vector<std::uint64_t> offsets_;  // of record height - base - 1
+    std::vector<std::uint64_t> offsets_;  // offset of the record of `height` at [height - base - 1]
     std::uint64_t end_ = 0;
     std::uint64_t torn_bytes_ = 0;
     bool failed_ = false;

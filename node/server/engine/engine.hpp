@@ -17,7 +17,7 @@
 
 namespace retrace::node::engine {
 
-/// Of the consensus key. The solo engine uses the account that receives the tips.
+/// Address of a consensus key. The solo engine uses the account that receives the tips.
 using Address20 = std::array<std::uint8_t, 20>;
 using Height = std::uint64_t;
 /// Block time in nanoseconds since 1970, UTC; taken from the block, never from the wall clock.
@@ -46,7 +46,7 @@ struct Fault {
     TimeNs time = 0;
 };
 
-/// What every engine must be able to say about a block.
+/// Data about a block that every engine must provide.
 struct BlockView {
     Height height = 0;
     TimeNs time = 0;
@@ -57,7 +57,7 @@ struct BlockView {
 };
 
 struct TxResult {
-    std::uint32_t code = 0;  ///< 0: executed with success.
+    std::uint32_t code = 0;  ///< 0: succeeded.
     Bytes data;
     std::int64_t gas_wanted = 0;
     std::int64_t gas_used = 0;
@@ -75,24 +75,24 @@ struct AppInfo {
     Height height = 0;  ///< Last committed block; 0: genesis only.
     TimeNs time = 0;
     Hash32 app_hash;
-    Hash32 genesis_hash;  ///< Which chain this is.
+    Hash32 genesis_hash;  ///< Identifies the chain.
 };
 
-/// The ledger as an engine sees it. An engine calls it; it never calls the engine back from inside a call.
+/// The ledger as an engine sees it. It never calls the engine back from inside a call.
 class Application {
 public:
     virtual ~Application() = default;
-    // Any thread.
+    // Called from any thread.
     virtual AppInfo info() const = 0;
     virtual CheckResult check_tx(View tx, bool recheck) = 0;
-    // Consensus thread, for each height: (propose | process)* finalize commit.
-    /// Transactions for the next block, at most that many bytes together.
+    // Called from the consensus thread, for each height: (propose | process)* finalize commit.
+    /// Returns transactions for the next block, at most `max_bytes` in total.
     virtual std::vector<Bytes> propose(const BlockView& raw, std::size_t max_bytes) = 0;
     /// Whether a proposed block is well formed: a pure function of the committed state and the block.
     virtual bool process(const BlockView& block) = 0;
-    /// Executes in memory; repeatable for the same height.
+    /// Executes the block in memory; may be repeated for the same height.
     virtual Result<BlockResult> finalize(const BlockView& block) = 0;
-    /// One synced write of what the last `finalize` computed.
+    /// Stores the result of the last `finalize` with one synced write.
     virtual Status<> commit() = 0;
 };
 
@@ -101,9 +101,9 @@ struct Submitted {
     std::string log;
 };
 struct EngineStatus {
-    Height height = 0;  ///< Of the last block that the engine decided and the application committed.
+    Height height = 0;  ///< Last block that the engine decided and the application committed.
     bool catching_up = false;
-    bool halted = false;  ///< The process lives but no block will come any more; `reason` says why.
+    bool halted = false;  ///< The process runs but makes no more blocks; `reason` says why.
     std::string reason;
 };
 struct StoredBlock {
@@ -117,11 +117,11 @@ class Engine {
 public:
     virtual ~Engine() = default;
     virtual std::string_view name() const noexcept = 0;
-    /// Returns once the application was brought to the engine's tip. `application` outlives the engine.
+    /// Brings the application to the engine's tip before it returns. `application` outlives the engine.
     virtual Status<> start(Application& application) = 0;
-    /// Idempotent; no call of the application after it returned.
+    /// Idempotent. The application is not called after it returned.
     virtual void stop() noexcept = 0;
-    /// Answered after check_tx, not after inclusion.
+    /// Returns after check_tx; does not wait for inclusion in a block.
     virtual Submitted submit(View tx) = 0;
     virtual EngineStatus status() const = 0;
     virtual std::optional<StoredBlock> block(Height height) const = 0;

@@ -36,7 +36,7 @@ struct SoloEngine::Impl {
     Application* application = nullptr;
     std::unique_ptr<BlockLog> log;
     TimeNs last_time = 0;
-    Height forget_from = 0;  // not tried below this height
+    Height forget_from = 0;  // forget_old does not try below this height
 
     mutable std::mutex mutex;  // guards the members below
     std::condition_variable wake;
@@ -56,7 +56,7 @@ struct SoloEngine::Impl {
         return Unit{};
     }
 
-    /// Executes what was decided before the process died.
+    /// Executes the blocks that were decided before the process ended.
     Status<> replay() {
         const AppInfo info = application->info();
         last_time = info.time;
@@ -68,9 +68,8 @@ struct SoloEngine::Impl {
         return Unit{};
     }
 
-    /// The log is copied when half of it is old, so a block costs two copies at most. A log that cannot be
-    /// copied, because the disk is too full for both, is only longer than it should be: it is tried again
-    /// after as many blocks as make a copy worth its while.
+    /// Shortens the log when half of it is old, so that a block is copied twice at most. If the copy fails, e.g. on a
+    /// full disk, the log just stays longer; the next attempt follows `keep_blocks` blocks later.
     void forget_old() {
         const std::uint64_t keep = options.keep_blocks;
         const Height tip = log->tip();
@@ -106,8 +105,7 @@ struct SoloEngine::Impl {
             if (wake.wait_until(lock, next, [this] { return stopping; })) return;
             lock.unlock();
             const Result<bool> made = produce();
-            // A late block does not make the following ones hurry: intervals count from when a block was due
-            // at the earliest, never from the past.
+            // After a late block the next ones are not made faster: the next due time is never in the past.
             next = std::max(next + options.block_interval, Clock::now());
             lock.lock();
             if (!made) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The embedded engine: one process decides alone, every block is in a synced log before it is executed.
+// The embedded engine: one process decides alone and writes every block to a synced log before it is executed.
 #pragma once
 
 #include <chrono>
@@ -13,11 +13,11 @@ namespace retrace::node::engine {
 
 struct SoloOptions {
     std::string log_path;                            ///< File of decided blocks.
-    std::chrono::milliseconds block_interval{1000};  ///< 0: no thread, blocks come by `produce` alone.
+    std::chrono::milliseconds block_interval{1000};  ///< 0: no thread; only `produce` makes blocks.
     bool empty_blocks = true;            ///< Deadlines count heights, so time must pass without traffic.
-    std::uint64_t keep_blocks = 0;       ///< That many stay in the log, and up to as many more while
-                                         ///< the disk has room for a copy; 0: all.
-    std::size_t block_bytes = 4U << 20;  ///< Transactions of one block together.
+    std::uint64_t keep_blocks = 0;       ///< The log keeps from this number to twice as many; more if
+                                         ///< the disk has no room for a copy; 0: all.
+    std::size_t block_bytes = 4U << 20;  ///< Limit on all transactions of a block.
     Address20 proposer{};                ///< Account that receives the tips.
     std::function<TimeNs()> clock;       ///< Wall clock; block time is max(clock, last + 1 ms).
     std::function<void(const std::string&)> on_halt;  ///< Called once, from the engine's thread.
@@ -35,7 +35,7 @@ public:
     EngineStatus status() const override;
     std::optional<StoredBlock> block(Height height) const override;
 
-    /// Makes one block now; false when there was nothing to put in it and empty blocks are off. For tests and
+    /// Makes one block now; returns false if there are no transactions and empty blocks are off. For tests and
     /// simulations that run without the thread (block_interval 0).
     Result<bool> produce();
 
@@ -44,7 +44,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// The operating system's clock in UTC.
+/// The system clock: nanoseconds since 1970, UTC.
 TimeNs system_clock_ns();
 
 }  // namespace retrace::node::engine

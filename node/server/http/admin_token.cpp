@@ -43,7 +43,7 @@ Result<std::string> load_admin_token(const std::string& path) {
 bool shows_token(std::string_view authorization, std::string_view token) {
     constexpr std::string_view kScheme = "Bearer ";
     if (token.empty() || !authorization.starts_with(kScheme)) return false;
-    // Digests have one length, so that not even the token's is told by how long this takes.
+    // Digests have a fixed length, so the time does not even reveal the token's length.
     const Hash32 shown = merkle::sha256(view(authorization.substr(kScheme.size())));
     const Hash32 wanted = merkle::sha256(view(token));
     return CRYPTO_memcmp(shown.data(), wanted.data(), Hash32::size()) == 0;

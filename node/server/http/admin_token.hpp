@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The bearer token that administrative methods ask for.
+// The bearer token that administrative methods require.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace retrace::node::rpc {
 
-/// The token in `path`: 64 hex digits of random bytes. Made at the first call, readable by its owner alone; a
-/// file that others may read, or that holds something else, is an Error.
+/// Loads the token from `path`, 64 hex digits; creates it from random bytes with mode 0600 if the file is absent. A
+/// file that others may read, or that has other content, is an Error.
 Result<std::string> load_admin_token(const std::string& path);
 
-/// Whether an Authorization header carries the token. Takes the same time for every wrong one.
+/// Whether an Authorization header carries the token. Compares in constant time.
 bool shows_token(std::string_view authorization, std::string_view token);
 
 }  // namespace retrace::node::rpc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One JSON-RPC body on its way: answered at once where it was read, or by the handlers.
+// Answers a JSON-RPC body: at once on the I/O thread if it is light, otherwise on the handlers.
 #include <spdlog/spdlog.h>
 
 #include "node/server/http/server_parts.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kBytesPerToken = std::size_t{64} << 10;
 
-/// Belongs to the connection's strand, and to a handler while that runs it.
+/// Accessed only on the connection's strand, and by a handler while it runs there.
 struct RunningCall final : Work {
     RunningCall(Shared& shared, RequestContext a, std::string b)
         : dispatcher(shared.dispatcher),
@@ -31,7 +31,7 @@ struct RunningCall final : Work {
         try {
             parse();
             answer = dispatcher.handle(*parsed, caller);
-            // Large ones are paid for however little each request of them asks for.
+            // Large bodies and answers cost tokens by their size, however cheap their requests are.
             const std::size_t moved = (body.size() + answer.size()) / kBytesPerToken;
             if (moved > 0) allowance.charge(static_cast<double>(moved));
         } catch (const std::exception& e) {
@@ -41,7 +41,7 @@ struct RunningCall final : Work {
     }
     void hang_up() noexcept override { budget.hang_up(); }
 
-    /// On the strand.
+    /// Called on the strand.
     void refuse() {
         answer = Dispatcher::refuse(parsed.get(), kLimitExceeded,
                                     "too many requests are waiting, try again later");

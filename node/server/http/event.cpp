@@ -10,7 +10,8 @@
 namespace retrace::node::rpc {
 namespace {
 
-// Of a transaction with its receipt, and of a log: beside their data, which is there twice and once in hex.
+// Estimated memory of a transaction with its receipt, and of a log, without their data; kCopies counts the data, which
+// is held twice as bytes and once as hex.
 constexpr std::size_t kTxBytes = 1024;
 constexpr std::size_t kLogBytes = 1024;
 constexpr std::size_t kCopies = 4;
@@ -58,7 +59,7 @@ const Text& Event::pending_text(bool full) {
 
 void Event::notify_logs(const Subscribed& subscription, const std::function<bool(const Text&)>& send) {
     if (!logs_) {
-        std::vector<LogText> made;  // whole or not at all, as others are told of them too
+        std::vector<LogText> made;  // assigned only when complete, because it is shared with other subscriptions
         for (ledger::LogEntry& log : ledger::logs_of(*block_, ledger::LogFilter{}))
             made.push_back({std::move(log), nullptr});
         logs_ = std::move(made);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What subscribers are told: made into text once, however many they are.
+// Events for subscribers; each text is serialized once for all of them.
 #pragma once
 
 #include <memory>
@@ -10,36 +10,36 @@
 
 namespace retrace::node::rpc {
 
-/// Bytes that are on their way to many connections.
+/// Immutable text that is shared by the connections it is sent to.
 using Text = std::shared_ptr<const std::string>;
 
 /// A subscription as its connection holds it.
 struct Subscribed {
     Subscribed(const std::string& id, Subscription subscription);
 
-    Subscription what;          ///< Without its filter, which is in `wanted`.
-    std::size_t bytes = 0;      ///< That its filter keeps in memory; the rest is bounded by their number.
-    ledger::LogMatcher wanted;  ///< Of logs.
-    Text opening;               ///< Of each of its messages, up to the result. kEventClosing ends them.
+    Subscription what;          ///< Without its log filter, which is in `wanted`.
+    std::size_t bytes = 0;      ///< Memory of its filter; the rest is bounded by the number of subscriptions.
+    ledger::LogMatcher wanted;  ///< Filter of a subscription to logs.
+    Text opening;               ///< Start of each of its messages, up to the result; kEventClosing ends them.
 };
 inline constexpr std::string_view kEventClosing = "}}";
 
-/// A new block or a pending transaction. One thread at a time.
+/// A new block or a pending transaction. Not thread-safe.
 class Event {
 public:
     explicit Event(std::shared_ptr<const ledger::Block> block);
     explicit Event(ledger::TxPtr pending);
 
     bool is_pending() const noexcept { return pending_ != nullptr; }
-    /// What it keeps in memory, about, texts included.
+    /// Estimate of its memory, texts included.
     std::size_t bytes() const noexcept { return bytes_; }
-    /// What `subscription` wants to know of it, in order; ends when `send` returns false.
+    /// Calls `send` with each message for `subscription`, in order, until `send` returns false.
     void notify(const Subscribed& subscription, const std::function<bool(const Text&)>& send);
 
 private:
     struct LogText {
         ledger::LogEntry log;
-        Text text;  // nullptr until somebody wants it
+        Text text;  // nullptr until a subscription matches
     };
     struct ProgressText {
         std::uint64_t task = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happened and a connection was not told of yet.
+// Queue of the events that a connection has not been sent yet.
 #pragma once
 
 #include <deque>
@@ -11,13 +11,13 @@
 
 namespace retrace::node::rpc {
 
-/// Events in order, and the subscriptions that are told of them. Only the subscriptions that there are now are kept:
-/// what was unsubscribed is gone at once, however many events wait. Not thread-safe.
+/// Events in order, and the subscriptions that receive them. Only current subscriptions are kept: one that was removed
+/// is dropped at once, however many events are queued. Not thread-safe.
 class Feed {
 public:
     struct Subscriber {
         std::shared_ptr<const Subscribed> subscribed;
-        std::uint64_t since = 0;  ///< Number of the first event that it is told of.
+        std::uint64_t since = 0;  ///< Number of the first event that it receives.
     };
     using Table = std::map<std::string, Subscriber>;
     struct Next {
@@ -29,14 +29,14 @@ public:
     };
     enum class Added : std::uint8_t { unwanted, waits, too_many };
 
-    /// Of how many events, and of how much memory, a connection may be behind; but of one in any case.
+    /// `events` and `bytes` limit the queue; a single event is accepted whatever its size.
     Feed(std::size_t events, std::size_t bytes) : events_max_(events), bytes_max_(bytes) {}
 
-    /// These from now on, and no others. Events that wait are told to those of them that were here before.
+    /// Replaces the subscriptions. Queued events go only to those of them that were already subscribed.
     void subscribe(const std::map<std::string, std::shared_ptr<const Subscribed>>& all);
     Added add(const std::shared_ptr<Event>& event);
     std::optional<Next> take();
-    /// The events; `forget` the subscriptions too.
+    /// Drops the events; `forget` drops the subscriptions too.
     void clear();
     void forget();
 
@@ -46,10 +46,10 @@ public:
 
 private:
     const std::size_t events_max_, bytes_max_;
-    std::shared_ptr<const Table> table_;  // nullptr: nothing was subscribed to yet
-    bool pending_ = false;                // whether there is one of pending transactions
+    std::shared_ptr<const Table> table_;  // nullptr: there was no subscription yet
+    bool pending_ = false;                // whether one is for pending transactions
     std::deque<std::shared_ptr<Event>> events_;
-    std::uint64_t first_ = 0;  // number of the first of them
+    std::uint64_t first_ = 0;  // number of the first queued event
     std::size_t bytes_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Answers to HTTP requests, before their body is known.
+// Helpers that build HTTP responses.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -16,9 +16,9 @@ using HttpReply = http::response<http::string_body>;
 inline std::string_view text(beast::string_view v) {
     return {v.data(), v.size()};
 }
-/// With the version and the keep-alive of the request.
+/// Makes a response with the HTTP version and the keep-alive of the request.
 HttpReply make_reply(const HttpMessage& request, unsigned status, std::string_view type, std::string body);
-/// What a browser asks for, when a page of the request's origin may read the answer.
+/// Adds the CORS headers if pages of the request's origin may read the answer.
 void add_cors(const Shared& shared, const HttpMessage& request, HttpReply& reply);
 
 }  // namespace retrace::node::rpc

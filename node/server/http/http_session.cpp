@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One HTTP connection: requests one after the other, JSON-RPC on POST, routes, upgrade to WebSocket.
+// An HTTP connection: serves requests in sequence, JSON-RPC by POST, routes, the upgrade to WebSocket.
 #include <spdlog/spdlog.h>
 
 #include <boost/asio/post.hpp>
@@ -24,10 +24,9 @@ namespace {
 
 using RequestParser = http::request_parser<http::string_body>;
 
-constexpr std::size_t kBufferMax = std::size_t{64} << 10;  ///< Of what is not understood yet.
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;  ///< At once, at most.
-/// What a route may compute for nothing, and what a millisecond more costs: hashing a large tensor is paid
-/// for.
+constexpr std::size_t kBufferMax = std::size_t{64} << 10;  ///< Limit on bytes that are not parsed yet.
+constexpr std::size_t kReadBytes = std::size_t{64} << 10;  ///< Most bytes read at once.
+/// CPU time of a route that is free, and the tokens that each further millisecond costs, e.g. to hash a large tensor.
 constexpr std::int64_t kFreeNs = 10'000'000;
 constexpr double kTokensPerMs = 4;
 
@@ -35,14 +34,14 @@ std::int64_t now_ns() {
     return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-/// Of this thread, without what it waited.
+/// CPU time of this thread, without time spent waiting.
 std::int64_t computed_ns() {
     timespec time{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
     return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
 }
 
-/// The stream of a connection that others may close.
+/// An HTTP connection that other threads may close.
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
 public:
     HttpConnection(Shared& shared, tls::Stream s, std::string c)
@@ -64,17 +63,17 @@ public:
     bool is_websocket() const noexcept override { return false; }
 
     Completion completion(bool admin) { return {stream.tcp(), wake, admin ? std::string() : client}; }
-    /// Counts the buffer, and `more`.
+    /// Reserves the memory of the buffer plus `more` bytes.
     void hold(std::size_t more) { held.set(more + buffer.capacity()); }
 
-    // Apart from the stream, which a WebSocket may be taking over while another thread wants to close it.
+    // Separate from the stream, which may be moved into a WebSocket while another thread calls `close`.
     const tls::Stream::executor_type executor;
     tls::Stream stream;
     const std::string client;
-    net::steady_timer wake;  ///< Of what it waits for (run_on).
+    net::steady_timer wake;  ///< Timer of the work that it waits for (run_on).
     beast::flat_buffer buffer{kBufferMax};
-    Reservation held;          ///< The buffer, and a body from its first byte to its answer, then the answer.
-    bool upgraded = false;  ///< The stream went to a WebSocket.
+    Reservation held;          ///< The buffer plus the body while it is read and answered, then the answer.
+    bool upgraded = false;  ///< The stream was moved into a WebSocket.
 };
 
 bool is_json(const HttpMessage& request) {
@@ -96,7 +95,8 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
                              "lists its methods, docs/json-rpc.md explains them. /health and /metrics are served\n"
                              "by GET.\n");
     }
-    // Only this type makes a browser ask first, so a page cannot post here behind its user's back.
+    // Only this type makes a browser send a CORS preflight, so that a page of another origin cannot post here
+    // unnoticed.
     if (!is_json(request)) {
         co_return make_reply(request, 415, "text/plain",
                              "invalid content type, only application/json is supported\n");
@@ -107,8 +107,7 @@ net::awaitable<HttpReply> answer_rpc(HttpConnection& connection, Shared& shared,
     co_return make_reply(request, 200, "application/json", std::move(body));
 }
 
-/// A request of a route. Routes may read disks and hash: they run on workers, so that JSON-RPC goes on
-/// meanwhile.
+/// A request of a route. Routes may read files and hash, so they run on workers and do not delay JSON-RPC.
 struct RouteCall final : Work {
     RouteCall(std::shared_ptr<void> owner, Allowance paid, const HttpRoute& wanted, HttpMessage& message)
         : keeps(std::move(owner)), allowance(std::move(paid)), route(wanted) {
@@ -138,7 +137,7 @@ struct RouteCall final : Work {
     Allowance allowance;
     const HttpRoute& route;
     HttpRequest request;
-    std::optional<HttpResponse> response;  ///< None: it failed.
+    std::optional<HttpResponse> response;  ///< nullopt: the handler failed.
 };
 
 net::awaitable<HttpReply> answer_route(HttpConnection& connection, Shared& shared, const HttpRoute& route,
@@ -186,7 +185,7 @@ net::awaitable<void> write_reply(HttpConnection& connection, Shared& shared, Htt
     }
 }
 
-/// The last answer of the connection.
+/// Sends the last answer of the connection.
 net::awaitable<void> end_with(HttpConnection& connection, Shared& shared, const HttpMessage& request,
                               unsigned status, std::string why) {
     HttpReply reply = make_reply(request, status, "text/plain", std::move(why));
@@ -203,8 +202,8 @@ net::awaitable<void> refuse(HttpConnection& connection, Shared& shared, const Ht
 
 constexpr const char* kForeign = "this origin is not listed (--cors)\n";
 
-/// A page's script could have sent it; the list of origins says whether it may. What only reads is not shown
-/// to scripts of other origins (add_cors); a WebSocket is, so it is asked about where it begins.
+/// Whether to refuse a request that a script of a foreign page may have sent. Requests that only read are allowed,
+/// because browsers hide the answers from other origins (add_cors); a WebSocket upgrade is checked separately.
 bool is_forbidden(const Shared& shared, const HttpMessage& request) {
     const http::verb method = request.method();
     const bool reads =
@@ -212,7 +211,7 @@ bool is_forbidden(const Shared& shared, const HttpMessage& request) {
     return !reads && shared.is_foreign(request);
 }
 
-/// Answers a head that ends its connection; whether it did.
+/// Checks a head; if it is faulty, answers with an error that ends the connection, and returns true.
 net::awaitable<bool> refuse_head(HttpConnection& connection, Shared& shared, const HttpMessage& head) {
     const std::string_view target = text(head.target());
     if (const auto fault = fault_of_head(head, target, head.version(), shared.options.hosts)) {
@@ -239,8 +238,8 @@ net::awaitable<HttpReply> answer(HttpConnection& connection, Shared& shared, Htt
     co_return co_await answer_route(connection, shared, *route, request);
 }
 
-/// One step of a body: understands what is there, or reads more. Beast's own would read on until it
-/// understands something, and what it has read by then would be counted nowhere.
+/// One step of a body: parses the buffered bytes and reads more. Beast's own function would read until it can parse
+/// something, and those bytes would not be counted in the quota.
 net::awaitable<boost::system::error_code> read_body_step(HttpConnection& connection, RequestParser& parser) {
     boost::system::error_code failed;
     beast::flat_buffer& buffer = connection.buffer;
@@ -261,11 +260,11 @@ net::awaitable<boost::system::error_code> read_body_step(HttpConnection& connect
     co_return failed;
 }
 
-/// Reads one request. nullopt: refused and answered, or the stream ended; the connection is done.
+/// Reads one request. nullopt: it was refused and answered, and the connection ends.
 net::awaitable<std::optional<HttpMessage>> read_request(HttpConnection& connection, Shared& shared,
                                                         bool first) {
     RequestParser parser;
-    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit follows the head
+    parser.body_limit(std::numeric_limits<std::uint64_t>::max());  // the route's own limit is set after the head
     const auto& options = shared.options;
     connection.stream.tcp().expires_after(first ? options.read_timeout : options.idle_timeout);
     connection.waiting_since_ns = now_ns();
@@ -325,13 +324,13 @@ net::awaitable<std::optional<HttpMessage>> serve_requests(HttpConnection& connec
     }
 }
 
-/// Bytes that are not HTTP get an answer; a time-out, a reset or an end of stream is the client's own affair.
+/// Whether the bytes are not HTTP, which is answered; a timeout, a reset or an end of stream is not.
 bool is_malformed(const boost::system::error_code& code) {
     return code.category() == http::make_error_code(http::error::bad_method).category() &&
            code != http::error::end_of_stream && code != http::error::partial_message;
 }
 
-/// The client is rid of the connection when this ends.
+/// Calls Shared::leave for the client when it is destroyed.
 class Leaving {
 public:
     Leaving(Shared& shared, std::string client) : shared_(shared), client_(std::move(client)) {}
@@ -370,7 +369,7 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
             co_await refuse(*connection, shared, HttpMessage(http::verb::get, "/", 11), 400,
                             "not an HTTP request\n");
         } catch (const std::exception&) {
-            // The client is gone, or has no place; there is nobody to tell.
+            // The client has disconnected or is over its quota; nobody can be answered.
         }
     }
     boost::system::error_code ignored;
@@ -380,7 +379,7 @@ net::awaitable<void> serve_connection(Shared& shared, std::shared_ptr<HttpConnec
 }  // namespace
 
 net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client) {
-    // Counted before the coroutine first runs: a burst of newcomers must see each other.
+    // Counted before the coroutine first runs, so that a burst of new connections is limited.
     auto connection = std::make_shared<HttpConnection>(shared, std::move(stream), std::move(client));
     shared.add(connection);
     return serve_connection(shared, std::move(connection));

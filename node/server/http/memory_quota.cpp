@@ -27,7 +27,7 @@ void MemoryQuota::remove(Connection connection, const std::string& client, std::
     const auto own = clients_.find(client);
     if (own == clients_.end()) return;
     const auto held = own->second.connections.find(connection);
-    // Of one that was dropped less is counted than it holds, or nothing.
+    // A connection that was dropped is counted with less than it holds, or not at all.
     if (held != own->second.connections.end()) remove(own, held, std::min(bytes, held->second));
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much the server holds for its clients: what they sent and nobody has answered yet, and what they have
-// not read.
+// Limits the memory that the server holds for its clients: unanswered requests, unread answers and subscriptions.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +12,21 @@
 namespace retrace::node::rpc {
 
 struct MemoryQuotaLimits {
-    std::size_t unread = std::size_t{32} << 20;   ///< By one WebSocket; an HTTP answer may be longer.
-    std::size_t client = std::size_t{128} << 20;  ///< Of a client with a name.
-    std::size_t total = std::size_t{512} << 20;   ///< Of all clients with a name.
-    /// Of those without a name, who are on this machine. Theirs alone, so that strangers cannot fill it.
+    std::size_t unread = std::size_t{32} << 20;   ///< For one WebSocket; an HTTP answer may be longer.
+    std::size_t client = std::size_t{128} << 20;  ///< For a named client.
+    std::size_t total = std::size_t{512} << 20;   ///< For all named clients together.
+    /// For the unnamed client, which is this machine. Separate, so that remote clients cannot use it up.
     std::size_t local = std::size_t{256} << 20;
 };
-/// Of what the subscriptions of WebSockets look for, which stays for as long as they do. It counts above too.
+/// Limits on the filters of WebSocket subscriptions, which stay as long as these. They count in MemoryQuotaLimits too.
 struct FilterLimits {
-    std::size_t connection = std::size_t{4} << 20;  ///< Beyond, a subscription is refused.
-    std::size_t client = std::size_t{16} << 20;     ///< As of MemoryQuotaLimits from here on.
+    std::size_t connection = std::size_t{4} << 20;  ///< A subscription over it is refused.
+    std::size_t client = std::size_t{16} << 20;     ///< This and the next two are as in MemoryQuotaLimits.
     std::size_t total = std::size_t{64} << 20;
     std::size_t local = std::size_t{32} << 20;
 };
 
-/// Whoever holds most is the first to go when there is too much, and never somebody who holds little.
+/// When a limit is exceeded, the largest holder is closed first, so a client that holds little is never affected.
 /// Thread-safe.
 class MemoryQuota {
 public:
@@ -35,8 +34,8 @@ public:
 
     explicit MemoryQuota(MemoryQuotaLimits limits) : limits_(limits) {}
 
-    /// Returns the connections that have to be closed, this one perhaps among them; what they hold counts no
-    /// more, so it has to be given back at once.
+    /// Returns the connections that must be closed, possibly this one. Their bytes are no longer counted, so their
+    /// memory must be released at once.
     std::vector<Connection> add(Connection connection, const std::string& client, std::size_t bytes);
     void remove(Connection connection, const std::string& client, std::size_t bytes) noexcept;
 
@@ -49,15 +48,15 @@ private:
 
     void remove(Clients::iterator client, std::map<Connection, std::size_t>::iterator connection,
                 std::size_t bytes);
-    /// Of the client, the connection that holds most.
+    /// Removes the client's largest connection from the accounts and returns it.
     Connection drop_largest(Clients::iterator client);
-    /// Of those with a name, the one that holds most.
+    /// The named client that holds most.
     Clients::iterator largest();
 
     const MemoryQuotaLimits limits_;
     std::mutex mutex_;       // guards the members below
-    Clients clients_;        // those that hold something
-    std::size_t total_ = 0;  // of those with a name
+    Clients clients_;        // clients that hold something
+    std::size_t total_ = 0;  // bytes of all named clients
 };
 
 }  // namespace retrace::node::rpc

@@ -29,8 +29,8 @@ json::object describe(const Method& method) {
     return out;
 }
 
-/// What a client is refused beyond, so that it need not find out. Those of connections and rate are the
-/// defaults of settings, and hold for other machines' clients.
+/// The limits of the server, so that clients need not find them by trial. Those on connections and rates are the
+/// defaults of settings and apply to clients on other machines.
 json::object limits() {
     const DispatchLimits envelope;
     const ServerOptions server;
@@ -58,7 +58,7 @@ json::object limits() {
             {"filterBytesPerAddress", FilterStore::kBytesPerClient},
             {"filterBytesOfThisMachine", FilterStore::kBytesLocal},
             {"filterBytesEach", FilterStore::kBytesEach},
-            {"logAddresses", 1000},  // as parse_log_query counts them
+            {"logAddresses", 1000},  // as in parse_log_query
             {"logTopics", 4},
             {"stateOverrides", kOverridesMax},
             {"logs", kLogsMax},
@@ -75,7 +75,7 @@ json::value openrpc(const Router& router, std::string_view version) {
                         {"components", json::object{{"schemas", schemas()}}}};
 }
 
-/// rpc.discover's answer: made for the first who asks, and again when methods were added since.
+/// The answer of rpc.discover: generated on the first request, and again if methods were added since.
 class Document {
 public:
     json::value of(const Router& router, const std::string& version) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// rpc.discover: the table of methods, and what the server refuses beyond, as an OpenRPC 1.2 document.
+// rpc.discover: the table of methods and the server's limits as an OpenRPC 1.2 document.
 #pragma once
 
 #include "node/server/jsonrpc/router.hpp"

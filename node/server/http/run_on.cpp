@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Work of a connection on its way through a pool and back.
+// Runs the work of a connection on a pool and returns to its strand.
 #include <poll.h>
 
 #include <boost/asio/post.hpp>
@@ -11,12 +11,12 @@
 namespace retrace::node::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{100};  // for a client that has hung up
+constexpr std::chrono::milliseconds kLookEvery{100};  // interval of checks whether the client has hung up
 
 using Outcome = std::atomic<Done>;
 
-/// The pool's share of a piece of work. It goes back to the strand, also when the pool destroys it unasked: a
-/// pool's thread never is the last to let go.
+/// The pool's reference to a piece of work. It is returned to the strand, also if the pool destroys it without running
+/// it, so that a pool thread never drops the last reference.
 class PooledTask {
 public:
     PooledTask(const Completion& completion, std::shared_ptr<Work> work, std::shared_ptr<Outcome> outcome)
@@ -40,7 +40,7 @@ public:
                 wake.cancel();
             });
         } catch (const std::exception&) {
-            // No memory for the message: whoever waits looks for itself, a little later.
+            // No memory to post: the waiting coroutine polls the outcome a little later.
             work_ = nullptr;
             *outcome_ = done;
         }
@@ -48,12 +48,12 @@ public:
 
 private:
     const beast::tcp_stream::executor_type strand_;
-    net::steady_timer& wake_;  // the work's
+    net::steady_timer& wake_;  // kept alive by the work
     std::shared_ptr<Work> work_;
     const std::shared_ptr<Outcome> outcome_;
 };
 
-/// Also of a client that only ended its side: it may still read, but then it is like one that does not.
+/// Whether the client has disconnected. A client that only closed its sending side is treated the same.
 bool hung_up(beast::tcp_stream& tcp) {
     if (!tcp.socket().is_open()) return true;
     pollfd state{tcp.socket().native_handle(), POLLRDHUP, 0};

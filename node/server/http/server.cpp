@@ -69,7 +69,7 @@ void Shared::make_room() {
             victim = it;
         }
         if (!oldest) return;
-        connections.erase(victim);  // at once: the next newcomer must find another one
+        connections.erase(victim);  // now, so that the next call picks another one
         ++refused;
     }
     oldest->close();
@@ -80,7 +80,7 @@ void Shared::cut_off(std::uint64_t id) {
     {
         const std::lock_guard lock(mutex);
         const auto found = connections.find(id);
-        if (found == connections.end()) return;  // it ends already
+        if (found == connections.end()) return;  // it is already closing
         connection = found->second.lock();
         ++refused;
     }
@@ -101,7 +101,7 @@ std::string Shared::client_of(const tcp::endpoint& peer) const {
     }
     if (address.is_loopback() && !options.limit_loopback) return {};
     if (address.is_v4()) return address.to_string();
-    // A client is given a whole network of 64 bits and could come from any address in it.
+    // A client usually has a whole /64 network and could use any address in it.
     auto bytes = address.to_v6().to_bytes();
     std::fill(bytes.begin() + 8, bytes.end(), 0);
     return net::ip::make_address_v6(bytes).to_string();
@@ -135,7 +135,7 @@ const HttpRoute* Shared::route_of(std::string_view target) const {
 
 namespace {
 
-/// "http://localhost:*" is that host with any port, or none.
+/// Whether an origin matches an entry; "http://localhost:*" matches that host with any port or none.
 bool fits(std::string_view origin, std::string_view allowed) {
     if (!allowed.ends_with(":*")) return allowed == "*" || allowed == origin;
     allowed.remove_suffix(2);
@@ -144,13 +144,14 @@ bool fits(std::string_view origin, std::string_view allowed) {
     return port.empty() || (port.front() == ':' && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-/// A browser extension (MetaMask is one): no page can send such an origin, and its user gave it what it may do.
+/// Whether the origin is a browser extension (e.g. MetaMask): no web page can send such an origin, and the user granted
+/// the extension its permissions.
 bool is_extension(std::string_view origin) {
     return origin.starts_with("chrome-extension://") || origin.starts_with("moz-extension://") ||
            origin.starts_with("safari-web-extension://");
 }
 
-/// "https://a.example:1" is of the host "a.example:1".
+/// The host and port of an origin: "a.example:1" for "https://a.example:1".
 std::string_view authority_of(std::string_view origin) {
     const auto at = origin.find("://");
     return at == std::string_view::npos ? std::string_view() : origin.substr(at + 3);
@@ -170,13 +171,13 @@ bool Shared::is_foreign(const HttpMessage& request) const {
     };
     const std::string_view origin = field(http::field::origin);
     if (origin.empty() || is_extension(origin) || origin_allowed(origin)) return false;
-    // Of the port's own origin, which says something only where the names of the port are a list.
+    // A request of the port's own origin is allowed. That comparison is meaningful only if the port's names are listed.
     return options.hosts.empty() || authority_of(origin) != field(http::field::host);
 }
 
 namespace {
 
-/// Each handler answers for its own connection; what gets through nevertheless must not end the node.
+/// Runs the I/O loop. Handlers catch their own exceptions; one that escapes nevertheless must not end the node.
 void run(net::io_context& io) {
     for (;;) {
         try {
@@ -196,7 +197,7 @@ struct Server::Impl {
     std::unique_ptr<tcp::acceptor> acceptor;
     bool stopped = false;
 
-    /// Whoever asked before the end gets an answer, the one that asked for it too; but nobody holds the end up.
+    /// Waits up to 500 ms for running HTTP requests to be answered, including the one that requested the stop.
     void finish_answers() const noexcept {
         const auto last = std::chrono::steady_clock::now() + std::chrono::milliseconds(500);
         const auto is_served = [](const auto& connection) {
@@ -213,7 +214,7 @@ struct Server::Impl {
             pause.expires_after(std::chrono::seconds(1));
             co_await pause.async_wait(net::use_awaitable);
             if (!shared->trim.is_due(Budget::Clock::now())) continue;
-            // Where nobody but subscribers waits for it.
+            // On the deliveries' thread, where it delays only subscribers.
             shared->deliveries.add({}, [this](WorkPool::JobOutcome) { shared->trim.run(); });
         }
     }
@@ -224,7 +225,7 @@ struct Server::Impl {
                 co_await acceptor->async_accept(net::make_strand(shared->io), net::use_awaitable);
             boost::system::error_code code;
             const tcp::endpoint peer = socket.remote_endpoint(code);
-            if (code) continue;  // gone again
+            if (code) continue;  // already disconnected
             const std::string client = shared->client_of(peer);
             if (!shared->enter(client)) {
                 shared->count_refused();
@@ -238,8 +239,7 @@ struct Server::Impl {
         }
     }
 
-    /// An accept that fails for want of descriptors is tried again; the listener must not die of a full
-    /// table.
+    /// Retries an accept that failed, e.g. for lack of file descriptors, so that the listener survives.
     net::awaitable<void> accept_for_ever() {
         net::steady_timer pause(shared->io);
         while (acceptor->is_open()) {
@@ -248,7 +248,7 @@ struct Server::Impl {
             } catch (const boost::system::system_error& e) {
                 if (e.code() == net::error::operation_aborted) co_return;
                 spdlog::warn("event=accept_failed what=\"{}\"", e.what());
-            } catch (const std::exception& e) {  // no memory for a newcomer is not the end of the others
+            } catch (const std::exception& e) {  // e.g. no memory; other connections go on
                 spdlog::error("event=accept_failed what=\"{}\"", e.what());
             }
             pause.expires_after(std::chrono::milliseconds(50));
@@ -304,7 +304,7 @@ void Server::stop() noexcept {
     if (impl_->stopped) return;
     impl_->stopped = true;
     Shared& shared = *impl_->shared;
-    shared.stopping = true;  // ends what the handlers run
+    shared.stopping = true;  // aborts the running requests
     impl_->finish_answers();
     shared.io.stop();
     for (std::thread& thread : impl_->threads) thread.join();
@@ -320,7 +320,7 @@ void Server::publish(const std::shared_ptr<const ledger::Block>& block) {
 }
 
 void Server::publish(const ledger::TxPtr& pending) {
-    if (impl_->shared->pending_subscriptions == 0) return;  // thousands a second pass here
+    if (impl_->shared->pending_subscriptions == 0) return;  // called thousands of times a second
     const auto event = std::make_shared<Event>(pending);
     for (const auto& connection : impl_->shared->open_connections()) connection->on_event(event);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the server's .cpp files share. Beast lives behind this header; nobody else includes it.
+// Declarations shared by the server's .cpp files. Beast stays behind this header; no other folder includes it.
 #pragma once
 
 #include <atomic>
@@ -30,16 +30,16 @@ namespace net = boost::asio;
 struct Shared;
 using HttpMessage = http::request<http::string_body>;
 
-/// What one connection holds, in bytes. The connection alone changes it.
+/// Bytes that one connection holds in a MemoryQuota. Only the connection changes it.
 class Reservation {
 public:
-    /// `shared` outlives this. `held`: one of its accounts.
+    /// `shared` outlives this. `held` points to one of its quotas.
     Reservation(Shared& shared, MemoryQuota Shared::*held, MemoryQuota::Connection id, std::string client)
         : shared_(shared), held_(held), id_(id), client_(std::move(client)) {}
     ~Reservation();
     Reservation(const Reservation&) = delete;
 
-    /// Closes whoever holds too much then, soon; it may be this connection.
+    /// Asynchronously closes the connections that exceed the quota as a result, possibly this one.
     void set(std::size_t bytes);
     std::size_t bytes() const noexcept { return bytes_; }
 
@@ -51,7 +51,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// An open connection as the others see it. All calls may come from any thread.
+/// An open connection. All functions are thread-safe.
 class Connection {
 public:
     explicit Connection(Shared& shared);
@@ -61,11 +61,11 @@ public:
     virtual void on_event(const std::shared_ptr<Event>&) {}
 
     const std::uint64_t id;
-    /// Since when it waits for a request; the largest value while one is served.
+    /// Time since which it has waited for a request; the largest value while one is served.
     std::atomic<std::int64_t> waiting_since_ns{0};
 };
 
-/// What all connections of a server share.
+/// State shared by all connections of a server.
 struct Shared {
     ServerOptions options;
     const Dispatcher& dispatcher;
@@ -74,23 +74,23 @@ struct Shared {
     mutable std::mutex mutex;  // guards the members below
     std::map<std::uint64_t, std::weak_ptr<Connection>> connections;
     std::uint64_t refused = 0;
-    std::map<std::string, std::size_t> connections_of;  // client → how many are open
+    std::map<std::string, std::size_t> connections_of;  // client → number of open connections
 
     std::atomic<std::uint64_t> next_connection{1};
     std::atomic<std::size_t> pending_subscriptions{0};
     std::atomic<bool> stopping{false};
     RateLimiter rate;
     MemoryQuota held;
-    MemoryQuota filters;  ///< Of subscriptions; in `held` too.
+    MemoryQuota filters;  ///< Filters of subscriptions; they count in `held` too.
     MemoryTrim trim;
     std::shared_ptr<net::ssl::context> tls;  // nullptr: plain text
 
-    // Last, so that they are destroyed first: with them go the connections, whose frames refer to the above.
+    // Last, so that they are destroyed first: they own the connections' coroutine frames, which refer to the above.
     net::io_context io;
-    WorkPool workers;  ///< Of HTTP routes.
+    WorkPool workers;  ///< Runs HTTP routes.
     WorkPool handlers;
-    /// One thread that prepares what subscribers are told, so that neither the threads that move bytes nor
-    /// the handlers do. A connection waits in it once at most.
+    /// One thread that prepares the subscribers' messages, so that the I/O threads and the handlers do not have to. A
+    /// connection is queued in it at most once.
     WorkPool deliveries;
 
     Shared(ServerOptions o, const Dispatcher& d)
@@ -115,62 +115,61 @@ struct Shared {
     void add(const std::shared_ptr<Connection>& connection);
     void remove(std::uint64_t id);
     std::vector<std::shared_ptr<Connection>> open_connections() const;
-    /// Over the limit: closes the connection that has waited longest for a request.
+    /// If the limit on connections is reached, closes the one that has waited longest for a request.
     void make_room();
-    /// Of one that holds too much.
+    /// Closes a connection that holds too much.
     void cut_off(std::uint64_t id);
     void count_refused();
-    /// Who is at the other end, as the limits see it: an IPv4 address, an IPv6 network of 64 bits, or nothing
-    /// for this machine when it is exempt.
+    /// The name of a peer for the limits: an IPv4 address, an IPv6 /64 network, or an empty string for this machine if
+    /// it is exempt.
     std::string client_of(const net::ip::tcp::endpoint& peer) const;
-    /// False when the client has as many connections as it may; otherwise `leave` follows.
+    /// Counts a connection; false if the client already has the most allowed. After true, `leave` must follow.
     bool enter(const std::string& client);
     void leave(const std::string& client);
     Allowance allowance_of(const std::string& client) { return {client.empty() ? nullptr : &rate, client}; }
     const HttpRoute* route_of(std::string_view target) const;
     bool origin_allowed(std::string_view origin) const;
-    /// Whether a page's script sent it and no list says that it may.
+    /// Whether a script of another origin sent it, and the origin is not listed as allowed.
     bool is_foreign(const HttpMessage& request) const;
 };
 
-/// What a connection has made by a pool.
+/// A job that a connection runs on a pool.
 class Work {
 public:
     virtual ~Work() = default;
-    /// On a thread of the pool.
+    /// Runs on a thread of the pool.
     virtual void run() noexcept = 0;
-    /// Nobody waits for it any more. While it runs, or before.
+    /// Called before or during `run` when the client no longer waits for the result.
     virtual void hang_up() noexcept {}
 };
-/// What became of it; `left`: the client hung up, or was cut off, before it ran.
+/// State of a piece of work; `left`: the client hung up or was cut off before it ran.
 enum class Done : std::uint8_t { waits, ran, refused, left };
 
-/// Who waits for work: a connection, on whose strand all but `Work::run` happens.
+/// The connection that waits for work; everything but `Work::run` happens on its strand.
 struct Completion {
     beast::tcp_stream& tcp;
-    /// Of the connection, which cancels it when it is cut off: what waits is given up then.
+    /// The connection's timer. The connection cancels it when it is cut off; waiting work is then withdrawn.
     net::steady_timer& wake;
-    std::string client;  ///< As `client_of` names it; an administrator counts as this machine.
+    std::string client;  ///< Name from `client_of`; an administrator counts as this machine.
 };
-/// `work` owns what `completion` refers to.
+/// Runs `work` on `pool`. `work` keeps the objects alive that `completion` refers to.
 net::awaitable<Done> run_on(WorkPool& pool, Completion completion, std::shared_ptr<Work> work);
 
-/// Who sent a JSON-RPC body, and over what.
+/// The sender of a JSON-RPC body and its connection.
 struct RequestContext {
-    /// Owns what `completion` refers to and `subscriptions`, for as long as a handler runs.
+    /// Keeps `subscriptions` and the objects that `completion` refers to alive while a handler runs.
     std::shared_ptr<void> keeps;
     Completion completion;
     Subscriptions* subscriptions = nullptr;
     bool admin = false;
 };
-/// The answer to one body, on the strand of the connection, which calls this for one body at a time. What may
-/// take long runs on the handlers meanwhile, and ends early when the client hangs up.
+/// Answers one body. Runs on the strand of the connection, for one body at a time. Requests that are not light run on
+/// the handlers, and end early when the client hangs up.
 net::awaitable<std::string> answer_call(Shared& shared, RequestContext context, std::string body);
 
-/// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's
-/// handlers.
+/// Serves HTTP on the stream until it ends or becomes a WebSocket. `shared` outlives the io_context's handlers.
 net::awaitable<void> serve_http(Shared& shared, tls::Stream stream, std::string client);
-/// Takes over a stream whose upgrade request was read.
+/// Serves a WebSocket on a stream whose upgrade request was read.
 net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMessage request,
                                      std::string client);
 

@@ -49,27 +49,27 @@ WorkPool::JobId WorkPool::add(const std::string& client, Job job) {
         if (own >= (client.empty() ? limits_.waiting : limits_.waiting_per_client)) return 0;
         Client* most = nullptr;
         if (!client.empty() && waiting_ >= limits_.waiting) {
-            // From one who keeps as many as the newcomer then has: otherwise two would push each other out
-            // for ever.
+            // Only from a client that keeps at least as many as this one then has; otherwise two clients would
+            // evict each other forever.
             most = with_most(own + 1);
             if (most == nullptr) return 0;
         }
         job_id = ++last_ticket_;
         insert(client,
-               {job_id, std::move(job)});  // first: nobody loses a place to one for whom there is no memory
+               {job_id, std::move(job)});  // before the eviction, because it may throw
         if (most != nullptr) {
             given_up = std::move(most->waiting.back().job);
             most->waiting.pop_back();
             --waiting_;
         }
     }
-    wake_.notify_all();  // not every thread may take it
+    wake_.notify_all();  // all, because not every thread may run this job
     if (given_up) given_up(JobOutcome::given_up);
     return job_id;
 }
 
 bool WorkPool::withdraw(const std::string& client, JobId job_id) noexcept {
-    Job withdrawn;  // what it holds is given up without the lock
+    Job withdrawn;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     const auto entry = clients_.find(client);
     if (entry == clients_.end()) return false;
@@ -111,11 +111,11 @@ void WorkPool::run(bool local) {
         }
         lock.unlock();
         job(JobOutcome::runs);
-        job = nullptr;  // what it holds is given up without the lock
+        job = nullptr;  // destroyed without the lock
         lock.lock();
         --entry.running;
         forget_idle(client);
-        if (!turns_.empty()) wake_.notify_all();  // one that was held back may have its turn now
+        if (!turns_.empty()) wake_.notify_all();  // a client at its thread limit may run again
     }
 }
 

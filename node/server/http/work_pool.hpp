@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads for requests that take long, apart from those that move bytes.
+// Thread pool for long requests, separate from the I/O threads.
 #pragma once
 
 #include <condition_variable>
@@ -14,23 +14,22 @@
 
 namespace retrace::node::rpc {
 
-/// Clients take turns, so what one of them queues keeps only itself waiting. A named client never has all
-/// threads at once (if there are two or more), and when there is no place left, the one that has most gives
-/// one up. Those without a name, who are on this machine, are one client, with places and a thread of its own
-/// besides. Thread-safe.
+/// Clients take turns, so the queue of one client delays only itself. A named client never occupies all threads (if
+/// there are two or more); when the queue is full, the named client with the most waiting jobs loses one. The unnamed
+/// client is this machine; it has places and threads of its own in addition. Thread-safe.
 class WorkPool {
 public:
     struct Limits {
         unsigned threads = 2;
-        unsigned local_threads = 1;           ///< More, for this machine alone.
-        std::size_t waiting = 256;            ///< Of all named clients, and as many of this machine.
-        std::size_t waiting_per_client = 64;  ///< Of a named client.
+        unsigned local_threads = 1;           ///< Additional threads for this machine only.
+        std::size_t waiting = 256;            ///< Queue size for all named clients; as many more for this machine.
+        std::size_t waiting_per_client = 64;  ///< Queue size for a named client.
     };
     enum class JobOutcome : std::uint8_t { runs, given_up };
-    /// Called once, or never when it is withdrawn or the pool stops before; what is given up is so on the
-    /// thread of whoever came instead.
+    /// Called once, or never if it is withdrawn or the pool stops first. `given_up` is reported on the thread that adds
+    /// the job that takes its place.
     using Job = std::function<void(JobOutcome)>;
-    /// Names a job that was taken; 0: none.
+    /// Identifies an accepted job; 0: none.
     using JobId = std::uint64_t;
 
     explicit WorkPool(Limits limits) : limits_(limits) {}
@@ -38,11 +37,12 @@ public:
     WorkPool(const WorkPool&) = delete;
 
     void start();
-    /// 0 when too many wait, or after `stop`. `job` does not throw. What throws here changes nothing.
+    /// Queues a job; returns 0 if too many wait or after `stop`. `job` must not throw. If `add` throws, nothing
+    /// changed.
     JobId add(const std::string& client, Job job);
-    /// Destroys a job that still waits; false when there is none, as of one that runs or ran.
+    /// Destroys a waiting job; returns false if it does not wait, e.g. because it has started.
     bool withdraw(const std::string& client, JobId job_id) noexcept;
-    /// Idempotent. Waits for the jobs that run; those that wait are destroyed.
+    /// Waits for the running jobs and destroys the waiting ones. Idempotent.
     void stop() noexcept;
 
 private:
@@ -58,9 +58,9 @@ private:
     using Turns = std::deque<Clients::iterator>;
 
     void run(bool local);
-    /// The first client in line that may run; the end when there is none.
+    /// The first client in turn that may run a job; the end if there is none.
     Turns::iterator next(bool local);
-    /// The named client with most that wait, if it has more than `own`; nullptr otherwise.
+    /// The named client with the most waiting jobs, if more than `own`; nullptr otherwise.
     Client* with_most(std::size_t own);
     void insert(const std::string& client, Waiting waiting);
     void forget_idle(Clients::iterator client) noexcept;
@@ -68,9 +68,9 @@ private:
     const Limits limits_;
     std::mutex mutex_;  // guards the members below
     std::condition_variable wake_;
-    Clients clients_;          // those that wait or run
-    Turns turns_;              // those that wait, each once
-    std::size_t waiting_ = 0;  // of named clients
+    Clients clients_;          // clients with waiting or running jobs
+    Turns turns_;              // clients with waiting jobs, each once
+    std::size_t waiting_ = 0;  // waiting jobs of named clients
     JobId last_ticket_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;

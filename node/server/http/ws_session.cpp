@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One WebSocket connection: JSON-RPC messages in, answers and events out through one bounded queue.
+// A WebSocket connection: reads JSON-RPC messages, writes answers and events from one bounded queue.
 #include <spdlog/spdlog.h>
 
 #include <array>
@@ -28,18 +28,18 @@ namespace {
 
 namespace websocket = beast::websocket;
 
-/// Events that a connection may be behind by, and what they keep in memory (once for all that are behind by
-/// them); one that is more is cut off, but nobody for a single event.
+/// Limits on a connection's event queue: number of events and their memory (shared by all connections). A connection
+/// over a limit is cut off, but never because of a single event.
 constexpr std::size_t kFeedMax = 16'384;
 constexpr std::size_t kFeedBytes = std::size_t{128} << 20;
-/// What one turn on the deliveries prepares, about, and how long it takes: then it is the next connection's.
+/// Approximate limits on the work and the time of a turn on the deliveries' thread, before the next connection's turn.
 constexpr std::size_t kTurnEvents = 64;
 constexpr std::size_t kTurnBytes = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kTurnTime{5};
-/// A message comes in pieces of at most so many bytes.
+/// Most bytes read at once.
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
-/// Bytes that go out as one message. An event's text belongs to all who are sent it.
+/// One outgoing message. The text of an event is shared by all its receivers.
 struct Message {
     explicit Message(std::string answer) : own(std::move(answer)) {}
     Message(Text opening, Text event) : opening(std::move(opening)), event(std::move(event)) {}
@@ -72,7 +72,7 @@ public:
           unread_(shared, &Shared::held, id, client_),
           subscribed_(shared, &Shared::held, id, client_),
           filters_(shared, &Shared::filters, id, client_) {
-        // Never the first to go when there is no room: a subscriber waits by nature.
+        // `make_room` prefers other connections, because a subscriber is normally idle.
         waiting_since_ns = std::numeric_limits<std::int64_t>::max();
     }
 
@@ -95,7 +95,7 @@ public:
 
     ~WsConnection() override { drop_subscriptions(); }
 
-    /// Once `run` has ended, when no handler looks at them any more.
+    /// Called once `run` has ended, when no handler uses the subscriptions any more.
     void drop_subscriptions() {
         for (const auto& [id, subscription] : subscriptions_) count(*subscription, -1);
         subscriptions_.clear();
@@ -110,7 +110,7 @@ public:
     net::awaitable<void> run(HttpMessage request) {
         ws_.set_option(websocket::stream_base::timeout::suggested(beast::role_type::server));
         ws_.read_message_max(shared_.options.body_max);
-        beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own time-outs hold from here
+        beast::get_lowest_layer(ws_).expires_never();  // the WebSocket's own timeouts apply from here
         const auto authorization = request[http::field::authorization];
         const bool admin =
             shows_token({authorization.data(), authorization.size()}, shared_.options.admin_token);
@@ -127,7 +127,7 @@ public:
             std::string answer = co_await answer_call(shared_, std::move(context), std::move(message));
             received_.set(0);
             push(Message(std::move(answer)));
-            apply(*changes);  // after the answer, which names the subscription that events will name
+            apply(*changes);  // after the answer, which tells the client the subscription's id
         }
     }
 
@@ -144,11 +144,11 @@ public:
 
 private:
     using Table = std::map<std::string, std::shared_ptr<const Subscribed>>;
-    /// Prepared messages, each with the subscription that they are for.
+    /// Prepared messages, each with the id of its subscription.
     using Prepared = std::vector<std::pair<std::string, Message>>;
 
-    /// What one message does to the subscriptions. A handler fills it in while the strand goes through the
-    /// table itself, which stays as it is until the message was answered.
+    /// Changes of the subscriptions by one message. A handler collects them while the strand uses the table itself,
+    /// which is not changed until the message was answered.
     class Changes final : public Subscriptions {
     public:
         explicit Changes(std::shared_ptr<WsConnection> connection) : connection_(std::move(connection)) {}
@@ -178,7 +178,7 @@ private:
             return connection_->subscriptions_.contains(id) && removed.insert(id).second;
         }
         Table added;
-        std::size_t bytes = 0;  // of those
+        std::size_t bytes = 0;  // of `added`
         std::set<std::string> removed;
 
     private:
@@ -209,8 +209,8 @@ private:
             shared_.pending_subscriptions += change;
     }
 
-    /// With the mutex held. One turn at a time, and the next only after the strand took what it prepared: so
-    /// a connection takes no more of the deliveries than it takes off them.
+    /// Called with the mutex held. A turn starts only after the strand has taken the messages of the previous one, so a
+    /// connection that consumes slowly uses little of the deliveries' thread.
     void take_turn() {
         feeding_ = 0 != shared_.deliveries.add(client_, [self = shared_from_this()](WorkPool::JobOutcome) mutable {
             WsConnection& connection = *self;
@@ -218,8 +218,8 @@ private:
         });
     }
 
-    /// On the deliveries' thread. `self` goes to the strand with what was prepared: this thread never is the
-    /// last to let go.
+    /// Runs on the deliveries' thread. `self` is passed on to the strand with the messages, so this thread never drops
+    /// the last reference.
     void prepare(std::shared_ptr<WsConnection> self) {
         Prepared prepared;
         bool failed = false;
@@ -236,12 +236,12 @@ private:
                     next->event->notify(subscribed, [&](const Text& text) {
                         prepared.emplace_back(entry.first, Message(subscribed.opening, text));
                         bytes += prepared.back().second.size();
-                        return bytes <= shared_.options.held.unread;  // more cuts it off anyway
+                        return bytes <= shared_.options.held.unread;  // a connection with more is cut off anyway
                     });
                 }
             }
         } catch (const std::exception& e) {
-            // What an event throws (there may be no memory for it) ends this connection and nothing else.
+            // An exception of an event (e.g. no memory) ends only this connection.
             spdlog::error("event=push_failed what=\"{}\"", e.what());
             failed = true;
         }
@@ -266,7 +266,7 @@ private:
         if (!feed_.empty()) take_turn();
     }
 
-    /// In memory of its own, which goes with it: what one message took is not kept for the next.
+    /// Reads a message into a buffer of its own, so that the memory of a large message is not kept for the next.
     net::awaitable<std::string> read_message() {
         std::string message;
         auto buffer = net::dynamic_buffer(message);
@@ -289,7 +289,7 @@ private:
                 const Message message = std::move(self->outbox_.front());
                 self->outbox_.pop_front();
                 co_await self->ws_.async_write(message.buffers(), net::use_awaitable);
-                if (!self->open_) break;  // cut off meanwhile, and with it all that was unread
+                if (!self->open_) break;  // cut off meanwhile; the unread bytes are reset
                 self->unread_.set(self->unread_.bytes() - message.size());
                 if (self->unread_.bytes() <= self->shared_.options.pause_bytes) self->drained_.cancel();
             }
@@ -298,7 +298,7 @@ private:
         }
     }
 
-    /// Returns once the client has read most of what it asked for: who does not read may not ask for more.
+    /// Waits until the client has read most of its answers: a client that does not read is not read from.
     net::awaitable<void> drained() {
         while (open_ && unread_.bytes() > shared_.options.pause_bytes) {
             boost::system::error_code woken;
@@ -307,7 +307,7 @@ private:
         }
     }
 
-    /// Also where there is no memory, which ends this connection and nothing else.
+    /// Runs `push_events`; an exception (e.g. no memory) ends only this connection.
     template <class Push>
     void guarded(const Push& push_events) noexcept {
         try {
@@ -335,20 +335,20 @@ private:
     Shared& shared_;
     websocket::stream<tls::Stream> ws_;
     const std::string client_;
-    net::steady_timer wake_;     // there is something to write
-    net::steady_timer drained_;  // there is little left to write
-    net::steady_timer answered_;  // what it asked the handlers (run_on)
+    net::steady_timer wake_;     // cancelled when there is something to write
+    net::steady_timer drained_;  // cancelled when little is left to write
+    net::steady_timer answered_;  // timer for requests on the handlers (run_on)
     std::deque<Message> outbox_;
-    Reservation received_;  // a message from its first byte to its answer
+    Reservation received_;  // the current message, until it is answered
     Reservation unread_;
-    Reservation subscribed_;  // what the subscriptions take
-    Reservation filters_;     // the same, in the account of subscriptions
+    Reservation subscribed_;  // memory of the subscriptions
+    Reservation filters_;     // the same memory, in the quota of filters
     bool open_ = true;
     Table subscriptions_;
 
     std::mutex feed_mutex_;  // guards the members below
     Feed feed_{kFeedMax, kFeedBytes};
-    bool feeding_ = false;  // it waits for its turn, or something is on its way to the strand
+    bool feeding_ = false;  // a turn is queued or its messages are on the way to the strand
     bool fed_up_ = false;
 };
 
@@ -361,7 +361,7 @@ net::awaitable<void> serve_websocket(Shared& shared, tls::Stream stream, HttpMes
     try {
         co_await connection->run(std::move(request));
     } catch (const boost::system::system_error&) {
-        // Closed, reset, timed out or too long a message: the end of this connection and of nothing else.
+        // Closed, reset, timed out or message too long: ends only this connection.
     } catch (const std::exception& e) {
         spdlog::error("event=connection_bug what=\"{}\"", e.what());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one request may still use: time, and how long those at both ends wait.
+// Limits a request's run time: it ends at its deadline, when the client disconnects or when the server stops.
 #pragma once
 
 #include <atomic>
@@ -9,18 +9,18 @@
 
 namespace retrace::node::rpc {
 
-/// Belongs to one request, all of whose batch shares it. `hang_up` may come from any thread.
+/// Belongs to one request body; all requests of a batch share it. `hang_up` may be called from any thread.
 class Budget {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// `stopping` outlives this: set when the server ends.
+    /// `stopping` outlives the budget; it is set when the server stops.
     Budget(Clock::time_point deadline, const std::atomic<bool>& stopping)
         : deadline_(deadline), stopping_(stopping) {}
 
-    /// The client has gone: nobody will read the answer.
+    /// Called when the client has disconnected, so that nobody will read the answer.
     void hang_up() noexcept { gone_ = true; }
-    /// Whether there is anybody to answer.
+    /// Whether the client has disconnected or the server is stopping.
     bool abandoned() const noexcept { return gone_ || stopping_; }
     Status<RpcError> check() const {
         if (abandoned()) return server_error("the connection is closed");

@@ -28,15 +28,15 @@ std::string result_text(const json::value& id, const json::value& result) {
     return out;
 }
 
-/// An id is echoed as it is or refused. A number beyond 64 bits was rounded when it was parsed, and so may
-/// any double be that is larger than all its digits.
+/// Whether an id can be echoed exactly. Integers of more than 64 bits are parsed as rounded doubles, so doubles of 2^53
+/// and more are refused.
 bool is_id(const json::value& id) {
     constexpr double kExact = 9'007'199'254'740'992;  // 2^53
     if (id.is_double()) return std::abs(id.get_double()) < kExact;
     return id.is_string() || id.is_number() || id.is_null();
 }
 
-/// nullptr: a notification.
+/// The id of a request; nullptr: a notification.
 const json::value* id_of(const json::value& request) {
     const json::object* object = request.if_object();
     return object != nullptr ? object->if_contains("id") : nullptr;
@@ -71,7 +71,7 @@ std::string Dispatcher::refuse(const RequestBody* body, int code, const char* me
 RequestCost Dispatcher::cost_of(const json::value& request) const {
     const json::object* object = request.if_object();
     const json::value* name = object != nullptr ? object->if_contains("method") : nullptr;
-    if (name == nullptr || !name->is_string()) return RequestCost::light;  // an error, whatever it is
+    if (name == nullptr || !name->is_string()) return RequestCost::light;  // always answered with an error
     static const json::array no_params;
     const json::value* params = object->if_contains("params");
     return router_.cost_of({name->get_string().data(), name->get_string().size()},
@@ -123,7 +123,7 @@ std::string Dispatcher::handle_one(const json::value& request, Caller& caller) c
     if (version == nullptr || *version != "2.0" || method == nullptr || !method->is_string()) {
         return error_text(id != nullptr ? *id : json::value(), kInvalidRequest, "invalid request");
     }
-    // Free of charge, and first: what is left of a batch that has used its time must cost nothing.
+    // Checks only the time, before the rate limit: the rest of a timed-out batch must cost no tokens.
     if (const auto in_time = caller.spend(0); !in_time) {
         return id != nullptr ? error_text(*id, in_time.error()) : std::string();
     }
@@ -143,7 +143,7 @@ Answer Dispatcher::run(const json::object& request, Caller& caller) const {
     const json::value* params = request.if_contains("params");
     const bool absent = params == nullptr || params->is_null();
     const auto start = std::chrono::steady_clock::now();
-    // Which method is meant comes first: of one that there is not, no parameters are wrong.
+    // An unknown method is reported before wrong parameters.
     const bool positional = absent || params->is_array();
     Answer answer = positional || router_.find(name) == nullptr
                         ? router_.call(name, !absent && positional ? params->get_array() : no_params, caller)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// JSON-RPC 2.0 around the table of methods: bytes in, bytes out.
+// JSON-RPC 2.0 dispatcher: parses a request body, calls the methods and returns the answer as text.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,13 @@ namespace retrace::node::rpc {
 
 struct DispatchLimits {
     BodyLimits body;
-    std::size_t response_bytes = 25'000'000;  ///< Of one batch; the requests after that are refused.
+    std::size_t response_bytes = 25'000'000;  ///< For one batch; later requests of it are refused.
     std::size_t light_bytes = 65'536;         ///< Larger bodies are never light.
     std::size_t light_batch = 128;
     std::size_t brief_bytes = 1024;
 };
 
-/// Told of every call: method (registered names only, otherwise "unknown"), whether it failed, seconds.
+/// Called after every call with the method ("unknown" if not registered), whether it failed, and its duration.
 using CallObserver = std::function<void(const std::string& method, bool failed, double seconds)>;
 
 class Dispatcher {
@@ -28,12 +28,13 @@ public:
     Dispatcher(const Router& router, DispatchLimits limits, CallObserver observer = {})
         : router_(router), limits_(limits), observer_(std::move(observer)) {}
 
-    /// One request or batch. An empty string when there is nothing to answer (notifications).
+    /// Handles one request or batch. Returns an empty string if there is nothing to answer (notifications).
     std::string handle(std::string_view body, Caller& caller) const;
     std::string handle(const RequestBody& body, Caller& caller) const;
-    /// Whether it can be handled where others wait: below 10 milliseconds, whoever wrote it.
+    /// Whether the body can be handled on an I/O thread: it takes less than 10 milliseconds even if a hostile client
+    /// wrote it.
     bool is_light(const RequestBody& body, std::size_t bytes) const;
-    /// The answer to a request that is not handled at all; nullptr: nor parsed.
+    /// The error answer for a body that is not handled; `body` is nullptr if it was not parsed either.
     static std::string refuse(const RequestBody* body, int code, const char* message);
     const DispatchLimits& limits() const noexcept { return limits_; }
 

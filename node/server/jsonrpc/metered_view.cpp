@@ -11,7 +11,7 @@ RpcError state_not_kept(const ledger::Chain& chain, std::uint64_t height) {
 }
 
 void MeteredView::pay() const {
-    // A request is paid for when it comes, so the first reads are free.
+    // The request itself costs a token on arrival, so the first reads are free.
     constexpr auto kEach = static_cast<std::size_t>(kWorkPerToken);
     const auto spent = caller_.spend(++reads_ % kEach == 0 ? kEach : 0);
     if (!spent) throw RequestAborted(spent.error());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A state whose readers pay for each read, and stop once their request may use no more or the state is gone.
+// A state view that charges a request for each read and aborts it when its budget is used up or the state is pruned.
 #pragma once
 
 #include <exception>
@@ -10,8 +10,8 @@
 
 namespace retrace::node::rpc {
 
-/// Leaves a handler through whatever rule was reading; Router::call makes it the request's answer. An
-/// exception, because the rules read a state that cannot fail and know nothing of requests.
+/// Aborts a handler in the middle of a read; Router::call turns it into the request's answer. It is an exception,
+/// because the rules read states through an interface that cannot fail and know nothing of requests.
 class RequestAborted final : public std::exception {
 public:
     explicit RequestAborted(RpcError e) : error(std::move(e)) {}
@@ -19,14 +19,14 @@ public:
     RpcError error;
 };
 
-/// What is answered about a state that is not kept, or not any more.
+/// The error for a state that is not kept, or no longer kept.
 RpcError state_not_kept(const ledger::Chain& chain, std::uint64_t height);
 
-/// For one request, on one thread. Every read may throw RequestAborted: over budget, or the state left the
-/// window that is kept before the read was over, so that it may be of a later block.
+/// Serves one request on one thread. Every read may throw RequestAborted: the request is over its budget, or the state
+/// left the kept window before the read ended, so the value may belong to a later block.
 class MeteredView final : public ledger::StateView {
 public:
-    /// `state` is that of block `height`. `caller` and `chain` outlive the view.
+    /// `state` is the state after block `height`. `caller` and `chain` outlive the view.
     MeteredView(Caller& caller, const ledger::Chain& chain, std::uint64_t height,
              std::shared_ptr<const ledger::StateView> state)
         : caller_(caller), chain_(chain), height_(height), state_(std::move(state)) {}

@@ -18,8 +18,8 @@ Checked<T> argument(std::size_t index, Parsed<T> parsed) {
     return std::move(parsed).value();
 }
 
-/// The positional parameters of one request. The router has checked their number; an absent optional one
-/// reads as JSON null.
+/// The positional parameters of one request. The router has checked their number; an absent optional parameter reads as
+/// JSON null.
 class Params {
 public:
     explicit Params(const json::array& values) : values_(values) {}

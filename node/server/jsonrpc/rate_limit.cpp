@@ -14,7 +14,7 @@ void RateLimiter::fill(Bucket& bucket, Clock::time_point now) const {
 RateLimiter::Bucket& RateLimiter::bucket_of(const std::string& client, Clock::time_point now) {
     if (const auto found = buckets_.find(client); found != buckets_.end()) return found->second;
     if (buckets_.size() >= clients_) {
-        // A bucket that is full again says nothing about its client.
+        // A full bucket is the same as a new one, so it can be dropped.
         std::erase_if(buckets_, [&](const auto& entry) {
             const std::chrono::duration<double> passed = now - entry.second.filled;
             return entry.second.tokens + passed.count() * per_second_ >= burst_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much one client may ask for: a bucket of tokens for each address, filled at a steady rate.
+// Rate limiter: a token bucket for each client, refilled at a steady rate.
 #pragma once
 
 #include <chrono>
@@ -10,19 +10,19 @@
 
 namespace retrace::node::rpc {
 
-/// Thread-safe. Remembers a bounded number of clients; those over it share one bucket.
+/// Thread-safe. Tracks a bounded number of clients; clients beyond that number share one bucket.
 class RateLimiter {
 public:
     using Clock = std::chrono::steady_clock;
 
-    /// `per_second` = 0: no limit. Buckets begin full, with `burst` tokens.
+    /// `per_second` = 0: no limit. A new bucket is full: it holds `burst` tokens.
     RateLimiter(double per_second, double burst, std::size_t clients = 65'536)
         : per_second_(per_second), burst_(burst), clients_(clients), shared_{burst, {}} {}
 
-    /// Takes a token of `client`; false when it has none left.
+    /// Takes a token of `client`; returns false if it has none left.
     bool take(const std::string& client, Clock::time_point now);
-    /// Takes `tokens` for work that was done, also those that are not there: the client waits until the debt
-    /// is paid, a minute at most.
+    /// Takes `tokens` for work that was done. The bucket may become negative: the client then has to wait until it is
+    /// refilled, a minute at most.
     void charge(const std::string& client, double tokens, Clock::time_point now);
 
 private:
@@ -41,10 +41,10 @@ private:
     Bucket shared_;
 };
 
-/// One client's side of a limiter, for the length of a connection.
+/// Applies a limiter to one client, for the duration of a connection.
 class Allowance {
 public:
-    /// `limiter` outlives this; nullptr: no limit.
+    /// `limiter` outlives the allowance; nullptr: no limit.
     Allowance(RateLimiter* limiter, std::string client) : limiter_(limiter), client_(std::move(client)) {}
     bool take() { return limiter_ == nullptr || limiter_->take(client_, RateLimiter::Clock::now()); }
     void charge(double tokens) {

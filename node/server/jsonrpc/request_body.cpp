@@ -9,7 +9,8 @@ namespace {
 
 using Fault = RequestBody::Fault;
 
-/// What the library's parser makes values of, but it ends where there are too many. The names are the library's.
+/// Parse handler that builds values as the library's own does, but fails when there are too many. The library sets the
+/// names.
 class Handler {
 public:
     static constexpr std::size_t max_object_size = json::object::max_size();
@@ -89,7 +90,7 @@ private:
         ++depth_;
         return true;
     }
-    /// Before each value.
+    /// Called before each value; fails if a limit is exceeded.
     bool count(json::error_code& failed) {
         if (depth_ == 1 && is_batch_ && ++requests_ > limits_.batch) fault = Fault::batch_too_large;
         if (fault == Fault::none && ++count_ > limits_.values) fault = Fault::too_many_values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON of one body, read no further than it may be answered.
+// Parses the JSON of one request body within limits on its depth, values and batch size.
 #pragma once
 
 #include <boost/json/monotonic_resource.hpp>
@@ -13,13 +13,13 @@ namespace retrace::node::rpc {
 namespace json = boost::json;
 
 struct BodyLimits {
-    std::size_t depth = 32;        ///< Of nested JSON.
+    std::size_t depth = 32;        ///< Nesting depth of the JSON.
     std::size_t batch = 1000;      ///< Requests in one batch.
-    std::size_t values = 131'072;  ///< In one body, those within others included.
+    std::size_t values = 131'072;  ///< In one body, nested values included.
 };
 
-/// A parsed body: one request, a batch, or nothing that JSON-RPC knows. Of one over a limit nothing is kept: five
-/// mebibytes can hold millions of values, each of which takes many times its text.
+/// A parsed body: a request, a batch, or JSON that is neither. A body over a limit is not kept: 5 MiB of text can hold
+/// millions of values, each of which takes many times the memory of its text.
 class RequestBody {
 public:
     enum class Fault : std::uint8_t { none, not_json, batch_too_large, too_many_values };
@@ -29,11 +29,11 @@ public:
 
     Fault fault() const noexcept { return fault_; }
     bool is_json() const noexcept { return fault_ == Fault::none; }
-    /// Only of JSON within the limits.
+    /// Valid only if `is_json()`.
     const json::value& document() const noexcept { return document_; }
 
 private:
-    // One arena for the whole document: a request of many small values costs no allocation each.
+    // One arena for the whole document, so small values cost no allocation each.
     json::monotonic_resource arena_;
     Fault fault_ = Fault::none;
     json::value document_;

@@ -11,11 +11,11 @@
 namespace retrace::node::rpc {
 namespace {
 
-constexpr std::size_t kNameEchoMax = 128;  // a name of megabytes is not sent back whole
+constexpr std::size_t kNameEchoMax = 128;  // longer method names are shortened in errors
 
 std::string_view shortened(std::string_view name) {
     std::size_t end = std::min(name.size(), kNameEchoMax);
-    // Never inside a UTF-8 sequence.
+    // Does not cut a UTF-8 sequence.
     while (end > 0 && end < name.size() && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) --end;
     return name.substr(0, end);
 }
@@ -57,7 +57,7 @@ void Router::set_cost(std::string_view name, CostFunction weigh) {
 
 RequestCost Router::cost_of(std::string_view name, const json::array& params) const {
     const Method* method = find(name);
-    if (method == nullptr) return RequestCost::light;  // an error
+    if (method == nullptr) return RequestCost::light;  // answered with an error
     const auto weigh = cost_functions_.find(name);
     return weigh != cost_functions_.end() ? weigh->second(params) : method->cost;
 }
@@ -65,7 +65,7 @@ RequestCost Router::cost_of(std::string_view name, const json::array& params) co
 Answer Router::call(std::string_view name, const json::array& params, Caller& caller) const {
     const Method* method = find(name);
     if (method == nullptr) {
-        // The exact sentence matters: ethers degrades from filters to polling on it alone.
+        // The exact text matters: ethers falls back from filters to polling only on it.
         return rpc_error(kMethodNotFound,
                          "the method " + std::string(shortened(name)) + " does not exist/is not available");
     }
@@ -81,8 +81,8 @@ Answer Router::call(std::string_view name, const json::array& params, Caller& ca
         return invalid_params("too many arguments, want at most " + std::to_string(method->params.size()));
     }
     try {
-        // A broken rule ends the request; where a method hands on what others rely on it ends the process, as
-        // in a block.
+        // A broken invariant fails only the request; in a method that mutates state it ends the process, as in a
+        // block.
         std::optional<NonFatalScope> question;
         if (!method->mutates_state) question.emplace();
         return method->handler(Params(params), caller);

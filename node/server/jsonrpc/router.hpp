@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The table of methods. Every family of methods registers itself here; `rpc.discover` is made from the table.
+// The table of RPC methods. Every family of methods registers itself here; `rpc.discover` is generated from the table.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +16,20 @@
 
 namespace retrace::node::rpc {
 
-/// What happened to a task, as JSON.
+/// An event of a task, as JSON.
 struct TaskProgress {
     std::uint64_t task = 0;
     std::string json;
 };
 
 struct Subscription {
-    /// `syncing` never has an event: a node here has every block that there is.
+    /// `syncing` never has an event: this node makes all blocks itself and is never behind.
     enum class Kind : std::uint8_t { new_heads, logs, pending_txs, task_progress, syncing };
     Kind kind = Kind::new_heads;
-    ledger::LogFilter filter;  ///< Of logs.
-    bool full_txs = false;     ///< Of pending_txs: objects instead of hashes.
-    std::uint64_t task = 0;    ///< Of task_progress: this one alone; 0: all.
-    /// Of task_progress: what a block brought to all tasks, the same for every such subscription. Any thread.
+    ledger::LogFilter filter;  ///< For `logs`.
+    bool full_txs = false;     ///< For `pending_txs`: objects instead of hashes.
+    std::uint64_t task = 0;    ///< For `task_progress`: events of this task only; 0: all.
+    /// For `task_progress`: the events of all tasks in a block, the same for every such subscription. Thread-safe.
     std::function<std::vector<TaskProgress>(const ledger::Block&)> of_block;
 };
 
@@ -37,38 +37,38 @@ struct Subscription {
 class Subscriptions {
 public:
     virtual ~Subscriptions() = default;
-    /// Its id; an empty string when the connection holds too many. Events follow the answer that carries the
-    /// id.
+    /// Returns the id; an empty string if a limit of the connection is reached. Events are sent after the answer that
+    /// carries the id.
     virtual std::string add(Subscription subscription) = 0;
-    /// Why the last one was not added.
+    /// Why the last subscription was not added.
     virtual const char* refusal() const { return "too many subscriptions on this connection"; }
     virtual bool remove(const std::string& id) = 0;
 };
 
-/// That much long work costs as much of an allowance as one request does.
+/// Units of work (see Caller::spend) that cost one token of the allowance, the price of a request.
 inline constexpr double kWorkPerToken = 16;
 
-/// Who asks.
+/// The sender of a request, with its limits.
 struct Caller {
     Subscriptions* subscriptions = nullptr;  ///< nullptr over HTTP.
-    Allowance* allowance = nullptr;          ///< nullptr: may ask without limit.
-    bool admin = false;                      ///< Showed the token of administrative methods.
-    std::string client{};                    ///< As the limits name it; empty: on this machine.
-    Budget* budget = nullptr;                ///< nullptr: may take as long as it likes.
+    Allowance* allowance = nullptr;          ///< nullptr: no rate limit.
+    bool admin = false;                      ///< Presented the token of administrative methods.
+    std::string client{};                    ///< Name that the limits use; empty: this machine.
+    Budget* budget = nullptr;                ///< nullptr: no time limit.
 
-    /// Before each piece of long work, with its size as `ledger::search_logs` counts it: takes it from the
-    /// allowance, and fails once the request has used its time or nobody waits for it any more.
+    /// Called before each piece of long work, with its size as `ledger::search_logs` counts it. Charges the allowance;
+    /// fails once the request has timed out or is abandoned.
     Status<RpcError> spend(std::size_t work);
 };
 
 /// How long one request of a method may hold a thread.
 enum class RequestCost : std::uint8_t {
-    heavy,  ///< As long as the budget lasts.
-    brief,  ///< A few lookups of one small record, if the parameters are small: below a millisecond.
-    light,  ///< One lookup, or one signature: below 100 microseconds, so a batch of them is brief.
+    heavy,  ///< Up to the whole time budget.
+    brief,  ///< A few lookups of one small record, if the parameters are small: less than a millisecond.
+    light,  ///< One lookup or one signature: less than 100 microseconds, so a batch of them is brief.
 };
 
-/// Of a request by its parameters. Called where nobody may be held up longer than one lookup takes.
+/// Returns the cost of a request by its parameters. Runs on an I/O thread, so it may take no longer than one lookup.
 using CostFunction = std::function<RequestCost(const json::array& params)>;
 
 using Answer = Checked<json::value>;
@@ -76,7 +76,7 @@ using Handler = std::function<Answer(const Params&, Caller&)>;
 
 struct ParamInfo {
     std::string name;
-    std::string type;      ///< As schema_named (schemas.hpp) takes it.
+    std::string type;      ///< In the notation of schema_named (schemas.hpp).
     bool required = true;  ///< Optional ones come last.
 };
 
@@ -84,32 +84,33 @@ struct Method {
     std::string name;
     std::string summary;
     std::vector<ParamInfo> params;
-    std::string result;  ///< As ParamInfo::type.
+    std::string result;  ///< In the notation of ParamInfo::type.
     Handler handler;
-    bool admin = false;  ///< Only for callers that show the node's token.
+    bool admin = false;  ///< Only for callers that present the node's token.
     RequestCost cost = RequestCost::heavy;
-    bool mutates_state = false;  ///< Changes what the chain is made of: its broken invariants end the process.
+    bool mutates_state = false;  ///< Changes the chain's data: a broken invariant ends the process.
 };
 
 class Router {
 public:
-    /// A name is registered once (asserted).
+    /// Each name is registered once (asserted).
     void add(Method method);
     const Method* find(std::string_view name) const;
-    /// Of a method that was added (asserted).
+    /// Sets the cost of a method that was added (asserted).
     void set_cost(std::string_view name, RequestCost cost);
     void set_cost(std::string_view name, CostFunction weigh);
-    /// Of a call; light when there is no such method.
+    /// The cost of a call; light if there is no such method.
     RequestCost cost_of(std::string_view name, const json::array& params) const;
-    /// By name.
+    /// All methods by name.
     const std::map<std::string, Method, std::less<>>& methods() const noexcept { return methods_; }
 
-    /// Checks the number of parameters and calls the handler. What it throws and invariants it breaks are -32603.
+    /// Checks the number of parameters and calls the handler. Exceptions and, unless the method mutates state, broken
+    /// invariants are answered with -32603.
     Answer call(std::string_view name, const json::array& params, Caller& caller) const;
 
 private:
     std::map<std::string, Method, std::less<>> methods_;
-    std::map<std::string, CostFunction, std::less<>> cost_functions_;  // of those whose cost depends on the parameters
+    std::map<std::string, CostFunction, std::less<>> cost_functions_;  // methods whose cost depends on the parameters
 };
 
 }  // namespace retrace::node::rpc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the retrace_ methods about the market answer with. Each is a record: its JSON and its schema come from
-// `tie` and `names` (record_json.hpp).
+// Results of the retrace_ methods about the market. Each is a record: its JSON and its schema are generated from `tie`
+// and `names` (record_json.hpp).
 #pragma once
 
 #include "node/server/methods/record_json.hpp"
@@ -11,7 +11,8 @@ using ledger::Address;
 using ledger::U256;
 using market::Names;
 
-/// The newest first. `next` is the `before` of the question that goes on; null when there is nothing older.
+/// A page of a list, newest first. `next` is the `before` parameter for the next page; null if there are no older
+/// items.
 template <class T>
 struct Page {
     std::vector<T> items;
@@ -20,7 +21,7 @@ struct Page {
     static Names names() { return {"items", "next"}; }
 };
 
-/// A line of a list of tasks.
+/// An entry of a list of tasks.
 struct TaskSummary {
     std::uint64_t id = 0;
     std::string name;
@@ -28,7 +29,7 @@ struct TaskSummary {
     Address requester;
     std::uint64_t posted_height = 0;
     std::uint64_t segments = 0;
-    std::uint64_t paid = 0;  ///< Segments.
+    std::uint64_t paid = 0;  ///< Number of segments paid.
     U256 price_ceiling;      ///< For each segment.
     static auto tie(auto& t) {
         return std::tie(t.id, t.name, t.state, t.requester, t.posted_height, t.segments, t.paid,
@@ -43,9 +44,9 @@ struct TaskAnswer {
     market::Task task;
     market::TaskSpec spec;
     std::uint64_t segments = 0;
-    std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed,
-    std::uint64_t finalised = 0;      ///< that can no longer be disputed,
-    std::uint64_t paid = 0;       ///< that are paid.
+    std::uint64_t committed = 0;  ///< Segments whose end the newest run has committed.
+    std::uint64_t finalised = 0;      ///< Those that can no longer be disputed.
+    std::uint64_t paid = 0;       ///< Those that are paid.
     std::vector<market::Run> runs;
     static auto tie(auto& t) {
         return std::tie(t.task, t.spec, t.segments, t.committed, t.finalised, t.paid, t.runs);
@@ -68,7 +69,7 @@ struct BidAnswer {
     static Names names() { return {"bidder", "bid"}; }
 };
 
-/// A rule that stands in the way.
+/// A rule that refuses a call.
 struct Obstacle {
     std::uint32_t code = 0;  ///< contracts::Verdict
     std::string slug, sentence;
@@ -78,7 +79,7 @@ struct Obstacle {
 
 struct SolverExplanation {
     Address solver;
-    bool bid = false;  ///< Whether it has a bid in this auction.
+    bool bid = false;  ///< Whether the solver has a bid in this auction.
     std::vector<Obstacle> obstacles;
     std::string why;
     static auto tie(auto& s) { return std::tie(s.solver, s.bid, s.obstacles, s.why); }
@@ -90,10 +91,10 @@ struct BidsExplanation {
     std::uint32_t round = 0;
     market::TaskState state{};
     bool closed = false;                ///< The auction of this round has ended.
-    std::uint64_t examined_height = 0;  ///< The block whose state was read: an ended auction's last.
+    std::uint64_t examined_height = 0;  ///< Block whose state was read; the last block of an ended auction.
     std::uint64_t bid_end = 0, reveal_end = 0;
     U256 price_ceiling;
-    std::optional<U256> stake_floor;  ///< What a bid locks; null: no stake is enough.
+    std::optional<U256> stake_floor;  ///< Stake that a bid locks; null: no stake is enough.
     std::vector<contracts::views::ExplainedBid> bids;
     std::optional<SolverExplanation> solver;
     static auto tie(auto& b) {
@@ -110,10 +111,10 @@ struct BidsExplanation {
 struct TaskEventAnswer {
     std::uint64_t task = 0;
     std::uint64_t height = 0;
-    Hash32 block_hash, transaction_hash;  ///< The block's hash twice for what blocks do by themselves.
+    Hash32 block_hash, transaction_hash;  ///< Both are the block's hash for events of no transaction.
     std::uint64_t log_index = 0;
-    std::string event;       ///< As in the ABI: "CheckpointCommitted".
-    json::object arguments;  ///< By the ABI's names; spelled as in records.
+    std::string event;       ///< Name in the ABI, e.g. "CheckpointCommitted".
+    json::object arguments;  ///< Named as in the ABI; values as in records.
     static auto tie(auto& e) {
         return std::tie(e.task, e.height, e.block_hash, e.transaction_hash, e.log_index, e.event,
                         e.arguments);
@@ -125,9 +126,9 @@ struct TaskEventAnswer {
 
 struct DisputeAnswer {
     market::Dispute dispute;
-    std::optional<std::string> phase;         ///< Of the game, while it is open.
+    std::optional<std::string> phase;         ///< Phase of the dispute game while it is open.
     std::optional<TaskEventAnswer> decision;  ///< The event that closed it, if its block is kept.
-    std::string why;                          ///< A sentence about where it stands or how it ended.
+    std::string why;                          ///< A sentence on its progress or its outcome.
     static auto tie(auto& d) { return std::tie(d.dispute, d.phase, d.decision, d.why); }
     static Names names() { return {"dispute", "phase", "decision", "why"}; }
 };
@@ -139,7 +140,7 @@ struct RunName {
     static Names names() { return {"task", "run"}; }
 };
 
-/// Everything that the chain knows of one address.
+/// Everything that the chain stores about one address.
 struct PartyAnswer {
     Address address;
     std::uint64_t nonce = 0;
@@ -170,20 +171,20 @@ struct VerifierAnswer {
 
 struct BeaconAnswer {
     std::uint64_t height = 0;
-    std::uint64_t epoch = 0;        ///< Of that height.
-    std::uint64_t mixed_epoch = 0;  ///< The newest epoch whose value is known,
-    Hash32 value;                   ///< and the value.
-    std::uint64_t next_mix = 0;     ///< Height that mixes the next.
+    std::uint64_t epoch = 0;        ///< Epoch of that height.
+    std::uint64_t mixed_epoch = 0;  ///< The newest epoch whose value is known.
+    Hash32 value;                   ///< The value of `mixed_epoch`.
+    std::uint64_t next_mix = 0;     ///< Height at which the next value is mixed.
     static auto tie(auto& b) { return std::tie(b.height, b.epoch, b.mixed_epoch, b.value, b.next_mix); }
     static Names names() { return {"height", "epoch", "mixedEpoch", "value", "nextMix"}; }
 };
 
-/// Why a mined transaction did what it did.
+/// Explains the outcome of a mined transaction.
 struct TxExplanation {
     Hash32 hash;
     std::uint64_t height = 0;
     bool success = false;
-    std::optional<Obstacle> refusal;  ///< The contracts' own verdict, when they refused.
+    std::optional<Obstacle> refusal;  ///< The contracts' verdict, if they refused.
     std::string why;
     std::vector<TaskEventAnswer> events;
     static auto tie(auto& t) { return std::tie(t.hash, t.height, t.success, t.refusal, t.why, t.events); }

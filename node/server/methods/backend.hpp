@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the methods work on, and the questions that most of them ask.
+// The objects that the methods work on, and lookups that most of them use.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace retrace::node::rpc {
 class FilterStore;
 struct Caller;
 
-/// In the smallest unit per gas. While blocks are not full any tip is taken; this one is small change.
+/// In the smallest unit per gas. While blocks are not full any tip is accepted, so a negligible one is suggested.
 inline constexpr std::uint64_t kSuggestedTip = 100'000'000;
 
 /// A native contract as `retrace_contracts` lists it.
@@ -43,23 +43,23 @@ struct Backend {
     std::uint64_t gas_limit() const { return chain.genesis().gas_limit; }
 };
 
-/// Height of the block; nullopt when there is none. `pending` is the last committed block: finality is
-/// instant, and what will be in the next block nobody knows before it is decided.
+/// Height of the block; nullopt if there is none. `pending` is the last committed block: finality is instant, and the
+/// content of the next block is unknown until it is decided.
 std::optional<std::uint64_t> height_of(const Backend& backend, const BlockRef& ref);
 
 struct StateAt {
     std::uint64_t height = 0;
     std::shared_ptr<const ledger::StateView> view;
 };
-/// "header not found" for an unknown block; a sentence for a state that is no longer kept. Read at the
-/// expense of `caller`, which outlives it: a handler that reads on and on ends with its budget, and one whose
-/// state is forgotten meanwhile ends with that sentence (metered_view.hpp).
+/// The state after a block: "header not found" for an unknown block, another error for a state that is no longer kept.
+/// Reads are charged to `caller`, which outlives the view. A handler is aborted when its budget is used up or the state
+/// is pruned meanwhile (metered_view.hpp).
 Checked<StateAt> state_at(const Backend& backend, Caller& caller, const BlockRef& ref);
-/// Fails for a block that was there and is not kept: an empty or partial answer would be a wrong one.
+/// Fails for a block that was pruned, because an empty or partial answer would be wrong.
 Status<RpcError> check_kept(const Backend& backend, std::uint64_t height);
-/// That failure.
+/// The error of `check_kept`.
 Unexpected<RpcError> block_not_kept(const Backend& backend, std::uint64_t height);
-/// "header not found" for an unknown block.
+/// Height of the block; "header not found" for an unknown block.
 Checked<std::uint64_t> known_height(const Backend& backend, const BlockRef& ref);
 
 }  // namespace retrace::node::rpc

@@ -8,8 +8,8 @@ namespace {
 
 using BlockPtr = std::shared_ptr<const ledger::Block>;
 
-/// nullptr: unknown, which is answered with null and never with an error. One that was pruned is an error.
-/// What is read is what the answer is made of, so one price covers both.
+/// Finds a block. nullptr: it is unknown, which is answered with null and not with an error; a pruned block is an
+/// error. The charge covers the read and the conversion to JSON.
 Checked<BlockPtr> find_block(const Backend& backend, Caller& caller, const BlockRef& ref) {
     if (ref.kind == BlockRef::Kind::latest || ref.kind == BlockRef::Kind::pending) {
         BlockPtr newest = backend.chain.tip();
@@ -35,7 +35,7 @@ struct Twins {
     std::vector<ParamInfo> rest;  ///< Parameters after the block.
 };
 
-/// Registers two methods that differ in how the block is named. `use` sees a block that exists.
+/// Registers two methods that name the block by number and by hash. `use` is called only with an existing block.
 void add_twins(Router& router, const Backend& backend, const Twins& twins, const ByBlock& use) {
     std::vector<ParamInfo> by_number{{"block", "BlockTag"}};
     std::vector<ParamInfo> by_hash{{"hash", "Hash"}};
@@ -90,7 +90,7 @@ void register_eth_blocks(Router& router, const Backend& backend) {
                 [&backend](const Params&, Caller&) -> Answer {
                     return json::value(quantity(backend.chain.height()));
                 }});
-    // `false` is what a missing second argument means; some clients leave it out.
+    // The second argument is optional (default `false`), because some clients omit it.
     add_twins(router, backend,
               {"eth_getBlockByNumber",
                "eth_getBlockByHash",

@@ -21,7 +21,7 @@ Checked<T> member(std::size_t arg, const json::object& object, const char* name,
     return std::move(parsed).value();
 }
 
-/// [{address, storageKeys}], of which an estimate takes account.
+/// Parses [{address, storageKeys}], which adds to the gas of the call.
 Parsed<std::vector<ledger::AccessEntry>> parse_access_list(const json::value& v) {
     const json::array* entries = v.if_array();
     if (entries == nullptr) return Unexpected<std::string>{"not an array"};
@@ -42,8 +42,8 @@ Parsed<std::vector<ledger::AccessEntry>> parse_access_list(const json::value& v)
     return out;
 }
 
-/// `data` and `input` are the old and the new name of one thing. Members that matter to a transaction only
-/// (nonce, fees, type, chain id) are not looked at.
+/// Parses a call object. `data` and `input` are the old and the new name of the same member. Members that matter only
+/// to a transaction (nonce, fees, type, chain id) are ignored.
 Checked<SimulatedCall> parse_call(const Params& params) {
     RETRACE_TRY(object, params.object(0));
     SimulatedCall call;
@@ -68,26 +68,26 @@ Checked<SimulatedCall> parse_call(const Params& params) {
     return call;
 }
 
-/// What has no key: no transaction comes from it, and its balance is what records of the market say.
+/// Whether the address has no key: it sends no transactions, and its balance is determined by records of the market.
 bool is_native(const Backend& backend, const ledger::Address& address) {
     return backend.chain.executor().is_contract(address) || address == ledger::ledger_address();
 }
 
-/// A call that no transaction could be would run rules on books that do not balance.
+/// Refuses calls from native contracts: no transaction could come from them, and the rules would run on accounts that
+/// do not balance.
 Status<RpcError> check_sender(const Backend& backend, const ledger::Address& from) {
     if (!is_native(backend, from)) return Unit{};
     return invalid_argument(0,
                             "from: " + ledger::to_0x(from) + " is a native contract, which sends no calls");
 }
 
-/// Nobody has more than there is. Of many overrides each may have so much that all balances together are one
-/// number.
+/// The largest balance of one override: the minted total, or less, so that the sum of all balances fits 256 bits.
 ledger::U256 most_of_one(const ledger::StateView& view, std::size_t overrides) {
     const ledger::U256 minted = ledger::minted(view);
     return std::min(minted, (ledger::U256::max() - minted) / ledger::U256(overrides));
 }
 
-/// Nothing but what is overridden, so that an override has a size; `code` and its like may be there as null.
+/// Allows only members that can be overridden, which bounds an override's size; others, e.g. `code`, may be null.
 Status<RpcError> check_members(std::size_t index, const json::object& override) {
     for (const auto& [name, value] : override) {
         if (name == "balance" || name == "nonce" || value.is_null()) continue;
@@ -98,8 +98,8 @@ Status<RpcError> check_members(std::size_t index, const json::object& override) 
     return Unit{};
 }
 
-/// Balance and nonce of accounts can be overridden; native contracts have no code or words to override, and
-/// their balance belongs to their records.
+/// Parses overrides of the balance and nonce of accounts. Native contracts cannot be overridden: they have no code or
+/// storage words, and their balance must match their records.
 Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params& params, std::size_t index,
                                            const ledger::StateView& view, Caller& caller) {
     ledger::StateDiff diff;
@@ -109,7 +109,7 @@ Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params&
         return invalid_argument(index, "too many state overrides: " + std::to_string(object->size()) + ", at most " +
                                            std::to_string(kOverridesMax));
     }
-    // Beside the read of each account, which the view charges for: it is written, and read again.
+    // For the write and the second read of each account; the view charges for the first read.
     RETRACE_CHECK(caller.spend(2 * object->size()));
     const ledger::U256 most = object->empty() ? ledger::U256{} : most_of_one(view, object->size());
     for (const auto& [name, entry] : *object) {
@@ -129,7 +129,7 @@ Checked<ledger::StateDiff> parse_overrides(const Backend& backend, const Params&
     return diff;
 }
 
-/// A block that is not the named one would be another answer, so what cannot be done is said.
+/// Refuses all block overrides: to ignore them would give the answer for another block.
 Status<RpcError> refuse_block_overrides(const Params& params, std::size_t index) {
     if (!params.has(index)) return Unit{};
     RETRACE_TRY(object, params.object(index));
@@ -143,14 +143,13 @@ Status<RpcError> refuse_block_overrides(const Params& params, std::size_t index)
 
 struct Prepared {
     SimulatedCall call;
-    std::shared_ptr<const ledger::StateView> base;  // keeps the overlay's ground alive
+    std::shared_ptr<const ledger::StateView> base;  // keeps the state below `state` alive
     std::unique_ptr<ledger::State> state;
     ledger::BlockContext block;
 };
 
-/// Calls run in the block that they name; estimates of the newest state run in the one after it, deadlines
-/// and draws of that block included: a transaction that is sent now cannot come earlier, and what is legal
-/// may differ.
+/// Calls run in the block that they name. Estimates on the newest state run in the next block, including its deadlines
+/// and draws: a transaction sent now cannot be mined earlier, and the rules may decide differently there.
 enum class When : std::uint8_t { named_block, next_block };
 
 Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& caller, When when) {
@@ -172,7 +171,8 @@ Checked<Prepared> prepare(const Backend& backend, const Params& params, Caller& 
     return out;
 }
 
-/// Clients show the words of a revert, and of other errors of an estimate only that there was one.
+/// Reports a refused contract creation as a revert, because clients show the message of a revert but not of other
+/// errors of an estimate.
 Unexpected<RpcError> refused(const ledger::TxRefusal& refusal) {
     if (refusal.code == ledger::TxError::creation_not_supported)
         return Unexpected{reverted_with(refusal.message)};

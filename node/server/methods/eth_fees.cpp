@@ -13,10 +13,10 @@ constexpr std::uint64_t kHistoryMax = 1024;
 constexpr std::size_t kPercentilesMax = 100;
 constexpr std::uint64_t kTipBlocks = 20;
 constexpr double kTipPercentile = 60;
-/// Nobody is told to pay more: when blocks stay full it is the base fee that rises.
+/// Highest suggested tip: when blocks stay full, the base fee rises instead.
 const ledger::U256 kTipMost = 10'000'000'000;
 
-/// A quantity; also a JSON number, which some clients send here.
+/// Parses a quantity, or a JSON number, which some clients send here.
 Checked<std::uint64_t> parse_count(const Params& params) {
     const json::value& v = params.at(0);
     if (v.is_int64() && v.get_int64() >= 0) return static_cast<std::uint64_t>(v.get_int64());
@@ -38,7 +38,7 @@ Checked<std::vector<double>> parse_percentiles(const Params& params) {
     return out;
 }
 
-/// What was paid for a block's gas, the cheapest first.
+/// The tips paid for a block's gas, lowest first.
 class Tips {
 public:
     explicit Tips(const ledger::Block& block) : gas_(block.header.gas_used) {
@@ -49,7 +49,7 @@ public:
         }
         std::sort(tips_.begin(), tips_.end());
     }
-    /// Of an empty block 0.
+    /// The tip at a percentile of the gas used; 0 for an empty block.
     ledger::U256 at(double percentile) const {
         const double wanted = static_cast<double>(gas_) * percentile / 100;
         std::uint64_t sum = 0;
@@ -64,7 +64,7 @@ public:
 
 private:
     std::uint64_t gas_;
-    std::vector<std::pair<ledger::U256, std::uint64_t>> tips_;  // and the gas they were paid for
+    std::vector<std::pair<ledger::U256, std::uint64_t>> tips_;  // tip and gas used
 };
 
 json::array rewards(const ledger::Block& block, const std::vector<double>& percentiles) {
@@ -74,12 +74,12 @@ json::array rewards(const ledger::Block& block, const std::vector<double>& perce
     return out;
 }
 
-/// What tip gets a transaction into the next block by what was paid of late. Thread-safe.
+/// Suggests a tip from those paid in recent blocks. Thread-safe.
 class TipOracle {
 public:
     explicit TipOracle(const Backend& backend) : backend_(backend) {}
 
-    /// One sample a block, so that a single one who pays much, or an idle hour, says little.
+    /// Takes one sample per block, so that a single high tip or an idle hour has little influence.
     Checked<ledger::U256> suggest(Caller& caller) {
         const std::uint64_t tip = backend_.chain.height();
         const std::uint64_t first = std::max<std::uint64_t>(tip + 1 - std::min(tip, kTipBlocks), 1);
@@ -97,7 +97,7 @@ public:
     }
 
 private:
-    /// nullopt: the block is not kept.
+    /// The sample of a block; nullopt: the block is not kept.
     Checked<std::optional<ledger::U256>> sample_of(std::uint64_t height, Caller& caller) {
         const auto found = samples_.find(height);
         if (found != samples_.end()) return std::optional(found->second);
@@ -120,7 +120,7 @@ Answer fee_history(const Backend& backend, const Params& params, Caller& caller)
     const auto newest = height_of(backend, ref);
     if (!newest) return server_error("request beyond head block");
     RETRACE_CHECK(check_kept(backend, *newest));
-    // What was pruned is left out: clients want the newest and take fewer.
+    // Pruned blocks are left out: clients want the newest blocks and accept fewer.
     count = std::min({count, kHistoryMax, *newest + 1 - std::min(*newest, backend.chain.oldest_block())});
     if (count == 0) return json::value(json::object{{"oldestBlock", "0x0"}, {"gasUsedRatio", nullptr}});
 

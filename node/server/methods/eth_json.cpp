@@ -58,7 +58,7 @@ json::array topics_json(const ledger::Log& log) {
     return topics;
 }
 
-/// Stands for bytes in a block that are no transaction.
+/// Placeholder for bytes in a block that are no transaction.
 const SignedTx& unreadable_tx() {
     static const SignedTx tx{};
     return tx;

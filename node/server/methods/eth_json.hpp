@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks, transactions, receipts and logs as Ethereum's clients read them.
+// Blocks, transactions, receipts and logs as JSON in Ethereum's format.
 #pragma once
 
 #include "ledger/chain/chain.hpp"
@@ -8,20 +8,21 @@
 
 namespace retrace::node::rpc {
 
-/// Everything but transactions, size and uncles: what newHeads carries.
+/// All members but transactions, size and uncles, as in newHeads.
 json::object header_json(const ledger::Block& block);
 json::object block_json(const ledger::Block& block, bool full_txs);
 
-/// Where a mined transaction stands.
+/// The position of a mined transaction.
 struct TxPlace {
     Hash32 block_hash;
     std::uint64_t height = 0;
     std::uint32_t index = 0;
     ledger::U256 effective_gas_price;
 };
-/// `place` is nullptr while the transaction is pending: the three block members are null then.
+/// `place` is nullptr while the transaction is pending; the three block members are then null.
 json::object tx_json(const ledger::SignedTx& tx, const TxPlace* place);
-/// Also for bytes that are no transaction (a faulty proposer's): zeros with the right hash.
+/// Same for the content of a block. Bytes that are no transaction (of a faulty proposer) give zeros with the right
+/// hash.
 json::object tx_json(const ledger::BlockTx& tx, const TxPlace* place);
 
 json::object log_json(const ledger::LogEntry& entry);
@@ -34,10 +35,10 @@ struct ReceiptPlace {
     std::uint32_t index = 0;
     std::uint64_t first_log_index = 0;
 };
-/// Ethereum's members and, for a failed one, `revertReason` (the revert data) and `error` (the words).
+/// Ethereum's members and, for a failed transaction, `revertReason` (the revert data) and `error` (the message).
 json::object receipt_json(const ledger::BlockTx& tx, const ledger::Receipt& receipt,
                           const ReceiptPlace& place);
-/// Of all transactions of a block.
+/// Receipts of all transactions of a block.
 json::array receipts_json(const ledger::Block& block);
 
 }  // namespace retrace::node::rpc

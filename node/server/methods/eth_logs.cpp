@@ -10,7 +10,7 @@ namespace retrace::node::rpc {
 namespace {
 
 constexpr std::uint64_t kHashesMax =
-    10'000;  // of one answer of a block filter; the rest follows with the next
+    10'000;  // in one answer of a block filter; the next answer continues
 
 Checked<std::string> filter_id(const Params& params) {
     const json::string* id = params.at(0).if_string();
@@ -18,7 +18,7 @@ Checked<std::string> filter_id(const Params& params) {
     return std::string(id->data(), id->size());
 }
 
-/// As far as one answer goes; the rest follows with the next.
+/// The new logs, up to the limits of one answer; the next answer continues.
 Answer log_changes(const Backend& backend, Caller& caller, LogFilterState& state) {
     const std::uint64_t tip = backend.chain.height();
     std::uint64_t last = std::min(tip, state.next_height + kLogRangeMax - 1);
@@ -69,7 +69,7 @@ Answer get_filter_logs(const Backend& backend, const Params& params, Caller& cal
     return json::value(logs_json(found));
 }
 
-/// Of a filter that found a place.
+/// Returns the id of a new filter, or an error if it is empty because there was no room.
 Answer named(std::string id) {
     if (id.empty())
         return rpc_error(kLimitExceeded, "too many filters are in use, remove some or try again in five minutes");

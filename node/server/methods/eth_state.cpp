@@ -4,8 +4,7 @@
 namespace retrace::node::rpc {
 namespace {
 
-/// PUSH1 0 PUSH1 0 REVERT: non-empty, so that wallets see a contract; a simulator that runs it reverts
-/// cleanly.
+/// PUSH1 0 PUSH1 0 REVERT: non-empty, so that wallets recognise a contract; a simulator that runs it reverts cleanly.
 constexpr const char* kNativeCode = "0x60006000fd";
 constexpr const char* kZeroWord = "0x0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -20,7 +19,7 @@ Answer get_tx_count(const Backend& backend, const Params& params, Caller& caller
     RETRACE_TRY(address, params.address(0));
     RETRACE_TRY(ref, params.block(1));
     if (ref.kind == BlockRef::Kind::pending) {
-        // Counts what was accepted a moment ago, or parallel senders would collide.
+        // Counts transactions in the mempool, so that parallel senders do not reuse a nonce.
         return json::value(quantity(backend.pool.pending_nonce(address, *backend.chain.view())));
     }
     RETRACE_TRY(state, state_at(backend, caller, ref));
@@ -34,7 +33,7 @@ Answer get_code(const Backend& backend, const Params& params) {
     return json::value(backend.chain.executor().is_contract(address) ? kNativeCode : "0x");
 }
 
-/// Slots of native contracts are byte strings under byte keys (retrace_getSlots), not words under words.
+/// Always returns zero: slots of native contracts are byte strings with byte keys (retrace_getSlots), not words.
 Answer get_storage_at(const Backend& backend, const Params& params) {
     RETRACE_CHECK(params.address(0));
     if (!params.at(1).is_string()) return invalid_argument(1, "not a hex string");

@@ -10,13 +10,13 @@
 namespace retrace::node::rpc {
 namespace {
 
-/// Over HTTP there is nobody to deliver to: the sentence that makes clients poll instead.
+/// The error over HTTP, where events cannot be delivered; its text makes clients poll instead.
 Unexpected<RpcError> not_here(const char* method) {
     return rpc_error(kMethodNotFound,
                      std::string("the method ") + method + " does not exist/is not available");
 }
 
-/// Decoded events of one task, or of all tasks (0).
+/// A subscription to the decoded events of one task, or of all tasks (0).
 Checked<Subscription> task_progress(const Backend& backend, const Params& params) {
     std::uint64_t task = 0;
     if (params.has(1)) {
@@ -30,7 +30,7 @@ Checked<Subscription> task_progress(const Backend& backend, const Params& params
     out.kind = Subscription::Kind::task_progress;
     out.task = task;
     out.of_block = [&backend](const ledger::Block& block) {
-        const NonFatalScope question;  // of those who subscribed
+        const NonFatalScope question;  // a broken invariant fails only the subscribers' connections
         std::vector<TaskProgress> progress;
         const auto logs = ledger::logs_of(block, task_event_filter());
         for (const TaskEventAnswer& event : task_events(logs, *backend.chain.view(), 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Sending transactions and finding them again.
+// Methods that send and find transactions.
 #include "node/server/methods/eth_json.hpp"
 #include "node/server/methods/methods.hpp"
 #include "node/server/methods/system_tx.hpp"
@@ -14,7 +14,7 @@ Answer send_raw(const Backend& backend, const Params& params) {
     return json::value(data(*sent));
 }
 
-/// null: its block was pruned since the record was read.
+/// JSON of a mined transaction; null if its block was pruned since the record was read.
 json::value mined_json(const Backend& backend, const ledger::TxRecord& record) {
     const auto header = backend.chain.header(record.height);
     if (!header) return nullptr;
@@ -27,7 +27,7 @@ Answer get_tx(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(hash, params.hash(0));
     if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
     if (const auto pending = backend.pool.find(hash)) return json::value(tx_json(*pending, nullptr));
-    // It may have moved from the pool into a block between the two looks.
+    // It may have moved from the pool into a block between the two lookups.
     if (const auto record = backend.chain.tx(hash)) return mined_json(backend, *record);
     RETRACE_TRY(block, find_system_tx(backend, caller, hash));
     return block ? json::value(system_tx_json(*block, backend.chain_id())) : json::value(nullptr);
@@ -41,7 +41,7 @@ Answer get_receipt(const Backend& backend, const Params& params, Caller& caller)
         return block ? json::value(system_receipt_json(*block)) : json::value(nullptr);
     }
     const auto header = backend.chain.header(record->height);
-    if (!header) return json::value(nullptr);  // pruned since
+    if (!header) return json::value(nullptr);  // pruned meanwhile
     return json::value(receipt_json(record->tx, record->receipt,
                                     {ledger::block_hash(*header), record->height, header->time_s(),
                                      record->index, record->first_log_index}));

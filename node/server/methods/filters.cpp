@@ -106,7 +106,7 @@ bool FilterStore::make_room(const std::string& holder, std::size_t bytes) {
         for (auto it = held_.begin(); it != held_.end(); ++it) {
             if (!it->first.empty() && (most == held_.end() || it->second.bytes > most->second.bytes)) most = it;
         }
-        // From one who keeps more than the newcomer then has: otherwise two would push each other out for ever.
+        // Only from a holder with more than this one then has; otherwise two holders would evict each other forever.
         if (most == held_.end() || most->second.bytes <= then) return false;
         erase(filters_.find(most->second.by_use.front()));
     }

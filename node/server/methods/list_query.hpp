@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the lists of tasks, audits, disputes and reports take as their first parameter.
+// The first parameter of the lists of tasks, audits, disputes and reports.
 #pragma once
 
 #include "node/server/jsonrpc/params.hpp"
@@ -7,20 +7,20 @@
 
 namespace retrace::node::rpc {
 
-inline constexpr std::uint64_t kPageMax = 100;       ///< Items of one answer,
-inline constexpr std::uint64_t kExaminedMax = 1000;  ///< and records that are looked at for it.
+inline constexpr std::uint64_t kPageMax = 100;       ///< Items in one answer.
+inline constexpr std::uint64_t kExaminedMax = 1000;  ///< Records that are examined for it.
 
 struct ListQuery {
     std::optional<std::uint64_t> task;
     std::optional<ledger::Address> party;
-    std::optional<std::string> state;     ///< A slug; one that no record has matches nothing.
+    std::optional<std::string> state;     ///< A slug; an unknown one matches nothing.
     std::optional<std::uint64_t> before;  ///< Ids below this one.
     std::uint64_t limit = kPageMax;
 };
-/// {task, party, state, before, limit}, all optional; absent: the newest of all.
+/// Parses {task, party, state, before, limit}, all optional. If absent, the newest of all are listed.
 Checked<ListQuery> parse_list_query(const Params& params, std::size_t index);
 
-/// `load(id)` is the item, or nullopt when it does not match. Ids are 1 .. count.
+/// `load(id)` returns the item, or nullopt if it does not match. Ids are 1 .. count.
 template <class T, class Load>
 Page<T> page_of(const ListQuery& query, std::uint64_t count, const Load& load) {
     Page<T> out;

@@ -29,7 +29,7 @@ Checked<std::vector<T>> one_or_many(std::size_t arg, const json::value* value, s
     return out;
 }
 
-/// A null among alternatives matches any, and with it the whole position does.
+/// A null among the alternatives matches anything, so the whole position does.
 Checked<std::vector<Hash32>> parse_position(std::size_t arg, const json::value& position) {
     if (const json::array* many = position.if_array()) {
         for (const json::value& v : *many) {
@@ -94,7 +94,7 @@ Checked<LogRange> log_range(const Backend& backend, std::uint64_t first, std::ui
     if (out.last - first >= kLogRangeMax) {
         return server_error("block range is too wide: at most " + std::to_string(kLogRangeMax) + " blocks");
     }
-    // Block 0 is always kept, and says nothing of those after it.
+    // Block 0 is always kept, so it does not show whether the blocks after it are.
     RETRACE_CHECK(check_kept(backend, first == 0 ? std::min<std::uint64_t>(out.last, 1) : first));
     return out;
 }
@@ -136,7 +136,7 @@ Checked<std::vector<ledger::LogEntry>> find_logs(const Backend& backend, Caller&
         if (!height) return server_error("unknown block");
         return find_logs(backend, caller, query.filter, *height, *height);
     }
-    // A bound in the future is no error: `to` is clipped, and behind the tip there is nothing yet.
+    // A bound above the tip is no error: `to` is clipped, and there are no blocks above the tip yet.
     const auto bound = [&](const BlockRef& ref) -> Checked<std::uint64_t> {
         if (ref.kind == BlockRef::Kind::height) return ref.height;
         return known_height(backend, ref);

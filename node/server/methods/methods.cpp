@@ -4,8 +4,8 @@
 namespace retrace::node::rpc {
 namespace {
 
-/// One lookup in memory or in the data base, or (eth_sendRawTransaction) one signature and a place in the
-/// pool. eth_subscribe looks nothing up.
+/// Methods of cost `light`: one lookup in memory or in the database, or (eth_sendRawTransaction) one signature check
+/// and an insertion into the pool. eth_subscribe needs no lookup.
 constexpr const char* kLight[] = {"eth_accounts",
                                   "eth_blockNumber",
                                   "eth_chainId",
@@ -23,9 +23,9 @@ constexpr const char* kLight[] = {"eth_accounts",
                                   "net_version",
                                   "web3_clientVersion"};
 
-/// A transaction holds 128 KiB at most. A call of a native contract reads a few slots and goes through lists
-/// of bounded length; one that computes more (a dispute's last move, a proof of capability) takes its
-/// material as arguments, for which a small request has no room.
+/// Methods of cost `brief`. A transaction has 128 KiB at most. A call of a native contract reads a few slots and lists
+/// of bounded length; a call that computes more (a dispute's last move, a proof of capability) takes its data as
+/// arguments, which do not fit a small request.
 constexpr const char* kBrief[] = {"eth_call", "eth_getTransactionByHash", "eth_getTransactionReceipt"};
 
 }  // namespace

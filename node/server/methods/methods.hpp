@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The families of methods. Each registers its own with handlers that hold a reference to the backend.
+// Registration of the families of methods. The handlers hold a reference to the backend.
 #pragma once
 
 #include "node/server/jsonrpc/router.hpp"
@@ -24,11 +24,11 @@ void register_retrace_explain(Router& router, const Backend& backend);
 
 inline constexpr std::size_t kOverridesMax = 256;  ///< Accounts whose state one call may override.
 
-/// Of the methods that take the hash of a transaction: they are brief, but for the hash of a block, which is
-/// read.
+/// Sets the cost of the methods that take a transaction hash: brief, but heavy for the hash of a block, because that
+/// block is read.
 void weigh_system_txs(Router& router, const Backend& backend);
 
-/// All of the above.
+/// Registers all of the above and sets their costs.
 void register_methods(Router& router, const Backend& backend);
 
 }  // namespace retrace::node::rpc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// net_*, web3_*, and what little eth_* says about the node itself.
+// net_*, web3_*, and the eth_* methods about the node itself.
 #include "ledger/crypto/keccak.hpp"
 #include "node/server/methods/methods.hpp"
 

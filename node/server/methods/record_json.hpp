@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Records as JSON, and the schemas of that JSON, both made from the one list of fields that a record has
-// (`tie` and `names`): what a node answers and what its OpenRPC document says cannot differ.
+// Records as JSON, and the schemas of that JSON. Both are generated from the record's list of fields (`tie` and
+// `names`), so the answers and the OpenRPC document cannot differ.
 //
-// Spelling: integers of up to 32 bits are numbers, longer ones quantities ("0x1f"); hashes, addresses and
-// bytes are hex; states are their slugs; what may be missing is null.
+// Format: integers of up to 32 bits are numbers, longer ones quantities ("0x1f"); hashes, addresses and bytes are hex;
+// states are their slugs; an absent optional value is null.
 #pragma once
 
 #include <optional>

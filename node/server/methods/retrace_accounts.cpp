@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who takes part in the market, and by which numbers it goes.
+// Methods for parties of the market and its parameters.
 #include "node/server/methods/answers.hpp"
 #include "node/server/methods/methods.hpp"
 

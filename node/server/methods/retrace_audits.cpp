@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Audits, disputes, and reports of tiles that were not served.
+// Methods for audits, disputes, and reports of tiles that were not served.
 #include "contracts/calls/encode.hpp"
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
@@ -63,8 +63,8 @@ Answer one(const Backend& backend, const Params& params, Caller& caller,
     return record_json(load(*state.view, id));
 }
 
-/// The event that closed a dispute. It was opened at a known height, so only blocks after that are looked
-/// through.
+/// The event that closed a dispute; nullopt if it is not found or pruned. Searches from the height at which the dispute
+/// was opened.
 Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Caller& caller,
                                                     const StateAt& state, const market::Dispute& dispute) {
     const std::uint64_t last = std::min(state.height, dispute.opened_height + kLogRangeMax - 1);
@@ -73,7 +73,7 @@ Checked<std::optional<TaskEventAnswer>> decision_of(const Backend& backend, Call
     const std::uint64_t first = std::max(dispute.opened_height, backend.chain.oldest_block());
     const auto range = log_range(backend, first, last);
     if (!range) return std::optional<TaskEventAnswer>();  // pruned
-    RETRACE_TRY(found, search_kept(backend, caller, filter, *range));  // without those pruned meanwhile
+    RETRACE_TRY(found, search_kept(backend, caller, filter, *range));  // blocks pruned meanwhile are left out
     for (auto log = found.logs.rbegin(); log != found.logs.rend(); ++log) {
         const auto decided = contracts::decode_event<contracts::DisputeDecided>(log->log);
         if (decided && decided->dispute == dispute.id) return task_event(*log, *state.view);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why: a bid that was not made, not accepted or not winning; a transaction that was refused.
+// Explains why a bid was not made, not accepted or did not win, and why a transaction was refused.
 #include "contracts/calls/encode.hpp"
 #include "market/odds.hpp"
 #include "node/server/methods/methods.hpp"
@@ -41,7 +41,8 @@ SolverExplanation explain_solver(const StateView& view, std::uint64_t task, cons
     return out;
 }
 
-/// Bids are records only until the auction closes; an ended one is read in its last block.
+/// The state to read bids from: they are deleted when the auction closes, so an ended auction is read at its last
+/// block.
 Checked<StateAt> auction_state(const Backend& backend, Caller& caller, const StateAt& asked,
                                const market::Task& task, bool closed) {
     if (!closed || task.reveal_end == 0 || task.reveal_end > asked.height) return asked;

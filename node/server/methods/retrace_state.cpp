@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state as it is kept: accounts, slots and proofs. Agents far away read the chain through these.
+// Accounts, slots and state proofs; remote agents read the chain through these methods.
 #include <variant>
 
 #include "ledger/chain/state_proof.hpp"
@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kSlotsMax = 1000;
 constexpr std::size_t kSlotKeyMax = 256;
-constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // of one answer
-constexpr std::size_t kProofWork = 64;  // the pages of its path; what changed since is paid for by its size
+constexpr std::size_t kSlotBytesMax = std::size_t{8} << 20;  // in one answer
+constexpr std::size_t kProofWork = 64;  // for the pages of its path; later changes are charged by their size
 
 struct SlotName {
     ledger::Address contract;
@@ -56,7 +56,7 @@ Answer get_account(const Backend& backend, const Params& params, Caller& caller)
                                     {"balance", quantity(account.balance)}});
 }
 
-/// Members for programs in any language, and `encoded` for verify() of ours.
+/// A proof as JSON members for programs in any language, and `encoded` for this project's verify().
 json::value proof_json(const ledger::StateProof& proof) {
     json::array siblings;
     for (const Hash32& sibling : proof.proof.siblings) siblings.emplace_back(data(sibling));
@@ -82,7 +82,7 @@ Result<ledger::StateProof, ledger::ChainFailure> prove(const Backend& backend, s
     return backend.chain.prove_slot(height, slot.contract, slot.key, go_on);
 }
 
-/// Of an account ("0x…") or of a slot ({contract, key}).
+/// The proof of an account ("0x…") or of a slot ({contract, key}).
 Answer get_proof(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_CHECK(caller.spend(kProofWork));
     RETRACE_TRY(ref, params.block(1));

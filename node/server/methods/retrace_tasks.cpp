@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks: what was posted, how far it is, what happened.
+// Methods for tasks: their specification, progress and events.
 #include "node/server/methods/list_query.hpp"
 #include "node/server/methods/log_filter.hpp"
 #include "node/server/methods/methods.hpp"
@@ -11,8 +11,8 @@ namespace {
 namespace views = contracts::views;
 using ledger::StateView;
 
-constexpr std::uint64_t kSegmentsMax = 1000;      // of one answer
-constexpr std::uint64_t kEventRangeMax = 10'000;  // blocks of one question
+constexpr std::uint64_t kSegmentsMax = 1000;      // in one answer
+constexpr std::uint64_t kEventRangeMax = 10'000;  // blocks in one query
 
 std::vector<market::Run> runs_of(const StateView& view, const market::Task& task) {
     std::vector<market::Run> out;
@@ -80,7 +80,7 @@ Answer get_task(const Backend& backend, const Params& params, Caller& caller) {
     return record_json(out);
 }
 
-/// Segments first .. first + count - 1 of a run, as far as they exist.
+/// Returns the existing segments among first .. first + count - 1 of a run.
 Answer get_segments(const Backend& backend, const Params& params, Caller& caller) {
     RETRACE_TRY(id, params.u64(0));
     RETRACE_TRY(run, params.u64(1));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t kErrorSelector[4] = {0x08, 0xc3, 0x79, 0xa0};
 
-/// Whether every byte can stand in a JSON string as it is; a reason from a contract need not be UTF-8.
+/// Whether all bytes are printable ASCII; a reason from a contract need not be valid UTF-8.
 bool printable(View text) {
     for (const std::uint8_t c : text) {
         if (c < 0x20 || c > 0x7e) return false;
@@ -43,7 +43,7 @@ RpcError reverted_with(std::string_view reason) {
     ensure(reason.size() <= 255 && printable(view(reason)), "a short reason in ASCII");
     Bytes out(4 + 64 + (reason.size() + 31) / 32 * 32);
     std::copy(std::begin(kErrorSelector), std::end(kErrorSelector), out.begin());
-    out[4 + 31] = 32;  // where the string begins
+    out[4 + 31] = 32;  // offset of the string
     out[4 + 63] = static_cast<std::uint8_t>(reason.size());
     std::copy(reason.begin(), reason.end(), out.begin() + 4 + 64);
     return reverted(out);

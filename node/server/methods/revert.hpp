@@ -13,10 +13,10 @@ namespace retrace::node::rpc {
 /// The string of Solidity's Error(string); nullopt for custom errors, panics and anything malformed.
 std::optional<std::string> revert_string(View output);
 
-/// Code 3 with the revert data. The message carries a reason only when the data is Error(string): clients
+/// An error with code 3 and the revert data. The message carries a reason only if the data is Error(string): clients
 /// decode custom errors from the data themselves.
 RpcError reverted(View output);
-/// The same for a refusal of our own: Error(string) with `reason`, which is at most 255 ASCII characters.
+/// Same for a refusal by the node: Error(string) with `reason`, which is at most 255 ASCII characters.
 RpcError reverted_with(std::string_view reason);
 
 }  // namespace retrace::node::rpc

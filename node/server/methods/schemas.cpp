@@ -12,7 +12,7 @@ json::object text_schema(const char* title, const char* pattern) {
     return {{"title", title}, {"type", "string"}, {"pattern", pattern}};
 }
 
-/// Objects as they are answered: these members and no others. `extra` are there sometimes.
+/// Schema of a result object: exactly these members; those in `extra` are optional.
 json::object answer_schema(const char* title, const Members& members, const Members& extra = {}) {
     json::object properties;
     json::array required;
@@ -28,7 +28,7 @@ json::object answer_schema(const char* title, const Members& members, const Memb
             {"additionalProperties", false}};
 }
 
-/// Objects as they are asked with: any of these members; what else is in there is not looked at.
+/// Schema of a parameter object: all members are optional, and other members are allowed.
 json::object question_schema(const char* title, const Members& members) {
     json::object properties;
     for (const auto& [name, type] : members) properties[name] = schema_named(type);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The schemas that methods name in ParamInfo::type and Method::result.
+// The schemas that ParamInfo::type and Method::result refer to.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 
 namespace retrace::node::rpc {
 
-/// All of them by name: components.schemas of the OpenRPC document.
+/// All schemas by name: components.schemas of the OpenRPC document.
 json::object schemas();
 
-/// "Quantity", "Hash[]" (array of), "Block?" (or null), and both: "Log[]?". A reference to one of the above.
+/// The schema of a type, with references to `schemas()`: "Quantity", "Hash[]" (array), "Block?" (or null), "Log[]?".
 json::object schema_named(std::string_view type);
 
 }  // namespace retrace::node::rpc

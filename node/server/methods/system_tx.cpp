@@ -6,7 +6,7 @@
 namespace retrace::node::rpc {
 namespace {
 
-/// From nobody to nobody, of nothing, for nothing.
+/// A transaction with zero sender, recipient, value and gas.
 ledger::BlockTx system_tx(const ledger::Block& block) {
     auto tx = std::make_shared<ledger::SignedTx>();
     tx->tx.type = ledger::TxType::legacy;
@@ -25,7 +25,7 @@ json::object system_tx_json(const ledger::Block& block, std::uint64_t chain_id) 
     const TxPlace place = place_of(block);
     json::object out = tx_json(system_tx(block), &place);
     out["chainId"] = quantity(chain_id);
-    out["v"] = "0x0";  // as r and s: nobody signed it
+    out["v"] = "0x0";  // like r and s, because it has no signature
     return out;
 }
 

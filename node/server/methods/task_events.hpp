@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The events of the contracts as answers: what subscriptions to task progress and retrace_taskEvents tell.
+// The contracts' events in JSON, for subscriptions to task progress and retrace_taskEvents.
 #pragma once
 
 #include "ledger/chain/log_search.hpp"
@@ -7,15 +7,14 @@
 
 namespace retrace::node::rpc {
 
-/// The addresses whose events can belong to a task.
+/// Matches the native contracts, whose events can belong to a task.
 ledger::LogFilter task_event_filter();
 
-/// The event of a log of ours, and the task that it belongs to; audits and disputes are looked up in `view`.
-/// nullopt for a log of no contract of ours. `task` is 0 for what belongs to none (registrations, the
-/// beacon).
+/// Decodes a log of a native contract and finds its task; audits and disputes are looked up in `view`. nullopt if the
+/// log is no event of a native contract. `task` is 0 if the event belongs to none (registrations, the beacon).
 std::optional<TaskEventAnswer> task_event(const ledger::LogEntry& log, const ledger::StateView& view);
 
-/// Those of `logs` that belong to `task`, or to any task when `task` is 0.
+/// The events in `logs` that belong to `task`, or to any task if `task` is 0.
 std::vector<TaskEventAnswer> task_events(const std::vector<ledger::LogEntry>& logs,
                                          const ledger::StateView& view, std::uint64_t task);
 

@@ -50,7 +50,7 @@ Status<> check_labels(const kernels::Tensor& labels, std::uint32_t classes) {
     return Unit{};
 }
 
-/// Everything but the elements, and the root that they must have.
+/// Reads everything but the elements, including the root that they must have.
 Result<DataSet::Part> read_part(const json::value& value) {
     RETRACE_TRY(fields, StrictObject::open(value, {"name", "dtype", "shape", "root"}));
     DataSet::Part part;
@@ -184,7 +184,7 @@ Status<> save_dataset(const DataSet& data, const fs::path& folder) {
     if (fs::exists(folder, code) && !fs::is_empty(folder, code)) {
         return error(folder.string() + ": exists and is not an empty folder");
     }
-    // Written beside the target and renamed, so that nobody ever sees half a data set.
+    // Written beside the target and renamed, so that nobody can see a partial data set.
     fs::path target = fs::absolute(folder, code);
     if (target.filename().empty()) target = target.parent_path();
     const fs::path beside = target.string() + ".partial";

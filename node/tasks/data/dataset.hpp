@@ -11,7 +11,7 @@
 
 namespace retrace::node {
 
-/// Bytes of one tensor of a data set, and of a file that is imported.
+/// Limit in bytes of one tensor of a data set, and of an imported file.
 inline constexpr std::uint64_t kDataBytesMax = std::uint64_t{8} << 30;
 
 /// Tensors under their roots, in the order in which a program takes them. For a classifier: "x" [samples, …]
@@ -22,12 +22,12 @@ struct DataSet {
         kernels::Tensor tensor;
         Hash32 root;  ///< Tensor root.
     };
-    std::string name;           ///< For people, ≤ 64 bytes.
+    std::string name;           ///< Display name, ≤ 64 bytes.
     std::string source;         ///< Which files it came from, ≤ 300 bytes.
-    std::uint32_t classes = 0;  ///< Labels in "y" are below it; 0: it has no classes.
+    std::uint32_t classes = 0;  ///< Labels in "y" are below this; 0: no classes.
     std::vector<Part> parts;
 
-    /// The first extent of "x", or of the first part.
+    /// Returns the first extent of "x", or of the first part.
     std::uint64_t samples() const noexcept;
     std::vector<Hash32> roots() const;
     const kernels::Tensor* find(std::string_view part) const noexcept;
@@ -35,19 +35,19 @@ struct DataSet {
 
 /// Computes the root. `name` as above (asserted).
 DataSet::Part make_part(std::string name, kernels::Tensor tensor);
-/// Names, sizes, one extent of samples in x and y, labels below `classes`. Both the importers and
-/// `load_dataset` end with it.
+/// Checks names, sizes, the common extent of samples in x and y, and that labels are below `classes`. The importers and
+/// `load_dataset` call it last.
 Status<> check(const DataSet& data);
 
 /// "f32", "i8", "u8", "i32", "bool".
 std::string_view dtype_name(kernels::DType dtype) noexcept;
 
-/// Writes `folder`/manifest.json and one <part>.bin of row-major little-endian elements for each part. The
-/// folder appears whole or not at all; one that exists and is not empty is refused.
+/// Writes `folder`/manifest.json and one <part>.bin of row-major little-endian elements for each part. The folder
+/// appears complete or not at all; an existing non-empty folder is refused.
 Status<> save_dataset(const DataSet& data, const std::filesystem::path& folder);
-/// Reads it back; every root is computed again and compared.
+/// Reads a saved data set; every root is recomputed and compared.
 Result<DataSet> load_dataset(const std::filesystem::path& folder);
-/// manifest.json as text.
+/// Returns the text of manifest.json.
 std::string manifest_json(const DataSet& data);
 
 }  // namespace retrace::node

@@ -37,7 +37,7 @@ Result<Bytes> inflate_all(View in, int window_bits, std::size_t limit) {
             stream.avail_in = static_cast<uInt>(piece);
             in = in.subspan(piece);
         }
-        // One byte of room over the limit tells a stream that ends there from one that goes on.
+        // One byte of room above the limit distinguishes a stream that ends at the limit from a longer one.
         const std::size_t used = out.size(), room = std::min(kChunk, limit - used + 1);
         out.resize(used + room);
         stream.next_out = out.data() + used;

@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kImageFileBytesMax = std::size_t{64} << 20;
 
-/// In order of their names, so that a folder has one data set wherever it lies.
+/// Sorted by name, so that the data set does not depend on the file system.
 std::vector<fs::path> sorted_entries(const fs::path& folder, bool directories) {
     std::vector<fs::path> out;
     std::error_code code;

@@ -47,7 +47,7 @@ struct JpegErrors {
     char message[JMSG_LENGTH_MAX];
 };
 
-// libjpeg reports errors by a function that must not return, and a damaged file by mere warnings: both end
+// libjpeg reports errors through a function that must not return, and a damaged file only through warnings. Both end
 // the decoding here.
 [[noreturn]] void leave(j_common_ptr decoder) {
     auto* const errors = reinterpret_cast<JpegErrors*>(decoder->err);

@@ -13,9 +13,9 @@ struct Image {
 };
 inline constexpr std::uint32_t kImageSideMax = 4096;
 
-/// PNG or JPEG, told by their first bytes. `channels` 0: as the file has it; transparency is dropped onto
-/// black. Over kImageSideMax, damaged or cut files are errors. One decoder, one result: data sets are
-/// committed after decoding.
+/// Decodes PNG or JPEG, recognised by the first bytes. `channels` 0: as the file has it; transparent pixels are
+/// composed onto black. Sides above kImageSideMax and damaged or truncated files are errors. Each format has one
+/// decoder, because data sets are committed after decoding.
 Result<Image> decode_image(View file, std::uint32_t channels);
 
 }  // namespace retrace::node

@@ -18,7 +18,7 @@ using kernels::DType;
 
 constexpr std::uint32_t kClassesMax = 1u << 20;  ///< Larger whole numbers are quantities, not classes.
 
-/// Floats that are all whole numbers from 0 are labels of classes.
+/// Whether all floats are whole numbers in 0 to kClassesMax - 1, so that they are class labels.
 bool are_labels(const kernels::Tensor& y) {
     for (std::uint64_t i = 0; i < y.elements(); ++i) {
         const float value = std::bit_cast<float>(y.bits(i));
@@ -36,7 +36,7 @@ std::int64_t label_at(const kernels::Tensor& y, std::uint64_t i) {
     return bits;
 }
 
-/// Labels as u8 when they fit, else as i32; sets `classes`.
+/// Converts labels to u8 if they fit, else to i32; sets `classes`.
 Result<kernels::Tensor> pack_labels(const kernels::Tensor& y, std::uint32_t& classes) {
     std::int64_t greatest = 0;
     for (std::uint64_t i = 0; i < y.elements(); ++i) {

@@ -121,7 +121,7 @@ std::int64_t whole_number(std::string_view descr, const std::uint8_t* p) {
     return static_cast<std::int64_t>(load_u64(p));
 }
 
-/// Elements of another width than the dtype has.
+/// Converts elements whose width differs from the dtype's.
 Status<> convert(const ElementType& type, View in, Bytes& out) {
     const std::size_t count = in.size() / type.size;
     out.resize(count * 4);
