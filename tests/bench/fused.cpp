@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_fused [--json] [--rounds N]`: each layer that the executor fuses, forward and backward, against the
-// same ops one by one in the same process, samples in turn, medians of the time of one thread. The extents are
-// those of the GPT of bench_train.
+// `bench_fused [--json] [--rounds N]`: each layer that the executor fuses, forward and backward, compared with the same
+// ops one by one in the same process; samples alternate; medians of the time of one thread. The extents are those of
+// the GPT of bench_train.
 #include <time.h>
 
 #include <cstdio>
@@ -41,7 +41,7 @@ kernels::State noise(const kernels::Program& program) {
     return state;
 }
 
-/// Steps a second of `program`, all fusion against none; with elementwise runs alone on standard error.
+/// Steps per second of `program` with all fusion and with none; prints elementwise runs alone on standard error.
 Row measure(const std::string& name, const kernels::Program& program, int rounds) {
     constexpr Fusion kWays[] = {Fusion::none, Fusion::elements, Fusion::bands};
     kernels::ThreadPool pool(1);

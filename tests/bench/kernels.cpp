@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_kernels [--json] [--rounds N]`: products against the best ordinary sgemm held to the same
-// instruction set, on one core, interleaved, medians of thread time, geometric means over the 13 shapes of
-// the design; tile-tree hashing against plain SHA-256.
+// `bench_kernels [--json] [--rounds N]`: products compared with the best ordinary sgemm limited to the same instruction
+// set, on one core, interleaved, medians of thread time, geometric means over the 13 shapes of the design; tile-tree
+// hashing compared with plain SHA-256.
 //
 // The peers choose their instruction set when they are loaded, so every set is measured by a child process
 // (`bench_kernels --group NAME`) with its environment. The rows of bench_elements, bench_fused and bench_train,
@@ -40,9 +40,9 @@ constexpr Shape kShapes[] = {
     {512, 768, 768},   {512, 3072, 768},  {1024, 768, 3072}, {2048, 256, 256},   {2048, 768, 768},
     {2048, 3072, 768}, {2048, 768, 3072}, {512, 1000, 500},
 };
-constexpr double kRoundSeconds = 0.03;  ///< Short products repeat until a sample lasts as long.
+constexpr double kRoundSeconds = 0.03;  ///< Short products are repeated until a sample takes this long.
 
-/// Seconds that this thread ran: every candidate works in one thread, and other processes do not count.
+/// Processor seconds of this thread: every candidate runs on one thread, and other processes do not count.
 double thread_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -55,7 +55,7 @@ double seconds_of(const std::function<void()>& body, int repeats) {
     return (thread_seconds() - begin) / repeats;
 }
 
-/// Medians of the candidates' seconds, one sample of each in turn.
+/// Medians of the candidates' seconds, with alternating samples.
 std::vector<double> interleaved(const std::vector<std::function<void()>>& candidates, int rounds) {
     std::vector<int> repeats;
     std::vector<std::vector<double>> samples(candidates.size());
@@ -80,7 +80,7 @@ struct Candidate {
     Precision precision;
 };
 
-/// What one child measures, and what holds its peers to the instruction set.
+/// Measurements of one child process, and the variable that limits its peers to the instruction set.
 struct Group {
     std::string_view name;
     CpuLevel needs;
@@ -105,7 +105,7 @@ std::vector<Group> groups() {
          {{"matmul_i8x2_vnni", CpuLevel::vnni, Precision::i8x2}}},
         {"amx",
          CpuLevel::amx,
-         "OPENBLAS_CORETYPE=SkylakeX",  // Its best for fp32; it does not know each new processor by itself.
+         "OPENBLAS_CORETYPE=SkylakeX",  // Its best for fp32; it does not detect every new processor.
          {{"matmul_i8x2_amx", CpuLevel::amx, Precision::i8x2},
           {"matmul_i8x3_amx", CpuLevel::amx, Precision::i8x3}}},
     };
@@ -179,7 +179,8 @@ void measure_hash(int rounds) {
                gigabytes / seconds[0]});
 }
 
-/// Subnormal factors, on which ordinary units stumble, against normal ones: the default product at the highest level.
+/// Compares subnormal factors, which slow down ordinary units, with normal ones, for the default product at the highest
+/// level.
 void measure_subnormal(int rounds) {
     constexpr std::uint64_t kSide = 768;
     std::vector<float> normal(kSide * kSide), subnormal(kSide * kSide), c(kSide * kSide);
@@ -269,6 +270,6 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace retrace::bench
 
 int main(int argc, char** argv) {
-    ::unsetenv("OPENBLAS_L2_SIZE");  // Less cache than there is would flatter us.
+    ::unsetenv("OPENBLAS_L2_SIZE");  // A smaller cache size than the real one would favour our results.
     return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
 }

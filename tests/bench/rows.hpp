@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the benchmarks print: a row for each figure, beside that of a peer measured in the same run.
+// Output of the benchmarks: a row for each figure, with that of a peer measured in the same run.
 #pragma once
 
 #include <functional>
@@ -10,14 +10,15 @@ namespace retrace::bench {
 
 struct Row {
     std::string name, unit, peer;
-    double value = 0, peer_value = 0;  ///< 0: not measured, printed as null; `peer` then says why.
+    double value = 0, peer_value = 0;  ///< 0: not measured, printed as null; `peer` then gives the reason.
 };
 
-/// One line of tabs for a parent process.
+/// Prints one tab-separated line for a parent process.
 void print_row(const Row& row);
-/// What such a command printed. A row of `names` that it did not print is there without a value and says how it ended.
+/// Parses the output of such a command. A row of `names` that it did not print has no value and shows how the command
+/// ended.
 std::vector<Row> child_rows(const std::string& command, const std::vector<std::string>& names);
-/// Whether every command came to its end.
+/// Whether every command completed.
 bool complete(const std::vector<Row>& rows);
 
 /// All rows as a table, or as one JSON object, on standard output.
@@ -25,7 +26,7 @@ void report(const std::string& machine_note, const std::vector<Row>& rows, bool 
 
 double median(std::vector<double> samples);
 std::string machine();
-/// The running program's own file, and one of the given name beside it; empty where that does not exist.
+/// Path of the running program, and of a program next to it; empty if that does not exist.
 std::string own_path();
 std::string program_beside(const std::string& name);
 

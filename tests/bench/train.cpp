@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_train [--json] [--rounds N] [--only ROW]`: whole training steps on all cores beside LibTorch's (a
-// process of its own, tests/bench/peers/torch_train.cpp), samples in turn, medians of wall time; the
-// commitment of the whole state against 100 training steps; the memory of a step against the peer's growth at
-// its peak.
+// `bench_train [--json] [--rounds N] [--only ROW]`: whole training steps on all cores compared with LibTorch's (a
+// separate process, tests/bench/peers/torch_train.cpp), alternating samples, medians of wall time; the commitment of
+// the whole state compared with 100 training steps; the memory of a step compared with the peer's peak growth.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,13 +34,13 @@ double now() {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// A process that answers a line with a number; without a program there is no peer.
+/// A process that answers each line with a number; without a program there is no peer.
 class Peer {
 public:
     Peer(const std::string& program, const std::string& model) {
         int to[2], from[2];
         if (program.empty() || pipe2(to, O_CLOEXEC) != 0 ||
-            pipe2(from, O_CLOEXEC) != 0)  // or the next peer would keep this one's input open
+            pipe2(from, O_CLOEXEC) != 0)  // otherwise the next peer would keep this one's input open
             return;
         child_ = fork();
         if (child_ == 0) {
@@ -82,11 +81,11 @@ private:
 };
 
 struct Job {
-    std::string name;  ///< Of the row.
+    std::string name;  ///< Name of the row.
     std::string unit;
-    double units = 0;                ///< Of one step.
-    int steps = 1;                   ///< Of one sample.
-    std::vector<std::string> peers;  ///< The fastest counts.
+    double units = 0;                ///< Units per step.
+    int steps = 1;                   ///< Steps per sample.
+    std::vector<std::string> peers;  ///< The fastest one counts.
     kernels::ModelSpec model;
     kernels::TrainingSpec training;
     Tensor x, y;
@@ -102,8 +101,8 @@ Tensor noise(kernels::Dims dims, std::uint32_t below) {
     return out;
 }
 
-/// An IDX file of Debian's dataset-fashion-mnist; its pixels do not change the work, so noise stands in for
-/// it.
+/// Reads an IDX file of Debian's dataset-fashion-mnist. Its pixels do not affect the amount of work, so noise can
+/// replace it.
 bool read_idx(const std::string& name, std::size_t header, Bytes& out) {
     const std::string command = "gzip -dc /usr/share/datasets/fashion-mnist/" + name + ".gz 2>/dev/null";
     const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), pclose);
@@ -143,7 +142,7 @@ Job cnn_job() {
 }
 
 struct Measured {
-    double step = 0, peer_step = 0, commit = 0;  ///< Seconds; no peer: 0.
+    double step = 0, peer_step = 0, commit = 0;  ///< Seconds; 0 if there is no peer.
     double bytes = 0, peer_bytes = 0;
 };
 
@@ -190,7 +189,7 @@ Measured measure(const Job& job, int rounds) {
     return out;
 }
 
-/// Both models, or the one of row `only`.
+/// Measures both models, or only that of row `only`.
 std::vector<Row> measure_all(int rounds, const std::string& only) {
     const std::vector<Job> jobs = {gpt_job(), cnn_job()};
     std::vector<Row> rows;
@@ -208,7 +207,7 @@ std::vector<Row> measure_all(int rounds, const std::string& only) {
     const Measured& worst =
         share(measured.front()) > share(measured.back()) ? measured.front() : measured.back();
     rows.push_back({"commit_share", "s", "100 training steps", worst.commit, 100 * worst.step});
-    const Measured& gpt = measured.front();  // or the only one
+    const Measured& gpt = measured.front();  // the first, or the only one
     rows.push_back({"peak_memory", "MB", gpt.peer_bytes > 0 ? "LibTorch fp32 eager" : "peer missing",
                     gpt.bytes * 1e-6, gpt.peer_bytes * 1e-6});
     return rows;
@@ -241,9 +240,9 @@ int run(const std::vector<std::string>& arguments) {
     return 0;
 }
 
-/// OpenBLAS takes a processor that is newer than itself for one that is much older, and LibTorch's products then are
-/// several times slower than they could be: the peer's process is told. What the environment says is for programs that
-/// are to run anywhere: another's core, or less cache than there is, would flatter us.
+/// OpenBLAS takes a processor that is newer than itself for a much older one, which makes LibTorch's products several
+/// times slower than necessary, so the peer's process is told the type. Existing variables are replaced because they
+/// are meant for programs that run anywhere: another core type, or a smaller cache size, would favour our results.
 void tell_openblas() {
     const kernels::CpuLevel best = kernels::cpu_levels().back();
     ::unsetenv("OPENBLAS_L2_SIZE");
@@ -255,7 +254,7 @@ void tell_openblas() {
 }  // namespace retrace::bench
 
 int main(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN);  // a peer that died is missing, and no reason to end
+    std::signal(SIGPIPE, SIG_IGN);  // a dead peer counts as missing and does not end this process
     retrace::bench::tell_openblas();
     return retrace::bench::run(std::vector<std::string>(argv + 1, argv + argc));
 }

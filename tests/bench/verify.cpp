@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// `bench_verify [--json] [--rounds N]`: what it costs to check a training. Replay beside training (processor
-// time of all threads, samples in turn, medians), audits at the default policy, and disputes about a program
-// of a billion parameters beside published figures of other systems.
+// `bench_verify [--json] [--rounds N]`: the cost of checking a training. Measures replay compared with training
+// (processor time of all threads, alternating samples, medians), audits at the default policy, and disputes about a
+// program of a billion parameters compared with published figures of other systems.
 #include <time.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ double processor_seconds() {
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// A small convolutional training on noise: numbers do not change the work.
+/// A small convolutional training on noise, since the values do not affect the amount of work.
 struct Training {
     kernels::ThreadPool pool;
     kernels::Tensor x = kernels::zeros(kernels::DType::u8, {1024, 1, CnnSizes::side, CnnSizes::side});
@@ -61,7 +61,7 @@ struct Training {
         return *kernels::build_training(model, training, 1024, 1);
     }
 
-    /// The solver: the steps, and the commitment at their end.
+    /// The solver's work: the steps, and the commitment at their end.
     Hash32 train() {
         Hash32 root;
         kernels::State state = start;
@@ -74,7 +74,7 @@ struct Training {
             });
         return done ? root : Hash32{};
     }
-    /// The verifier: the start is checked against its root first.
+    /// The verifier's work: the start is checked against its root first.
     Hash32 replay() {
         const Hash32 root = kernels::commit_state(committed.root(), start, pool).root;
         verifier::Replayer replayer({&committed, &committed, &runner, &pool, 1, inputs.datasets}, start,
@@ -84,7 +84,7 @@ struct Training {
 };
 
 struct Speeds {
-    double train = 0, replay = 0;  ///< Steps for each processor second.
+    double train = 0, replay = 0;  ///< Steps per processor second.
 };
 
 Speeds replay_speed(int rounds) {
@@ -127,7 +127,7 @@ void add_audits(std::vector<Row>& rows, const Speeds& speeds) {
             1e-2 * static_cast<double>(market::audit_books(policy(defaults.audit_bp, auditors)).replays_bp);
         rows.push_back({"audit_cost_v" + std::to_string(auditors), "%", "at most, of the training's cost",
                         replays * speeds.train / speeds.replay, auditors == 1 ? 10.0 : 15.0});
-        // What the requester pays for them: the fee follows the price, so this holds for any.
+        // Price of the audits for the requester: the fee follows the price, so this holds for any price.
         market::Setting dear = policy(defaults.audit_bp, auditors);
         dear.spec.price_ceiling = ledger::U256(1'000 * market::kMilli);
         rows.push_back({"audit_price_v" + std::to_string(auditors), "%", "at most, of the training's price",

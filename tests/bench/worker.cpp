@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `bench_worker RETRACE [ROUNDS]`: training in a worker process beside training in this one, in turn; medians of the
-// ratio. A round is some steps and a checkpoint: its roots and its state, in this process's memory.
+// `bench_worker RETRACE [ROUNDS]`: compares training in a worker process with training in this process, alternating;
+// medians of the ratio. A round is some steps and a checkpoint: its roots and its state, in this process's memory.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -38,7 +38,7 @@ struct Seconds {
 Seconds round(StepRunner& runner, const kernels::CommittedProgram& program, kernels::State& state,
               std::uint64_t steps, kernels::ThreadPool& pool) {
     const auto training = runner.train(program, state, pool);
-    training->advance();  // Loading is what a round before left here.
+    training->advance();  // Not measured, because it also loads the state of the previous round.
     Seconds out;
     const double begin = now();
     training->run_ahead(training->step() + steps);

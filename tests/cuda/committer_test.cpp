@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Commitments on the emulated device, of states that change a little: the roots of the CPU.
+// Commitments of slightly changed states on the emulated device equal those of the CPU.
 #include "kernels/cuda/committer.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 namespace retrace::kernels::cuda {
 namespace {
 
-/// A state in the device's memory and a committer of it.
+/// A state in the device's memory and its committer.
 struct Committed {
     std::vector<Tensor> tensors{zeros(DType::f32, {70, 100}), zeros(DType::f32, {}),
                                 zeros(DType::u8, {65, 33}),   zeros(DType::i32, {5, 3, 7}),
@@ -52,7 +52,7 @@ struct Committed {
         for (const Tensor& tensor : tensors) roots.push_back(tensor_root(tensor, pool));
         const std::vector<Tensor> then = tensors;
         ASSERT_TRUE(committer->begin(queue, workspace.data()));
-        for (std::size_t i = 0; i < tensors.size(); ++i)  // the next step overwrites what it writes
+        for (std::size_t i = 0; i < tensors.size(); ++i)  // overwritten by the next step
             if (i != kUnwritten) queue.clear(state.data() + places[i], tensors[i].data.size());
         const auto found = committer->finish();
         ASSERT_TRUE(found);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A solver that computes on a device, here the emulated one: what it says when it cannot, and the same steps when
-// it can.
+// A solver that computes on a device, here the emulated one: its error messages if it cannot, and identical steps if it
+// can.
 #include <gmock/gmock.h>
 
 #include "kernels/commit/commitment.hpp"
@@ -30,7 +30,7 @@ protected:
     const kernels::Inputs inputs{golden::kSeed, {&data.first, &data.second}};
 };
 
-// A dispute takes nothing of the device: its memory may be full, and it may be what failed.
+// Disputes do not use the device: its memory may be full, or it may be the cause of the failure.
 TEST_F(DeviceOfSolver, disputes_are_played_on_the_host_even_when_the_device_is_full_or_fails) {
     auto device = open_device(DeviceChoice::cuda, programs.train);
     ASSERT_TRUE(device && *device != nullptr);

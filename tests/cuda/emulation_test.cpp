@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The emulated device refuses what a real one refuses, so that the tests beside this one can fail.
+// The emulated device refuses what a real one refuses, so that the other tests can fail.
 #include <gmock/gmock.h>
 
 #include "kernels/cuda/runtime.hpp"
@@ -25,7 +25,7 @@ using EmulationDeathTest = Emulation;
 volatile unsigned char sink = 0;
 
 TEST_F(EmulationDeathTest, a_kernel_keeps_to_the_shared_memory_that_it_asked_for) {
-    // A launch before that asked for more must not hide it.
+    // An earlier launch with more shared memory must not hide the error.
     run(32, 4096, [] { sink = static_cast<unsigned char*>(shared_memory())[4095]; });
     run(32, 64, [] { sink = static_cast<unsigned char*>(shared_memory())[63]; });
     EXPECT_DEATH(run(32, 64, [] { sink = static_cast<unsigned char*>(shared_memory())[64]; }), "");

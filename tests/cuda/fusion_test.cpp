@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Norms, softmax and losses as one kernel on the emulated device: the bits are those of the ops one by one.
+// Norms, softmax and losses as one kernel on the emulated device: the bits equal those of the separate ops.
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
@@ -81,7 +81,7 @@ TEST(RowBands, have_no_products_and_keep_to_the_memory_of_a_block) {
     for (const Band& band : plan_of(norm, 256 << 10).bands) EXPECT_LE(band.bytes, 256u << 10);
 }
 
-/// A sum and a maximum of each row as they come, and the row beside them.
+/// A sum and a maximum of each row without further ops, and the row itself.
 Program bare_reductions() {
     Graph g;
     const Value x = g.state("x", DType::f32, {6, 20});
@@ -113,7 +113,7 @@ TEST(RowBands, reductions_inside_end_with_their_own_epilogue) {
     EXPECT_EQ(found, expected);
 }
 
-/// One step of `program` on the device is the reference's.
+/// Expects one step of `program` on the device to equal the reference's.
 void expect_the_bits_of_the_reference(const Program& program, Data data, std::uint64_t seed) {
     ThreadPool pool(1);
     State expected = random_state(program, data, seed), found = expected;
@@ -140,7 +140,7 @@ TEST_P(DeviceFusion, rows_too_long_for_shared_memory_give_the_same_bits) {
     }
 }
 
-/// 16 pieces of a slab for 40 rows.
+/// A slab has 16 parts for 40 rows.
 TEST_P(DeviceFusion, the_blocks_of_a_slab_take_rows_in_turn) {
     constexpr std::uint64_t kRows = 40, kCols = 21, kOwn = 4 << 20;
     ASSERT_EQ(slab_blocks(kRows, kOwn), 16u);
@@ -173,7 +173,7 @@ TEST(RowBands, a_slab_is_bounded_and_never_without_a_block) {
     EXPECT_LT(plan.bytes + (64 << 20), apart / 2) << "the slab and the rest against every value in memory";
 }
 
-/// What a device makes of attention where the scores of all heads are more than a chunk, here a small one.
+/// The device's program for attention whose scores of all heads exceed a chunk, here a small one.
 TEST_P(DeviceFusion, attention_in_chunks_gives_the_same_bits) {
     const Program program = with_constants_first(testing::attention_program(5, 19, 12, true));
     const Program chunks = with_runs_in_chunks(program, {2 * 19 * 19 * 4, 64, 100'000});
@@ -191,7 +191,8 @@ TEST(DeviceMemory, what_a_device_runs_at_its_own_limits_gives_the_same_bits) {
     EXPECT_EQ(found, expected);
 }
 
-/// A product of batches added to the state that it replaces: in chunks it would be joined, and no longer in place.
+/// A batched product is added to the state that it replaces: in chunks it would have to be joined, and would no longer
+/// be in place.
 TEST(DeviceMemory, nothing_is_rewritten_that_then_takes_more) {
     Graph g;
     const Value weights = g.state("weights", DType::f32, {16, 1024, 1024});
@@ -202,7 +203,8 @@ TEST(DeviceMemory, nothing_is_rewritten_that_then_takes_more) {
     EXPECT_EQ(plan_of(for_device(program), kLongRowBytes).bytes, plan_of(program, kLongRowBytes).bytes);
 }
 
-/// The weights of a layer wait for the backward pass in no memory, and the scores of all heads are never there at once.
+/// The attention weights of a layer are not kept in memory for the backward pass, and the scores of all heads never
+/// exist at the same time.
 TEST(DeviceMemory, long_contexts_take_little) {
     ModelSpec model;
     model.kind = "gpt";

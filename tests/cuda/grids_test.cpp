@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Grids that a device takes, however many blocks there are, and kernels whose blocks beyond the last do nothing.
+// Grids within the limits of a device for any number of blocks, and kernels whose surplus blocks do nothing.
 #include "tests/cuda/emulation/cuda.hpp"
 //
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ TEST(Grids, have_extents_that_every_device_takes) {
     }
 }
 
-/// Floats, and bytes behind them that nobody may write.
+/// Floats, followed by guard bytes that must not be written.
 class Guarded {
 public:
     explicit Guarded(std::size_t floats) : memory_(*Memory::take(4 * floats + kGuard)), floats_(floats) {
@@ -43,7 +43,7 @@ private:
     std::size_t floats_;
 };
 
-/// Three blocks in two rows of two: the fourth has nothing to do.
+/// Three blocks in two rows of two, so that the fourth has no work.
 class BlocksBeyondTheLast : public ::testing::Test {
 protected:
     BlocksBeyondTheLast() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The public known answers as programs, which is how `retrace-op check` gives them to a device.
+// The public known answers as programs, in the form in which `retrace-op check` gives them to a device.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -20,7 +20,7 @@ Json cases() {
     return *parse_json(text.str());
 }
 
-/// What the emulated device computes in a few milliseconds.
+/// Whether the emulated device computes it in a few milliseconds.
 bool is_small(const KnownAnswer& known) {
     return known.is_matmul() ? known.rows * known.cols * known.depth < 100'000
                              : known.rows * known.cols < 20'000;

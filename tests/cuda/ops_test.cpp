@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element
-// rules.
+// Every op of the table on the emulated device: the kernels of kernels/cuda give the bits of the element rules.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -66,7 +65,7 @@ TEST_P(EveryOp, has_them_on_the_oldest_device_and_in_another_order_of_threads) {
     }
 }
 
-/// As where there are more blocks than a grid can have across, and some beyond the last.
+/// Simulates more blocks than a grid can have across, with some beyond the last.
 TEST_P(EveryOp, has_them_where_blocks_lie_in_rows) {
     for (const OpCase& one : testing::random_cases(GetParam() + 200, 2)) {
         expect_equal_bits(one, {80, kLargeShared, false, emulation::Order::descending, 3});
@@ -74,7 +73,7 @@ TEST_P(EveryOp, has_them_where_blocks_lie_in_rows) {
     }
 }
 
-/// What a test of products adds: several tiles, several blocks of K and a short one, all storages.
+/// Further cases of products: several tiles, several blocks of K and a short one, all storages.
 TEST(Products, by_warpgroups_have_the_bits_of_the_definition) {
     int sliced = 0;
     for (const OpCase& one : testing::random_cases(20260103, 24)) {

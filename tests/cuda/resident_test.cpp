@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A training whose state stays on the device, here the emulated one: the roots of the CPU, and what goes
-// between host and device while it runs.
+// A training whose state stays on the device, here the emulated one: it gives the roots of the CPU, and the transfers
+// between host and device are counted.
 #include <gmock/gmock.h>
 
 #include <map>
@@ -102,13 +102,13 @@ TEST_F(Resident, a_commitment_is_of_the_state_it_began_with_and_only_digests_com
     }
 }
 
-/// Whenever the device fails: the order that trained ends, the process lives, disputes are answered, and the next order
-/// computes on the host.
+/// At whatever point the device fails, the training order ends, the process survives, disputes are answered, and the
+/// next order computes on the host.
 TEST_F(Resident, a_device_that_fails_is_left_and_the_host_goes_on) {
     ProgramRunner here(programs.train, inputs, pool);
     kernels::State expected = start;
     const auto roots = roots_of(here, expected);
-    for (const std::uint64_t fails_after : {0, 1, 2, 3}) {  // the third step begins with a commitment under way
+    for (const std::uint64_t fails_after : {0, 1, 2, 3}) {  // the third step begins with a commitment in progress
         SCOPED_TRACE(fails_after);
         const auto runner = on_device();
         kernels::State state = start;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scatter_add_rows on the emulated device: the bits of the definition, and work that is linear in tokens and rows.
+// scatter_add_rows on the emulated device: the bits equal the definition, and the work is linear in tokens and rows.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -18,7 +18,7 @@ struct Extents {
     std::uint64_t tokens, rows, width;
 };
 
-/// The row of token `i`.
+/// Returns the row of token `i`.
 using Index = std::function<std::int64_t(std::uint64_t i)>;
 
 OpFacts facts_of(const Extents& e) {
@@ -29,7 +29,7 @@ OpFacts facts_of(const Extents& e) {
     return facts;
 }
 
-/// Values whose sum depends on the order; NaNs of any payload, infinities, subnormals and both zeros among them.
+/// Values whose sum depends on the order, including NaNs of any payload, infinities, subnormals and both zeros.
 Tensor values_of(const Extents& e, std::mt19937_64& random) {
     static constexpr std::uint32_t kSpecial[] = {0x80000000u, 0x00000000u, 0x00000001u, 0x80012345u,
                                                  0x7f800000u, 0xffc12345u, 0x7f7fffffu, 0xff7fffffu};
@@ -43,7 +43,7 @@ Tensor values_of(const Extents& e, std::mt19937_64& random) {
     return values;
 }
 
-/// The device's result beside that of `against`; returns how often threads took their turn.
+/// Compares the device's result with that of `against`; returns how often threads were scheduled.
 std::uint64_t expect_equal(const Extents& e, const Index& row, Backend against = Backend::reference) {
     std::mt19937_64 random(e.tokens + 1000 * e.rows + e.width);
     const Tensor values = values_of(e, random);
@@ -101,7 +101,7 @@ TEST_F(ScatterRows, indices_out_of_range_match_no_row) {
 
 TEST_F(ScatterRows, blocks_that_sort_several_times_in_another_order_of_threads) {
     emulation::settings = {75, emulation::Order::descending, 100};
-    // More than 1024 blocks of 256 tokens: each takes two.
+    // More than 1024 blocks of 256 tokens, so each thread block takes two.
     expect_equal({280'000, 5, 1}, [&](std::uint64_t) { return static_cast<std::int64_t>(random() % 6); }, Backend::cpu);
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Steps of the published trainings on the emulated device: memory plan, fused runs, recorded graph, metrics,
-// roots.
+// Steps of the published trainings on the emulated device: memory plan, fused runs, recorded graph, metrics, roots.
 #include <gmock/gmock.h>
 
 #include "kernels/commit/commitment.hpp"
@@ -56,7 +55,7 @@ TEST_P(DeviceTraining, steps_metrics_and_roots_are_those_of_the_cpu) {
     EXPECT_EQ(*roots, commit_state({}, state, pool).tensor_roots);
 }
 
-// The back end itself is asked: an Executor plays traces and outputs on the host.
+// Calls the back end itself, because an Executor computes traces and outputs on the host.
 TEST_P(DeviceTraining, trace_is_that_of_the_cpu_and_leaves_the_state_alone) {
     Executor cpu(programs.train, pool);
     auto device = make_backend(programs.train);
@@ -105,7 +104,7 @@ TEST(DevicePrograms, random_programs_give_the_bits_of_the_reference) {
     }
 }
 
-/// A metric, then an op whose output the plan lays where the metric was.
+/// A metric, then an op whose output the plan places in the metric's memory.
 TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
     emulation::settings = {}, emulation::device = {};
     Program program;
@@ -127,7 +126,7 @@ TEST(DevicePrograms, a_metric_is_taken_when_its_unit_has_run) {
     const auto device = DeviceExecutor::create(program, plan);
     ASSERT_TRUE(device) << device.error().message;
     ASSERT_TRUE((*device)->load(state, {}));
-    for (int step = 0; step < 2; ++step) {  // the second is a recording
+    for (int step = 0; step < 2; ++step) {  // the second step replays a recording
         const auto metrics = (*device)->step();
         ASSERT_TRUE(metrics);
         ASSERT_EQ(metrics->size(), 1u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the executable must refuse, beyond the node's own refusals (rpc/node_process_test.cpp): each by a
-// sentence that says what to do, and nothing is lost.
+// Input that the executable must refuse, in addition to the node's own refusals (rpc/node_process_test.cpp): each error
+// message says what to do, and no data is lost.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,7 +71,7 @@ protected:
     }
     RpcClient client() const { return std::move(RpcClient::connect(url_)).value(); }
 
-    /// Runs `program ARGUMENTS` to its end; the exit code. What it said is in run.log.
+    /// Runs `program ARGUMENTS` to its end and returns the exit code. Its output goes to run.log.
     int run(const std::filesystem::path& program, const std::vector<std::string>& arguments) {
         std::filesystem::remove(folder_ / "run.log");
         auto child = Process::start(program, arguments, folder_ / "run.log");
@@ -185,7 +185,7 @@ TEST_F(BadInput, MissingAndDamagedDataIsNamed) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "out"));
 }
 
-/// Where it is installed, an empty file system of our own hides the folder.
+/// Where the data set is installed, an empty file system of our own hides the folder.
 TEST_F(BadInput, AMissingDataSetNamesItsPackage) {
     const auto installed = fashion_mnist_folder();
     if (!installed) {

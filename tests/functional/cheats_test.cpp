@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every `--cheat` that the demo does not show, played to its end by real processes: what the cheater loses,
-// and that nobody else does. Each has a chain of its own, with a chess clock short enough to run out in a
+// Every `--cheat` that the demo does not show, played to its end by real processes: checks the loss of the cheater, and
+// that no other party loses anything. Each test has its own chain, with clocks short enough to run out in a test.
 // test.
 #include <gmock/gmock.h>
 
@@ -39,7 +39,8 @@ protected:
         });
         return out;
     }
-    /// As compile; whoever lets auditors wait for their time to pass should not keep the tests waiting for long.
+    /// Like compile, but with short times, so that a cheater that makes auditors wait does not delay the tests for
+    /// long.
     std::string compile_short(const std::string& options) {
         const std::string folder = compile(options);
         const fs::path file = fs::path(folder) / "task.toml";
@@ -51,7 +52,7 @@ protected:
         std::ofstream(file) << text;
         return folder;
     }
-    /// Until the run that is numbered so is over, or all of its work is done.
+    /// Waits until the run of this number is over, or all of its work is done.
     void until_over(std::uint64_t task, std::uint32_t index) const {
         until("the run ends", [&](const node::RemoteState& state) {
             const auto run = views::run(state, task, index);
@@ -60,7 +61,7 @@ protected:
     }
 };
 
-/// A solver with these arguments is cheaper than the honest one, and runs first.
+/// A solver with these arguments bids less than the honest one, so it runs first.
 void Cheats::play(const std::vector<std::string>& cheat, End end) {
     std::vector<std::string> cheating{"--price", "0.3", "--stake", kStake};
     cheating.insert(cheating.end(), cheat.begin(), cheat.end());
@@ -95,7 +96,7 @@ void Cheats::play(const std::vector<std::string>& cheat, End end) {
             EXPECT_NE(ended, DisputeState::challenger_lost) << "an honest verifier is right";
         }
         EXPECT_EQ(convictions != 0, end == End::convicted);
-        // Fees and shares go to coins: nobody else's stake moves.
+        // Fees and shares are paid in coins, so the stakes of the other parties do not change.
         for (const Role role : {Role::honest_solver, Role::verifier_1, Role::verifier_2, Role::verifier_3})
             EXPECT_EQ(views::stake(state, cast_->address(role)).bonded, before.at(role)) << name_of(role);
     });
@@ -126,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                       SolverCase{"stop_in_dispute", End::convicted}),
     [](const auto& info) { return std::string(info.param.cheat); });
 
-/// What the server on this port answers.
+/// Returns the answer of the server on this port.
 std::string answer_of(std::uint16_t port, const std::string& request_line) {
     const int client = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
@@ -145,7 +146,7 @@ std::string answer_of(std::uint16_t port, const std::string& request_line) {
     return answer;
 }
 
-/// All that is served comes, and is right; but a piece at a time, far below the rate that a fetch asks for.
+/// All served data arrives and is correct, but in small pieces, far below the minimum rate of a fetch.
 TEST_F(Cheats, a_solver_whose_tiles_drip_makes_no_auditor_miss_its_verdict) {
     constexpr std::size_t kPiece = 256;  // Bytes, ten times a second.
     const auto behind = node::free_port();

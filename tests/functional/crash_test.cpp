@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `kill -9` of node, solver and verifiers at random moments: restarted on the same folders they finish the
-// task with the bits of an undisturbed run, nobody honest is punished for fraud or silence, no coin is lost.
+// `kill -9` of node, solver and verifiers at random moments: after restarts with the same folders they finish the task
+// with the bits of an undisturbed run, no honest party is punished for fraud or silence, and no coin is lost.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -37,7 +37,7 @@ constexpr std::uint64_t kBlockMs = 200, kSteps = 600, kInterval = 50, kSeed = 11
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "200"};
 const std::vector<std::string> kCheating{"--price", "0.3", "--stake", "200", "--cheat", "ulp"};
 
-/// Noise with labels: what is learned does not matter here, only that it is the same.
+/// Noise with labels: the result of the training does not matter, only that it is the same.
 Result<DataSet> noise() {
     std::mt19937 random(3);
     kernels::Tensor x = kernels::zeros(kernels::DType::u8, {4'000, 256});
@@ -65,7 +65,7 @@ Result<TaskFile> compile(const fs::path& folder) {
     return compile_task(request, data, nullptr);
 }
 
-/// Root of the state after the last step, of a run that nothing disturbed.
+/// Root of the state after the last step of an undisturbed run.
 Result<Hash32> undisturbed(const TaskFile& task) {
     kernels::ThreadPool pool;
     RETRACE_TRY(program, read_program(task.program));
@@ -145,7 +145,7 @@ protected:
                 const ledger::Address party = cast_->address(role);
                 there += views::solver(state, party) || views::verifier(state, party) ? 1 : 0;
             }
-            // Members are drawn from the epoch after the next on; before that no solver bids (contracts 14.12.1).
+            // Members can be drawn from the epoch after the next on; no solver bids before that (contracts 14.12.1).
             const auto params = views::params(state);
             const bool drawn = params && views::possible_auditors(state, *params, {}, kAuditors) >= kAuditors;
             if (there == parties_.size() && drawn) return;
@@ -166,7 +166,7 @@ protected:
         id_ = posted->id;
     }
 
-    /// One of node, solver and verifiers dies, and comes back at once.
+    /// Kills the node, the solver or a verifier, and restarts it at once.
     void kill_somebody() {
         const std::size_t victim = random_() % (parties_.size() + 1);
         if (victim == parties_.size()) {
@@ -180,7 +180,7 @@ protected:
         start_party(role);
     }
 
-    /// A party whose start was cut short by a death of the node gives up; a supervisor starts it again.
+    /// A party gives up if the node dies during its start; this restarts it, as a supervisor would.
     void restart_the_fallen() {
         for (const auto& [role, arguments] : parties_) {
             if (cast_->running(role)) continue;
@@ -196,8 +196,8 @@ protected:
         return last;
     }
 
-    /// Follows the task until its model is there and `wanted` processes were killed. Of a task that will be
-    /// disputed, half of the kills are kept for the dispute.
+    /// Follows the task until its model is available and `wanted` processes were killed. If the task will be disputed,
+    /// half of the kills are reserved for the dispute.
     void follow_and_kill(bool disputed, unsigned wanted = kKills) {
         unsigned kills = 0;
         auto next = Clock::now();
@@ -230,7 +230,7 @@ protected:
         say("posted");
     }
 
-    /// The root of the delivered model is the undisturbed run's.
+    /// Checks that the root of the delivered model is the undisturbed run's.
     void check_model(const RemoteState& state, const TaskStatus& status) const {
         const auto wanted = undisturbed(*task_);
         ASSERT_TRUE(wanted.has_value()) << wanted.error().message;
@@ -248,8 +248,8 @@ protected:
         EXPECT_EQ(total + ledger::burned(state), ledger::minted(state)) << "supply is not conserved";
     }
 
-    /// A verifier that was dead for a whole epoch is fined for its missing part of the beacon: that is the
-    /// rule. Anything else would punish honesty.
+    /// A verifier that was down for a whole epoch is fined for its missing reveal of the beacon, as the rules say. Any
+    /// other penalty would punish honest parties.
     void check_slashes(RpcClient& rpc, std::uint64_t height, const ledger::Address& cheater) const {
         const auto logs = rpc.logs(contracts::address_of(contracts::Contract::staking), 1, height);
         ASSERT_TRUE(logs.has_value()) << logs.error().message;
@@ -310,8 +310,8 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
     EXPECT_EQ(status->runs.front().solver, cheater);
     EXPECT_EQ(status->runs.front().state, market::RunState::forfeited);
     EXPECT_EQ(status->runs.back().solver, cast_->address(Role::honest_solver));
-    // Verifiers that come back together may each dispute the run: one of them convicts, and the others' disputes are
-    // withdrawn with the run (contracts/decisions/001).
+    // Verifiers that restart at the same time may each dispute the run: one of them convicts, and the disputes of the
+    // others are withdrawn with the run (contracts/decisions/001).
     unsigned convictions = 0;
     for (std::uint64_t id = 1; id <= views::dispute_count(state); ++id) {
         const auto dispute = views::dispute(state, id);
@@ -327,11 +327,12 @@ TEST_F(Crash, ADisputeEndsWithTheConvictionThroughKills) {
     EXPECT_FALSE(state.failure().has_value());
 }
 
-/// The first solver dies for good once some of its work is paid; the second one has another instruction set, and starts
-/// where verified work ends.
+/// The first solver dies permanently once some of its work is paid; the second one has another instruction set, and
+/// starts where verified work ends.
 TEST_F(Crash, ASolverKilledForGoodIsReplacedOnOtherSettings) {
-    const Role first = Role::cheating_solver;  // By name only: it works honestly until it is gone.
-    // A window holds a replay (contracts 13.3): so the first segments are paid while there is work left.
+    const Role first = Role::cheating_solver;  // In name only: it works honestly until it is killed.
+    // A window holds a replay (contracts 13.3), so a short one lets the first segments be paid while there is work
+    // left.
     task_->replay_blocks = 20;
     parties_[first] = {"--price", "0.3", "--stake", "200"};
     start_node();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace demo` with each of its frauds, as a person runs it: what --json says must be what was promised.
+// `retrace demo` with each of its frauds, as a user runs it: the --json output must match the documented outcome.
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
@@ -17,7 +17,7 @@ namespace json = boost::json;
 
 constexpr auto kTimeout = 220s;
 
-/// A fraud, and how long its tasks are. Fewer steps save time where the model is still good enough.
+/// A fraud and the length of its tasks. Fewer steps save time where the model is still good enough.
 struct Play {
     std::string cheat, outcome;
     std::uint64_t steps, interval;
@@ -42,7 +42,7 @@ protected:
         std::filesystem::remove(log_, ignored);
     }
 
-    /// Its last line is the JSON object; warnings may stand above it.
+    /// Its last line is the JSON object; warnings may precede it.
     void play() {
         const Play& play = GetParam();
         auto demo = Process::start(

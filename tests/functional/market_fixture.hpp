@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A chain of a test's own with real processes around it; what a person does is done by commands.
+// A fixture with its own chain and real processes; a user's actions are commands.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ protected:
     }
 
     using Party = std::pair<Role, std::vector<std::string>>;
-    /// A node, and parties that have registered. `params`: durations in blocks.
+    /// Starts a node and parties, and waits until they have registered. `params` are durations in blocks.
     void start(const std::vector<Party>& parties, const std::map<std::string, std::uint64_t>& params = {}) {
         auto cast = node::LocalNetwork::assemble(path("cast"), RETRACE_PROGRAM, kBlockMs, params);
         ASSERT_TRUE(cast.has_value()) << cast.error().message;
@@ -68,8 +68,7 @@ protected:
         look(state);
         ASSERT_FALSE(state.failure().has_value()) << state.failure()->message;
     }
-    /// Looks at every new state until `holds`; a failure after a minute and a half, which only a busy machine
-    /// needs.
+    /// Checks every new state until `holds`; fails after a minute and a half, which only a busy machine needs.
     void until(const char* what, const std::function<bool(const node::RemoteState&)>& holds) const {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(90);
         for (bool held = false; !held && !HasFatalFailure();) {
@@ -80,12 +79,12 @@ protected:
         }
     }
 
-    /// The requester's options: node, key, store.
+    /// Options of the requester: node, key, store.
     std::string node() const { return " --node " + cast_->node_url(); }
     std::string requester() const { return node() + " --dev-account 0"; }
     std::string store() const { return " --data-dir " + path("requester").string(); }
 
-    /// Runs a command that must succeed; what it prints with --json.
+    /// Runs a command that must succeed, and returns its --json output.
     json::object say(const std::string& arguments) const {
         const Ran ran = retrace(arguments + " --json");
         EXPECT_EQ(ran.status, 0) << arguments << "\n" << ran.err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What requesters, solvers and verifiers can ask for beside the demo's loop, each with real processes.
+// Options of requesters, solvers and verifiers that the demo does not use, each tested with real processes.
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
@@ -16,7 +16,7 @@ using market::RunState;
 using ::testing::HasSubstr;
 
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "400000"};
-/// Of a compiled task: what an honest machine may take for a replay.
+/// Sets the time that an honest machine may take for a replay of a compiled task.
 void allow_replay_blocks(const std::string& folder, std::uint64_t blocks) {
     const std::string file = folder + "/task.toml";
     std::ifstream in(file);
@@ -26,7 +26,7 @@ void allow_replay_blocks(const std::string& folder, std::uint64_t blocks) {
     in.close();
     std::ofstream(file) << text;
 }
-/// Asks less, and wins therefore.
+/// Bids less than the honest solver, and therefore wins.
 std::vector<std::string> cheating(const std::string& cheat, const std::vector<std::string>& more = {}) {
     std::vector<std::string> out{"--price", "0.3", "--stake", "400000", "--cheat", cheat};
     out.insert(out.end(), more.begin(), more.end());
@@ -34,7 +34,7 @@ std::vector<std::string> cheating(const std::string& cheat, const std::vector<st
 }
 const std::string kTraining = " --hidden 16 --batch 16 --price-ceiling 1";
 
-/// As `task compile mlp --hidden 16` writes it, but each step reads a table of 5 MB.
+/// Like the output of `task compile mlp --hidden 16`, but each step reads a table of 5 MB.
 kernels::Program large_program() {
     kernels::ModelSpec model;
     model.hidden = {16};
@@ -109,12 +109,12 @@ TEST_F(Market, a_task_of_five_megabytes_begins_with_given_weights_and_its_receip
 }
 
 TEST_F(Market, a_running_task_is_given_a_second_solver) {
-    // Windows are long, so that the first one is still at work when the second comes.
+    // Windows are long, so that the first solver is still at work when the second joins.
     start({{Role::honest_solver, kHonest}, {Role::verifier_1, {}}, {Role::verifier_2, {}}},
           {{"challenge_blocks", 50}});
     if (HasFatalFailure()) return;
-    // Long enough, on a fast machine too, that there is something left that a replica is paid for when it has won: it
-    // declines otherwise (contracts 12.7.9).
+    // Long enough that, even on a fast machine, a replica that wins has some segments left to be paid for; otherwise it
+    // declines (contracts 12.7.9).
     constexpr std::uint64_t kSegments = 16;
     const std::string task = compile(kTraining + " --steps 32000 --checkpoint-every 2000");
     const std::uint64_t id = submit(task);
@@ -147,7 +147,7 @@ TEST_F(Market, a_running_task_is_given_a_second_solver) {
 }
 
 TEST_F(Market, a_verifier_that_watches_finds_what_no_audit_was_drawn_for) {
-    // Long enough windows to replay two times on a busy machine.
+    // Windows are long enough to replay twice on a busy machine.
     start({{Role::honest_solver, kHonest},
            {Role::cheating_solver, cheating("ulp", {"--cheat-segment", "2"})},
            {Role::verifier_1, {"--watch", "10000"}},
@@ -204,8 +204,8 @@ TEST_F(Market, a_solver_that_pays_for_keeping_is_paid_between_audits_and_its_suc
     paying.push_back("--pay-for-retention");
     start({{Role::honest_solver, paying}, {Role::verifier_1, {}}, {Role::verifier_2, {}}});
     if (HasFatalFailure()) return;
-    // A solver commits at most one state a block, so windows of the first ones end long before the last one's
-    // audit.
+    // A solver commits at most one state per block, so the windows of the first ones end long before the audit of the
+    // last one.
     // A window holds a replay (contracts 13.3): ten steps need a few blocks and not the default.
     const std::string task = compile(kTraining + " --steps 600 --checkpoint-every 10 --audit-percent 0.01");
     allow_replay_blocks(task, 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks that ask for more memory than a party gives: it says so, and works on.
+// Tasks that need more memory than a party's memory quota: the party reports this and continues to work.
 #include <gmock/gmock.h>
 
 #include "tests/functional/market_fixture.hpp"
@@ -17,7 +17,7 @@ const std::map<std::string, std::uint64_t> kTimeToBid{
 class Memory : public MarketTest {
 protected:
     std::string log_of(Role role) const { return text_of(cast_->log_of(std::string(node::name_of(role)))); }
-    /// A later task of the usual size is done by those who are left.
+    /// The remaining parties complete a later task of the usual size.
     void do_a_small_task() {
         const std::uint64_t id = submit(compile(kSmall, "small"));
         ASSERT_NE(id, 0U);

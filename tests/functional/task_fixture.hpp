@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs the real program on small data sets in a folder of its own.
+// Runs the real program on small data sets in its own folder.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -36,7 +36,8 @@ protected:
 
     fs::path path(const std::string& name) const { return folder_ / name; }
 
-    /// `retrace ARGUMENTS`; quotes are the shell's, as is what comes `before`: a limit, a variable.
+    /// Runs `retrace ARGUMENTS`. The shell interprets the quotes and the text `before` the command: a limit, a
+    /// variable.
     Ran retrace(const std::string& arguments, const std::string& before = {}) const {
         const fs::path err = path("stderr");
         const std::string command = before + std::string(RETRACE_PROGRAM) + " " + arguments + " 2>" + err.string();
@@ -54,7 +55,7 @@ protected:
         return ran;
     }
 
-    /// Images whose brightness says their class, as a data set folder.
+    /// Returns a data set folder with images whose brightness determines their class.
     fs::path small_images(std::uint64_t samples, std::uint32_t classes = 10) const {
         kernels::Tensor x = kernels::zeros(kernels::DType::u8, {samples, 1, 28, 28});
         kernels::Tensor y = kernels::zeros(kernels::DType::u8, {samples});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Commands that need a node wait for one, visibly and not for ever.
+// Commands that need a node wait for one, with a message and a timeout.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -76,7 +76,7 @@ TEST_F(WithoutNode, what_was_sent_before_the_node_died_is_sent_again) {
                                           "--node", "http://127.0.0.1:" + port_},
                                          path("deposit.log"));
     ASSERT_TRUE(deposits.has_value());
-    first->kill();  // Before, while or after it was sent.
+    first->kill();  // Before, while or after the transaction was sent.
     auto second = start_node();
     ASSERT_TRUE(second.has_value());
     for (int i = 0; i < 1200 && deposits->running(); ++i)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each adversary by its name against honest parties on a calm chain: how it ends, and what everybody has
-// then.
+// Plays each adversary by name against honest parties on a calm chain, and checks how the task ends and what every
+// party has then.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ U256 wealth_of_all(const Outcome& outcome, std::string_view role) {
         if (name.starts_with(role)) sum += wealth(outcome, name);
     return sum;
 }
-/// Fees of reports that the solver of a run answered: they are its own.
+/// Fees of the reports that the solver of a run answered, which it earns.
 U256 fees_of_reports(const Outcome& outcome, std::uint32_t run) {
     U256 sum;
     for (const market::Report& report : outcome.reports)
@@ -61,7 +61,7 @@ market::TaskSpec posted_spec(const Scenario& scenario) {
     return spec;
 }
 
-/// What must hold beside any adversary: nothing was violated and the task ended with the true model.
+/// Checks that hold with any adversary: no violation, and the task settled with the true model.
 void expect_settled(const Outcome& outcome) {
     EXPECT_THAT(outcome.verdicts.violations, IsEmpty());
     ASSERT_EQ(outcome.tasks.size(), 1u);
@@ -78,7 +78,7 @@ struct SolverCase {
     Loses loses;
 };
 
-/// Where every coin is after `solver2` won the first run and lost its lock, or did not.
+/// Checks where every coin is after `solver2` won the first run, and lost its lock or did not.
 void expect_balances(const Outcome& outcome, const Scenario& scenario, Loses loses) {
     const market::Run& run = outcome.tasks.at(0).runs.at(0);
     const U256 lock = *market::stake_floor(kParams, posted_spec(scenario));
@@ -96,7 +96,7 @@ void expect_balances(const Outcome& outcome, const Scenario& scenario, Loses los
     EXPECT_EQ(wealth(outcome, "solver0") + wealth(outcome, "solver1") + run.earned,
               initial_coins() + initial_coins() + earned_by_all);
 
-    // Of a proved fraud the challengers have their share; what nobody proved is burned whole.
+    // If the fraud was proved, the challengers receive their share; otherwise the whole lock is burned.
     const auto spec = posted_spec(scenario);
     const market::Conviction parts = market::conviction(lock, market::audit_fee(kParams, spec), kParams);
     const U256 given = convicted(outcome) ? parts.share + parts.costs : U256();
@@ -110,7 +110,7 @@ class CheatingSolver : public ::testing::TestWithParam<SolverCase> {};
 
 TEST_P(CheatingSolver, ends_as_the_protocol_says) {
     Scenario scenario = calm_scenario();
-    scenario.solvers.push_back(*solver_named(GetParam().name));  // The cheapest: wins.
+    scenario.solvers.push_back(*solver_named(GetParam().name));  // The cheapest bid, which wins.
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     EXPECT_EQ(outcome.tasks[0].runs.at(0).state, GetParam().end);
@@ -146,7 +146,7 @@ const SolverCase kSolvers[] = {
 INSTANTIATE_TEST_SUITE_P(Table, CheatingSolver, ::testing::ValuesIn(kSolvers),
                          [](const auto& info) { return std::string(info.param.name); });
 
-/// A fraud that is drawn gains nothing by serving nothing, whatever else of it is being disputed.
+/// An audited cheater gains nothing by refusing to serve its states, whatever else of it is being disputed.
 TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].audit_bp = 10'000;
@@ -158,7 +158,7 @@ TEST(Adversaries, a_cheater_does_not_escape_by_withholding) {
     expect_balances(outcome, scenario, Loses::whole_lock);
 }
 
-/// Contracts 16.1.13: auditors have their whole time after each answer, so late answers end like none at all,
+/// Contracts 16.1.13: auditors have their whole time after each answer, so late answers end like missing ones, only
 /// later.
 TEST(Adversaries, answers_in_the_last_block_cost_no_auditor_anything) {
     Scenario scenario = calm_scenario();
@@ -182,8 +182,7 @@ TEST(Adversaries, answers_in_the_last_block_cost_no_auditor_anything) {
     EXPECT_GT(late.height, soon.height + kParams.reports * kParams.answer_blocks / 2);
 }
 
-/// A seed that failed once: the task is done by the third solver, after two that serve nothing lost their
-/// locks.
+/// A seed that failed once: the third solver completes the task after two solvers that serve nothing lost their locks.
 TEST(Adversaries, two_that_withhold_in_turn_both_lose_their_locks) {
     Scenario scenario = calm_scenario();
     scenario.solvers.assign(3, *solver_named("withhold"));
@@ -221,11 +220,12 @@ TEST(Adversaries, every_named_solver_is_in_the_table) {
 
 struct VerifierCase {
     const char* name;
-    const char* solver;  ///< That it audits.
+    const char* solver;  ///< The solver that it audits.
     bool loses_stake;
-    bool pays_the_solver;  ///< In fees of reports or in bonds.
+    bool pays_the_solver;  ///< Fees of reports or bonds.
 };
-/// Of its stake: a share of the bond for a verdict that never came, all of it for one that was hidden.
+/// Stake lost in audits: a share of the bond for a verdict that was not committed, all of it for one that was not
+/// revealed.
 U256 lost_in_seats(const Outcome& outcome, const ledger::Address& party) {
     U256 sum;
     for (const market::Audit& audit : outcome.audits)
@@ -236,7 +236,7 @@ U256 lost_in_seats(const Outcome& outcome, const ledger::Address& party) {
         }
     return sum;
 }
-/// Bonds of disputes that it lost: stake of a drawn auditor, coins of a challenger.
+/// Bonds of disputes that the party lost: a drawn auditor pays from its stake, a challenger from its coins.
 U256 lost_in_disputes(const Outcome& outcome, const ledger::Address& party, bool stake) {
     U256 sum;
     for (const market::Dispute& dispute : outcome.disputes) {
@@ -247,14 +247,14 @@ U256 lost_in_disputes(const Outcome& outcome, const ledger::Address& party, bool
     return sum;
 }
 
-/// Of its coins: fees of reports that were answered.
+/// Coins that the party paid for answered reports.
 U256 lost_in_reports(const Outcome& outcome, const ledger::Address& party) {
     U256 sum;
     for (const market::Report& report : outcome.reports)
         if (report.reporter == party && report.state == market::ReportState::answered) sum += report.fee;
     return sum;
 }
-/// The fees of the audits that it was paid for.
+/// Fees of the audits for which the party was paid.
 U256 earned_in_seats(const Outcome& outcome, const Scenario& scenario, const ledger::Address& party) {
     U256 sum;
     for (const market::Audit& audit : outcome.audits)
@@ -262,7 +262,7 @@ U256 earned_in_seats(const Outcome& outcome, const Scenario& scenario, const led
             if (seat.auditor == party && seat.paid) sum += market::audit_fee(kParams, posted_spec(scenario));
     return sum;
 }
-/// What a cheating verifier has at the end, to the last unit.
+/// Checks the balance of a cheating verifier at the end, to the last unit.
 void expect_purse(const Outcome& outcome, const Scenario& scenario, const std::string& name) {
     const ledger::Address party = party_address(name);
     EXPECT_EQ(wealth(outcome, name) + lost_in_seats(outcome, party) + lost_in_disputes(outcome, party, true) +
@@ -278,7 +278,7 @@ TEST_P(CheatingVerifier, costs_nobody_but_itself) {
     scenario.orders[0].audit_bp = 10'000;
     scenario.verifiers[2] = *verifier_named(GetParam().name);
     scenario.solvers[0] = *solver_named(GetParam().solver);
-    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);
     const U256 stake = scenario.verifiers[2].stake;
@@ -299,7 +299,7 @@ TEST_P(CheatingVerifier, costs_nobody_but_itself) {
         EXPECT_EQ(wealth(outcome, "solver0"), initial_coins() + earned(outcome, 0) + gained);
         EXPECT_EQ(!gained.is_zero(), GetParam().pays_the_solver);
         EXPECT_EQ(outcome.tasks[0].runs.size(), 1u);
-        // What is neither paid nor given to the solver is burned, and nothing else is.
+        // The part that is neither paid out nor given to the solver is burned, and nothing else is.
         const U256 burned = lost_in_seats(outcome, cheater) + lost_in_disputes(outcome, cheater, true) +
                             lost_in_disputes(outcome, cheater, false) + fees_of_reports(outcome, 0) - gained;
         EXPECT_EQ(wealth(outcome, "requester") + wealth_of_all(outcome, "verifier") +

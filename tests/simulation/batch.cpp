@@ -100,7 +100,7 @@ Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Cata
         std::unique_lock lock(mutex);
         one_more.wait(lock, [&] { return slot.has_value(); });
         const Played played = std::move(*slot);
-        slot = Played{};  // Many seeds: what was told is not kept.
+        slot = Played{};  // Frees the outcome, since there may be many seeds.
         lock.unlock();
         summary.add(played);
         if (on_outcome) on_outcome(played);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many seeds, on as many threads as there are; what comes out does not depend on how many.
+// Plays many seeds on several threads. The result does not depend on the number of threads.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace retrace::sim {
 
-/// What a seed is drawn into.
+/// The kind of scenario that is drawn from a seed.
 enum class Draw : std::uint8_t { single, composed };
 
-/// One run and, of composed adversaries, what came of it.
+/// One run and, for composed adversaries, the judgement of its result.
 struct Played {
     Outcome outcome;
     std::optional<Judgement> judgement;
@@ -20,19 +20,19 @@ Played play_seed(std::uint64_t seed, Draw draw, const Catalogue& catalogue, cons
 
 struct Summary {
     std::uint64_t runs = 0, violations = 0, honest_slashed = 0, frauds_audited = 0, frauds_convicted = 0;
-    std::vector<std::uint64_t> failed_seeds;  ///< In the order of the seeds.
-    std::optional<Judgement> judgement;       ///< Of all runs together, of composed adversaries.
+    std::vector<std::uint64_t> failed_seeds;  ///< In ascending order of position in `seeds`.
+    std::optional<Judgement> judgement;       ///< All runs together; set for composed adversaries only.
 
     void add(const Outcome& outcome) { add({outcome, std::nullopt}); }
     void add(const Played& played);
     bool good() const { return violations == 0 && failed_seeds.empty(); }
 };
-/// One line, as `retrace-sim --json` prints it.
+/// One line of JSON, as `retrace-sim --json` prints it.
 std::string to_json(const Summary& summary);
 
 /// Called on the thread that started the batch, in the order of the seeds.
 using OnOutcome = std::function<void(const Played&)>;
-/// `threads` 0: as many as the machine has.
+/// Plays all seeds. With `threads` 0, uses as many threads as the machine has.
 Summary run_seeds(const std::vector<std::uint64_t>& seeds, Draw draw, const Catalogue& catalogue, Sabotage sabotage,
                   unsigned threads, const OnOutcome& on_outcome = {});
 

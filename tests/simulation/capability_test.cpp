@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Capability challenges with the product's agents: who answers is measured, who does not or boasts is not.
+// Capability challenges with the product's agents: solvers that answer are measured; silent and boasting ones are not.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ const Catalogue& catalogue() {
     return made;
 }
 
-/// Two honest solvers, one that claims what it did not compute and one that never answers, both cheaper; the task
-/// comes when all have been measured.
+/// Two honest solvers, a boaster that claims rounds it did not compute, and one that never answers; the last two bid
+/// lower. The task is posted after all have been measured.
 Scenario measured_scenario() {
     Scenario scenario = calm_scenario();
     SolverRole role = scenario.solvers[0];
@@ -50,7 +50,7 @@ TEST(Capability, is_what_was_proved) {
     EXPECT_EQ(outcome.balances.at("solver3").bonded, scenario.solvers[3].stake) << "costs nothing but the score";
     ASSERT_EQ(outcome.tasks.size(), 1u);
     EXPECT_EQ(outcome.tasks[0].state, market::TaskState::settled);
-    // 70 % of the ceiling and half more for a machine that nobody measured is dearer than 80 %.
+    // An unmeasured machine counts half more: 70 % of the ceiling then costs more than 80 %.
     EXPECT_THAT(outcome.solver_of(outcome.tasks[0].runs.at(0)), ::testing::StartsWith("solver"));
     EXPECT_GT(outcome.solvers.at(outcome.solver_of(outcome.tasks[0].runs[0])).capability, 0u);
 }
@@ -58,7 +58,7 @@ TEST(Capability, is_what_was_proved) {
 TEST(Capability, survives_crashes_between_the_moves_without_a_loss_of_stake) {
     for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         Scenario scenario = calm_scenario();
-        // Down when the seed comes, again when the elements are drawn, and once in between.
+        // The machine is down when the seed comes, when the elements are drawn, and once in between.
         for (const std::uint64_t at : {31, 40, 63, 66})
             scenario.outages.push_back({1, true, at * kBlockMillis + seed * 150, (at + 3) * kBlockMillis});
         const Outcome outcome = play(seed, scenario, catalogue(), {});

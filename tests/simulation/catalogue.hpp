@@ -21,11 +21,11 @@ struct TaskKind {
     kernels::Inputs inputs(std::uint64_t seed) const;
 };
 
-/// Built once and only read afterwards, also from several threads.
+/// Built once and read-only afterwards, also when several threads use it.
 using Catalogue = std::vector<TaskKind>;
 Catalogue make_catalogue();
 
-/// State roots 0 … segments of an honest run: what is right, whatever anybody says.
+/// State roots 0 … segments of an honest run: the ground truth for every party's claims.
 std::vector<Hash32> true_roots(const TaskKind& kind, std::uint64_t steps, std::uint64_t interval,
                                std::uint64_t seed, kernels::ThreadPool& pool);
 

@@ -13,7 +13,7 @@ namespace {
 namespace views = contracts::views;
 using contracts::AnyEvent;
 
-constexpr std::size_t kViolationsMax = 20;  // The first ones say what is wrong.
+constexpr std::size_t kViolationsMax = 20;  // The first violations are enough to find the cause.
 
 }  // namespace
 
@@ -118,7 +118,7 @@ void Checkers::after_block(const ledger::Block& block, const ledger::StateView& 
 }
 
 void Checkers::count_frauds(const ledger::StateView& view) {
-    std::set<SegmentId> checked;  // By an honest auditor that committed a verdict.
+    std::set<SegmentId> checked;  // Segments with a verdict of an honest auditor.
     for (std::uint64_t id = 1; id <= views::audit_count(view); ++id) {
         const auto audit = views::audit(view, id);
         if (!audit) continue;
@@ -149,7 +149,7 @@ void Checkers::count_frauds(const ledger::StateView& view) {
     }
 }
 
-/// What was paid is right where somebody had to look, and what was computed is paid.
+/// Paid segments with a promised audit must be correct, and computed segments must be paid.
 void Checkers::check_paid(const ledger::StateView& view, const market::Run& run) {
     const std::string which = "task " + std::to_string(run.task) + " run " + std::to_string(run.index) + " by " +
                               name(run.solver);
@@ -175,13 +175,13 @@ void Checkers::check_paid(const ledger::StateView& view, const market::Run& run)
     }
 }
 
-/// What verified segments and settled tasks promise.
+/// Checks the guarantees for verified segments and settled tasks.
 void Checkers::check_outcomes(const ledger::StateView& view) {
     for (std::uint64_t id = 1; id <= views::task_count(view); ++id) {
         const auto task = views::task(view, id);
         if (!task) continue;
         const auto& truth = truth_[id];
-        // What an honest solver was paid for is right to the last bit.
+        // Segments that an honest solver was paid for must be correct to the last bit.
         for (std::uint32_t index = 0; index < task->runs; ++index) {
             const auto run = views::run(view, id, index);
             if (run) check_paid(view, *run);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What must hold after every block of every run, whatever anybody does.
+// Properties that must hold after every block of every run, however the parties behave.
 #pragma once
 
 #include <map>
@@ -18,16 +18,17 @@ namespace retrace::sim {
 struct Watched {
     std::string name;
     bool honest = true;
-    std::uint64_t price_bp = 10'000;  ///< What a solver asks for a segment, as a share of its task's ceiling.
+    std::uint64_t price_bp = 10'000;  ///< Price that a solver asks for a segment, in basis points of its task's
+                                      ///< ceiling.
 };
 
 struct Verdicts {
-    std::vector<std::string> violations;  ///< Sentences, in order of finding.
+    std::vector<std::string> violations;  ///< Sentences, in the order in which they were found.
     std::uint64_t honest_slashed = 0;
-    std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker,
-    std::uint64_t frauds_convicted = 0;  ///< and those of them whose solver lost its whole lock.
-    /// Segments that honest solvers computed before anybody had opened what they lead to, in runs that were settled,
-    /// and that earned less than they asked for.
+    std::uint64_t frauds_audited = 0;    ///< Wrong segments with at least one honest checker.
+    std::uint64_t frauds_convicted = 0;  ///< Those of `frauds_audited` whose solver lost its whole lock.
+    /// Settled runs of honest solvers that earned less than they asked for the segments they computed before anybody
+    /// had opened the end state.
     std::vector<std::string> unpaid_work;
     /// Wrong segments that were paid although an audit was promised: the first of a run, the last of a task, or all.
     std::vector<std::string> paid_wrong;
@@ -38,12 +39,12 @@ public:
     Checkers(std::map<ledger::Address, Watched> parties, const market::Params& params)
         : parties_(std::move(parties)), params_(params) {}
 
-    /// Right roots of the states of a task.
+    /// Sets the correct roots of the states of a task.
     void set_truth(std::uint64_t task, std::vector<Hash32> roots) { truth_[task] = std::move(roots); }
 
-    /// `deep`: the walk through all records too.
+    /// With `deep`, also walks through all records.
     void after_block(const ledger::Block& block, const ledger::StateView& view, bool deep);
-    /// `done`: every task ended in time.
+    /// `done` says whether every task ended in time.
     void at_end(const ledger::StateView& view, std::uint64_t height, bool done);
     void report(std::string violation);
 
@@ -65,13 +66,13 @@ private:
     std::map<ledger::Address, Watched> parties_;
     const market::Params& params_;
     std::map<std::uint64_t, std::vector<Hash32>> truth_;
-    std::map<ledger::Address, ledger::U256> bonded_;  ///< Of honest parties, at its highest.
+    std::map<ledger::Address, ledger::U256> bonded_;  ///< Highest bond of each honest party.
     std::set<std::uint64_t> open_disputes_;
     std::uint64_t disputes_seen_ = 0;
     std::set<std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>> opened_;  ///< Task, state, run.
-    std::map<RunId, std::uint64_t> due_;    ///< Segments that an honest run is to be paid for.
-    std::set<SegmentId> accused_;           ///< By an honest party, whose replay ended in another root.
-    std::map<RunId, ledger::U256> locked_;  ///< Of each run, at its start.
+    std::map<RunId, std::uint64_t> due_;    ///< Number of segments for which an honest run must be paid.
+    std::set<SegmentId> accused_;           ///< Accused by an honest party whose replay ended in another root.
+    std::map<RunId, ledger::U256> locked_;  ///< Lock of each run at its start.
     std::map<ledger::Address, std::map<std::uint64_t, ledger::U256>> slashed_;  ///< By party and task.
     Verdicts verdicts_;
 };

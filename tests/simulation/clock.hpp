@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Virtual time: events in order of their time, and of their making where times are equal.
+// Virtual time: events ordered by time, and by creation where times are equal.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ using Millis = std::uint64_t;
 class Clock {
 public:
     Millis now() const noexcept { return now_; }
-    /// What is due in the past happens now.
+    /// Schedules `what` at `time`, or now if `time` is in the past.
     void at(Millis time, std::function<void()> what);
     void after(Millis delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
-    /// Takes the next event, moves the time there and runs it; false: there is none.
+    /// Advances time to the next event and runs it. Returns false if there is none.
     bool step();
 
 private:

@@ -10,19 +10,19 @@ namespace {
 
 using ledger::U256;
 
-constexpr std::uint64_t kPosted = 40;  // Height of the first task: everybody is registered.
+constexpr std::uint64_t kPosted = 40;  // Height of the first task; all parties are registered by then.
 constexpr std::uint64_t kOwnersSpeeds[] = {kJustAllowed, kFast, 40 * kFast};
 constexpr std::uint64_t kHonestSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000, kFast};
 
 U256 coins(std::uint64_t count) { return U256(count) * U256(1000 * market::kMilli); }
 
-/// The owner's half of a scenario. Stake that it spends on parties comes out of one budget.
+/// The owner's half of a scenario. The stakes of all its parties are paid from one budget.
 class OwnerDraft {
 public:
     OwnerDraft(Scenario& scenario, Random& random)
         : scenario_(scenario), random_(random), budget_(random.between(40, 400)) {}
 
-    /// False: the budget does not reach for another party.
+    /// Returns false if the budget is too small for another party.
     bool add_solver(SolverRole role) {
         if (!take_stake(kSolverStake)) return false;
         role.stake = coins(kSolverStake);
@@ -39,7 +39,7 @@ public:
         scenario_.verifiers.push_back(std::move(role));
         return true;
     }
-    /// A task of its own: who works for it is drawn like for any other.
+    /// Adds a task of the owner; its solvers and auditors are drawn as for any other task.
     Order& add_decoy(std::uint64_t segments) {
         if (scenario_.requesters == 1) {
             scenario_.requesters = 2;
@@ -74,7 +74,7 @@ private:
     std::uint64_t budget_;
 };
 
-// What an owner may do, alone or beside anything else of the list.
+// The plans of an owner, each of which works alone or together with any others of the list.
 
 void challenge_falsely(OwnerDraft& owner, Random& random) {
     for (std::uint64_t count = random.between(1, 4); count > 0; --count) owner.add_verifier(*verifier_named("griefer"));
@@ -82,7 +82,7 @@ void challenge_falsely(OwnerDraft& owner, Random& random) {
 
 void accuse_falsely(OwnerDraft& owner, Random&) { owner.add_verifier(*verifier_named("false_accuser")); }
 
-/// Accomplices dispute its own task, whose solver it may be as well.
+/// Accomplices dispute the owner's own task, whose solver may also belong to the owner.
 void dispute_decoys(OwnerDraft& owner, Random& random) {
     owner.add_decoy(random.between(8, 24));
     SolverRole solver = *solver_named("honest");
@@ -101,7 +101,7 @@ void report_falsely(OwnerDraft& owner, Random& random) {
         owner.add_verifier(*verifier_named("false_reporter"));
 }
 
-/// Replicas of one task that end in different states.
+/// Replicas of one task end in different states.
 void differ(OwnerDraft& owner, Random& random) {
     Order& decoy = owner.add_decoy(random.between(2, 5));
     decoy.replicas = static_cast<std::uint8_t>(random.between(2, 3));
@@ -110,7 +110,7 @@ void differ(OwnerDraft& owner, Random& random) {
     owner.add_solver(solver);
 }
 
-/// Commits to everything at once and leaves, while its requester looks for replicas that work unpaid.
+/// A solver commits to every state at once and leaves, while its requester looks for replicas that work unpaid.
 void raise_and_leave(OwnerDraft& owner, Random& random) {
     owner.add_decoy(random.between(6, 20)).raise_to = 2;
     SolverRole solver = *solver_named("blind");
@@ -118,7 +118,7 @@ void raise_and_leave(OwnerDraft& owner, Random& random) {
     owner.add_solver(solver);
 }
 
-/// Joins what others run and falls silent there.
+/// A solver joins the tasks of others and falls silent there.
 void join_and_be_silent(OwnerDraft& owner, Random& random) {
     SolverRole solver = *solver_named(random.chance(500) ? "silent" : "blind");
     solver.price_bp = random.between(2'000, 5'000);
@@ -143,7 +143,7 @@ void flood(OwnerDraft& owner, Random& random) {
         owner.add_decoy(random.between(2, 4)).fraud = RequesterFraud::burst;
 }
 
-/// The lowest and the highest prices that there are, on as many tasks as it may post.
+/// Bids the lowest and the highest allowed prices on as many tasks as it may post.
 void bid_at_limits(OwnerDraft& owner, Random& random) {
     for (const std::uint64_t price : {std::uint64_t{1}, std::uint64_t{10'000}}) {
         SolverRole solver = *solver_named(random.chance(500) ? "honest" : "silent");
@@ -188,7 +188,7 @@ void add_honest(Scenario& scenario, Random& random) {
     }
 }
 
-/// Half of the seeds leave it at all segments by three: there the odds excuse least.
+/// Half of the seeds keep the audit of all segments by three auditors, where chance excuses the least.
 void vary_audits(Scenario& scenario, Random& random) {
     if (random.chance(500)) return;
     constexpr std::uint16_t kShares[] = {500, 1'000, 2'500, 5'000, 10'000};
@@ -207,7 +207,7 @@ U256 wealth(const Outcome& outcome, const std::string& name) {
     return balance.coins + balance.bonded + balance.fees;
 }
 
-/// What the records of a run say about the parties of its scenario.
+/// Evaluates the records of a run for the parties of its scenario.
 class Account {
 public:
     Account(const Scenario& scenario, const Outcome& outcome) : scenario_(scenario), outcome_(outcome) {}
@@ -216,13 +216,14 @@ public:
         const auto found = outcome_.names.find(party);
         return found != outcome_.names.end() && scenario_.owned.contains(found->second);
     }
-    /// Paid segments of a run, without the wrong ones that no odds excuse.
+    /// Number of paid segments of a run, without the wrong ones that chance does not excuse.
     std::uint64_t justly_paid(const Outcome::TaskEnd& task, std::size_t run) const;
-    /// What others owe the owner for work that its machines did as asked, and for what the odds account for.
+    /// Worth of the work that the owner's machines did as asked for others, including wrong segments excused by chance.
     U256 worth_of_honest_work() const;
 
 private:
-    /// Ends in another state than the true one of its start. Of a start that is wrong itself nobody here knows the end.
+    /// Whether a segment starts correctly and ends in a wrong state. If its start is wrong too, its correct end is
+    /// unknown.
     static bool is_wrong(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment);
     bool is_excused(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment) const;
 
@@ -236,8 +237,8 @@ bool Account::is_wrong(const Outcome::TaskEnd& task, std::size_t run, std::uint6
     return knows && roots.at(segment + 1) != task.truth.at(segment + 1);
 }
 
-/// By the odds (market 5): it was not drawn, and no audit of it was promised, or all who were drawn are the owner's and
-/// as many as the task asks for. Whoever else is drawn has to see it.
+/// Chance excuses a wrong segment (market 5) if it was not drawn and no audit of it was promised, or if all drawn
+/// auditors belong to the owner and are as many as the task asks for. Any other drawn auditor must detect it.
 bool Account::is_excused(const Outcome::TaskEnd& task, std::size_t run, std::uint64_t segment) const {
     const market::Run& of = task.runs.at(run);
     const auto audit = std::find_if(outcome_.audits.begin(), outcome_.audits.end(), [&](const market::Audit& one) {
@@ -262,7 +263,7 @@ std::uint64_t Account::justly_paid(const Outcome::TaskEnd& task, std::size_t run
 U256 Account::worth_of_honest_work() const {
     U256 sum;
     for (const auto& task : outcome_.tasks) {
-        if (owns(task.requester)) continue;  // From one pocket into the other.
+        if (owns(task.requester)) continue;  // The owner pays itself.
         for (std::size_t i = 0; i < task.runs.size(); ++i)
             if (owns(task.runs[i].solver))
                 sum += ledger::min(task.runs[i].earned, task.runs[i].price * U256(justly_paid(task, i)));
@@ -286,7 +287,7 @@ U256 Account::worth_of_honest_work() const {
     return sum;
 }
 
-/// Fees that a party paid for answers to its reports: what asking costs.
+/// Fees that a party paid for answers to its reports.
 U256 asked(const Outcome& outcome, const std::string& name) {
     U256 sum;
     for (const market::Report& report : outcome.reports)
@@ -300,12 +301,12 @@ U256 asked(const Outcome& outcome, const std::string& name) {
 Scenario composed_scenario(std::uint64_t seed) {
     Random random(seed ^ 0xc0317053du);
     Scenario out = calm_scenario();
-    out.costs.tile = 2;  // A dispute hashes the outputs of hundreds of ops: a replay's time is in its steps.
+    out.costs.tile = 2;  // A dispute hashes the outputs of hundreds of ops, while a replay's time is in its steps.
     add_honest(out, random);
-    Random audits(seed ^ 0xa0d175u);  // Of its own, so that all else of a seed stays as it was.
+    Random audits(seed ^ 0xa0d175u);  // A separate stream, so that the other draws of a seed stay as they were.
     vary_audits(out, audits);
     OwnerDraft owner(out, random);
-    // As many of the list as the seed says; none twice.
+    // Picks a random number of different plans.
     std::vector<Plan> plans(std::begin(kPlans), std::end(kPlans));
     for (std::uint64_t count = random.between(2, 5); count > 0; --count) {
         const std::size_t chosen = random.below(plans.size());
@@ -315,8 +316,8 @@ Scenario composed_scenario(std::uint64_t seed) {
     // Tasks are posted in the order of their heights.
     std::stable_sort(out.orders.begin(), out.orders.end(),
                      [](const Order& a, const Order& b) { return a.at_height < b.at_height; });
-    // Where nobody honest audits, nothing may be paid as if somebody had. The owner has fewer than there are seats:
-    // that all who are drawn collude is the odds' business (market 5).
+    // Without honest auditors, no segment may be paid as if it had been audited. The owner has fewer verifiers than
+    // there are seats: the case that all drawn auditors collude belongs to the odds (market 5).
     if (random.chance(50)) {
         for (Order& order : out.orders)
             if (order.requester == 0) order.auditors = std::max<std::uint8_t>(order.auditors, 2);
@@ -325,7 +326,7 @@ Scenario composed_scenario(std::uint64_t seed) {
         std::erase_if(out.owned, [](const std::string& name) { return name.starts_with("verifier"); });
         if (!out.verifiers.empty()) out.owned.insert("verifier0");
     }
-    // A cheater that serves nobody but answers each report takes so long for a segment, and asks its own auditor.
+    // A cheater that serves nobody but answers each report takes this long for a segment and reports its own auditor.
     constexpr std::uint64_t kSegmentBlocks = 1'000;
     for (const Order& order : out.orders)
         out.blocks_max = std::max(out.blocks_max, 2'000 + kSegmentBlocks * (order.steps / order.interval + 1));
@@ -341,7 +342,7 @@ Judgement judge(const Scenario& scenario, const Outcome& outcome) {
         out.sentences.push_back(sentence);
     };
     for (const std::string& unpaid : outcome.verdicts.unpaid_work) lose(unpaid);
-    // A run that was stopped at a violation leaves deposits and escrow where they were.
+    // If a run was stopped at a violation, deposits and escrow are not paid back.
     if (!outcome.good()) {
         out.honest_losses += outcome.verdicts.honest_slashed;
         return out;

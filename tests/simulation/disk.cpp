@@ -21,7 +21,7 @@ void write(const fs::path& path, View bytes) {
 struct Change {
     fs::path path;
     std::optional<Bytes> now, before;
-    /// Tensors first, then the manifests that name them, then what nothing names any more.
+    /// Order of the write: tensors, then the manifests that name them, then the removal of unreferenced files.
     int turn() const { return !now ? 2 : path.extension() == ".state" ? 1 : 0; }
 };
 

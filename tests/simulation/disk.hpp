@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a power cut leaves of a party's files.
+// Simulates the state of a party's files after a power cut.
 #pragma once
 
 #include <filesystem>
@@ -14,9 +14,9 @@ namespace retrace::sim {
 using DiskImage = std::map<std::filesystem::path, Bytes>;
 DiskImage image_of(const std::filesystem::path& folder);
 
-/// Takes a folder back to a moment between `before` and now: of what changed since, in the order in which a
-/// checkpoint store writes (tensors, manifests, removals), some is there, one write is half done in its
-/// unfinished file, and the rest did not happen.
+/// Takes a folder back to a moment between `before` and now. Changes are ordered as a checkpoint store writes them
+/// (tensors, manifests, removals): a prefix of them is kept, the next write is left half done in its unfinished file,
+/// and the rest is undone.
 void tear(const std::filesystem::path& folder, const DiskImage& before, Random& random);
 
 }  // namespace retrace::sim

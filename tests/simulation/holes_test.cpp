@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Frauds that worked once against honest parties that were as fast as they had to be and no faster.
+// Frauds that once succeeded against honest parties that were only just fast enough.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,13 +32,14 @@ TEST(Holes, a_task_is_settled_by_machines_that_are_just_allowed) {
     EXPECT_EQ(outcome.tasks[0].final_root, outcome.tasks[0].true_root);
 }
 
-/// A second replay takes five times as long as a verdict may be hidden: whoever finds a fraud has to say so before.
+/// A second replay takes five times as long as a verdict may stay hidden: an auditor that finds a fraud must say so
+/// before.
 TEST(Holes, auditors_that_are_just_allowed_convict_a_fraud_that_they_find) {
     for (const char* fraud : {"ulp", "skip_steps"}) {
         Scenario scenario = just_allowed_scenario();
         scenario.orders[0].audit_bp = 10'000;
         scenario.solvers[0] = *solver_named(fraud);
-        scenario.solvers[0].price_bp = 5'000;  // Wins.
+        scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
         const Outcome outcome = play(1, scenario, catalogue(), {});
         expect_no_loss(outcome);
         EXPECT_EQ(outcome.tasks.at(0).runs.at(0).state, RunState::forfeited) << fraud;
@@ -46,15 +47,15 @@ TEST(Holes, auditors_that_are_just_allowed_convict_a_fraud_that_they_find) {
     }
 }
 
-/// The same of what a watcher finds: its window holds one replay. Several watch, since each begins with a segment of
-/// its own choice and has time for one.
+/// The same for a watcher, whose window holds one replay. Several watch, since each begins with a segment of its own
+/// choice and has time for only one.
 TEST(Holes, a_watcher_that_is_just_allowed_convicts_a_fraud_that_nobody_drew) {
     Scenario scenario = just_allowed_scenario();
     scenario.orders[0].audit_bp = 100;
     scenario.orders[0].steps = 90;
     scenario.solvers[0] = *solver_named("skip_steps");
     scenario.solvers[0].segment = 1;
-    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
     scenario.verifiers.resize(7, scenario.verifiers[0]);
     for (const std::uint64_t speed : {kFast, kJustAllowed}) {
         for (VerifierRole& role : scenario.verifiers) {
@@ -67,8 +68,8 @@ TEST(Holes, a_watcher_that_is_just_allowed_convicts_a_fraud_that_nobody_drew) {
     }
 }
 
-/// Six runs, whose last states another replica of each lets be opened all at once, and one challenge of each: more
-/// than a machine that is just allowed can play in the time of one.
+/// In six tasks, a second replica delays the opening of the last states, so that all are opened at once, and each is
+/// challenged: more disputes than a just allowed machine can play in the time of one.
 TEST(Holes, false_challenges_of_many_runs_convict_no_honest_solver) {
     Scenario scenario = just_allowed_scenario();
     scenario.solvers[1].holds_until = 2'600;
@@ -99,19 +100,19 @@ TEST(Holes, a_burst_of_reports_costs_an_honest_solver_nothing) {
     EXPECT_EQ(outcome.tasks.at(0).runs.at(0).state, RunState::settled);
 }
 
-/// Its commitments are random numbers, and it opens none of them.
+/// The second replica commits to random numbers and opens none of them.
 TEST(Holes, a_replica_that_joins_is_paid_for_what_nobody_had_opened) {
     Scenario scenario = calm_scenario();
     scenario.orders[0].steps = 80;
     scenario.orders[0].raise_to = 2;
     scenario.bad_requesters = {0};
     scenario.solvers[0] = *solver_named("blind");
-    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_no_loss(outcome);
 }
 
-/// What nobody could audit is not paid for as if it had been.
+/// Segments that nobody could audit are not paid as if they had been audited.
 TEST(Holes, without_verifiers_no_fraud_is_paid) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.clear();
@@ -121,7 +122,7 @@ TEST(Holes, without_verifiers_no_fraud_is_paid) {
     expect_no_loss(outcome);
 }
 
-/// The accomplice of a solver disputes all of a decoy task, so that nobody can dispute the other.
+/// An accomplice of a solver disputes all segments of a decoy task, to prevent disputes about the other task.
 TEST(Holes, disputes_about_a_decoy_shut_nobody_out_of_another_task) {
     Scenario scenario = calm_scenario();
     scenario.params.challenge_blocks = 120;

@@ -34,7 +34,7 @@ Host::Host(const ledger::Genesis& genesis, const ledger::TxExecutor& executor, H
 }
 
 bool Host::open_with_fault() {
-    // The n-th write from here fails; far away when the node is to live.
+    // The nth write from here fails; `nth` is out of reach if the node is not to crash.
     Fault fault = Fault::none;
     std::uint64_t nth = 0;
     if (options_.crash_permille != 0) {
@@ -53,12 +53,14 @@ bool Host::open_with_fault() {
     auto chain = ledger::Chain::open(*store_, genesis_, executor_, {.threads = 1});
     if (!chain) return false;
     chain_ = std::move(*chain);
-    pool_ = std::make_unique<ledger::Mempool>(executor_);  // What waited is lost; whoever sent it repeats it.
+    pool_ = std::make_unique<ledger::Mempool>(executor_);  // Waiting transactions are lost; their senders send them
+                                                           // again.
     return true;
 }
 
 std::string Host::take(View raw) {
-    // Parties repeat what is too far ahead of its account's nonce; recovering its key again is half of a seed's time.
+    // Parties resend transactions whose nonce is too far ahead. Recovering their keys each time would take half of a
+    // seed's time.
     const Hash32 hash = ledger::keccak256(raw);
     auto found = ahead_.find(hash);
     if (found == ahead_.end()) {
@@ -85,7 +87,7 @@ std::vector<Bytes> Host::choose() {
 
 Host::Made Host::produce() {
     Made made;
-    const std::vector<Bytes> raw = choose();  // Decided: a restarted node executes the same block again.
+    const std::vector<Bytes> raw = choose();  // Chosen once: a restarted node executes the same block again.
     const std::uint64_t height = chain_->height() + 1;
     ledger::BlockInput input;
     input.height = height;

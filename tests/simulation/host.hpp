@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The chain as the parties meet it: the real ledger on a store in memory, the real mempool, and proposers
-// that take turns, one of which may be malicious. Consensus itself is not modelled: a block is final at once.
+// The chain as the parties see it: the real ledger on a store in memory, the real mempool, and proposers that take
+// turns, one of which may be malicious. Consensus itself is not modelled: a block is final at once.
 #pragma once
 
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace retrace::sim {
 
-/// What a malicious proposer does in its own blocks, a third of all; it cannot touch the others'.
+/// What a malicious proposer does in its own blocks, a third of all. It has no influence on the other blocks.
 enum class ProposerFraud : std::uint8_t {
     none = 0,
-    censor = 1,  ///< Leaves out what honest parties send.
+    censor = 1,  ///< Leaves out the transactions of honest parties.
     delay = 2,   ///< Proposes nothing at all.
 };
 std::string_view slug(ProposerFraud fraud) noexcept;
 
 struct HostOptions {
     ProposerFraud proposer = ProposerFraud::none;
-    std::set<ledger::Address> victims;  ///< Of the censor.
-    unsigned crash_permille = 0;        ///< Of blocks whose write fails or tears, and the node restarts.
+    std::set<ledger::Address> victims;  ///< Parties that the censor leaves out.
+    unsigned crash_permille = 0;        ///< Share of blocks whose write fails or tears, so that the node restarts.
 };
 
 class Host {
@@ -38,10 +38,10 @@ public:
          Random random);
 
     const ledger::Chain& chain() const noexcept { return *chain_; }
-    /// A transaction arrives; empty: taken, else the refusal.
+    /// Receives a transaction. Returns an empty string if it was accepted, else the reason for the refusal.
     std::string take(View raw);
-    /// Makes the next block and commits it, through as many crashes as there are. A sentence when the node
-    /// came back with another history than it had.
+    /// Makes the next block and commits it, restarting after each crash. `violation` is a sentence if the node came
+    /// back with another history than it had.
     struct Made {
         std::shared_ptr<const ledger::Block> block;
         unsigned crashes = 0;
@@ -61,7 +61,7 @@ private:
     std::unique_ptr<ledger::FaultStore> store_;
     std::unique_ptr<ledger::Chain> chain_;
     std::unique_ptr<ledger::Mempool> pool_;
-    std::map<Hash32, ledger::TxPtr> ahead_;  // what the pool refused, by hash
+    std::map<Hash32, ledger::TxPtr> ahead_;  // Transactions that the pool refused, by hash.
 };
 
 }  // namespace retrace::sim

@@ -10,9 +10,9 @@
 namespace retrace::sim {
 namespace {
 
-thread_local Machine* current = nullptr;  // Whose worker this thread is.
+thread_local Machine* current = nullptr;  // The machine whose worker this thread is.
 
-/// Steps that are paid for before they are computed, so that what they lead to is there when their time has passed.
+/// Spends the time of steps before they are computed, so that their results are there when the time has passed.
 class TimedRunner final : public solver::StepRunner {
 public:
     TimedRunner(std::unique_ptr<solver::StepRunner> inner, std::uint64_t steps)
@@ -41,8 +41,8 @@ private:
 
 }  // namespace
 
-// The linker puts these in place of the two functions by which tiles are hashed (CMakeLists.txt): how many an order
-// hashes is counted, whatever the agents keep of what they hashed before.
+// The linker replaces the two functions that hash tiles by these (CMakeLists.txt), to count the tiles that an order
+// hashes, including those whose hashes the agents have cached.
 Hash32 whole_sha256(View bytes) __asm__("__real__ZN7retrace6merkle6sha256ESt4spanIKhLm18446744073709551615EE");
 Hash32 counted_sha256(View bytes) __asm__("__wrap__ZN7retrace6merkle6sha256ESt4spanIKhLm18446744073709551615EE");
 kernels::HashPair no_pair() __asm__("__wrap__ZN7retrace7kernels9hash_pairEv");
@@ -52,7 +52,7 @@ Hash32 counted_sha256(View bytes) {
     if (bytes.size() > kShorterThanAnyTile) Machine::note_tile();
     return whole_sha256(bytes);
 }
-/// One tile at a time goes through the other.
+/// Disables hashing in pairs, so that every tile goes through counted_sha256.
 kernels::HashPair no_pair() { return nullptr; }
 
 std::uint64_t& seed_of_this_thread() noexcept {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A party's machine: one worker that computes one order at a time, in virtual time. What an order computes is real; how
-// long it takes is declared: so much for a segment of steps and so much for each tile that is hashed, divided by the
-// machine's speed. SPEC 3.
+// A party's machine: one worker that computes one order at a time, in virtual time. The results are really computed;
+// the time is declared: a cost for each segment of steps and for each hashed tile, divided by the machine's speed. SPEC
+// 3.
 #pragma once
 
 #include <exception>
@@ -15,14 +15,14 @@
 
 namespace retrace::sim {
 
-/// What work takes on the slowest machine that is allowed.
+/// Time that work takes on the slowest machine that the rules allow.
 struct Costs {
     Millis segment = 8'500;  ///< All steps of a whole segment.
     Millis tile = 20;        ///< Hashing one tile.
-    Millis order = 20;       ///< Whatever else an order takes.
+    Millis order = 20;       ///< Any other work of one order.
 };
 
-/// Speeds are in basis points of that machine's: 20,000 is twice as fast.
+/// Speeds are in basis points of the slowest allowed machine: 20,000 is twice as fast.
 inline constexpr std::uint64_t kJustAllowed = 10'000, kFast = 100'000;
 
 class Machine {
@@ -33,23 +33,23 @@ public:
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    /// Computes `job` from now on; `done` is called when virtual time has come to its end. One at a time.
+    /// Starts computing `job` now; `done` is called when its virtual time has passed. One job at a time.
     void start(std::function<void()> job, std::function<void()> done);
     bool busy() const noexcept { return busy_; }
-    /// The power fails: what is under way is computed to the next moment at which time would pass, so that a write may
-    /// be torn, and never ends.
+    /// The power fails: the current job is computed up to the next point at which time would pass, so that a write may
+    /// be torn, and never completes.
     void cut();
-    /// Virtual time in which the worker computed.
+    /// Total virtual time for which the worker computed.
     Millis worked() const noexcept { return worked_; }
 
-    // On the worker, by what it computes. Elsewhere they do nothing.
-    /// Time passes for one of `steps` steps of a segment.
+    // Called on the worker thread by the code that it computes. On other threads they do nothing.
+    /// Spends the time of one of the `steps` steps of a segment.
     static void take_step(std::uint64_t steps);
-    /// Noted, and paid when time passes next.
+    /// Counts a hashed tile, whose time is spent together with the next step or order.
     static void note_tile();
 
 private:
-    struct PowerCut {};  // Of no exception's class: nothing on the way takes it for a failure of its own.
+    struct PowerCut {};  // Derives from no exception class, so that no handler on the way takes it for its own failure.
 
     Millis at_speed(Millis cost) const;
     void spend(Millis cost);
@@ -62,19 +62,20 @@ private:
     std::function<void()> job_, done_;
     std::exception_ptr failed_;
     bool busy_ = false, ended_ = false, cut_ = false, quit_ = false;
-    std::uint64_t tiles_ = 0;    ///< Hashed and not paid for.
-    std::uint64_t waits_ = 0;    ///< Which of its waits it is in: a wait that was cut short is over.
+    std::uint64_t tiles_ = 0;    ///< Tiles hashed whose time is not spent yet.
+    std::uint64_t waits_ = 0;    ///< Number of the current wait; a wake-up with an older number is ignored because its
+                                 ///< wait was cut short.
     Millis worked_ = 0;
     std::uint64_t seed_ = 0;
-    /// One of the two threads runs, never both: the worker from `go_` on, the simulation from `back_` on.
+    /// Only one of the two threads runs at a time: `go_` wakes the worker, `back_` the simulation.
     std::binary_semaphore go_{0}, back_{0};
     std::thread thread_;
 };
 
-/// Runners whose steps take the machine's time.
+/// Runners whose steps spend the machine's virtual time.
 solver::RunnerFactory timed_runners(solver::RunnerFactory inner);
 
-/// The seed that this thread plays, for the message of an abort.
+/// The seed that this thread plays, for the message printed on an abort.
 std::uint64_t& seed_of_this_thread() noexcept;
 
 }  // namespace retrace::sim

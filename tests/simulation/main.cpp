@@ -88,7 +88,7 @@ void print_outcome(const Played& played, std::FILE* to) {
         std::fprintf(to, "JUDGEMENT seed %llu: %s\n", static_cast<unsigned long long>(outcome.seed), sentence.c_str());
 }
 
-constexpr std::uint64_t kRunsBetweenLines = 250;  ///< Of progress, on standard error.
+constexpr std::uint64_t kRunsBetweenLines = 250;  ///< Interval of progress lines on standard error.
 
 void print_progress(const Summary& so_far, std::uint64_t seeds, std::chrono::steady_clock::time_point start) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -164,7 +164,7 @@ int run(int count, char** words) {
         return 2;
     }
     name_seed_on_abort();
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // A long batch that is stopped has said what it found.
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);  // Line buffering: a long batch that is stopped has printed its findings.
     if (arguments->seed) seed_of_this_thread() = *arguments->seed;
     const Catalogue catalogue = make_catalogue();
     return arguments->seed ? play_one(*arguments, catalogue) : play_many(*arguments, catalogue);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages between parties: delayed, lost, overtaking each other, and cut off. Hostile within bounds: what is
-// sent again and again arrives, or no honest party could be told from a silent one.
+// Messages between parties: delayed, lost, reordered, and cut off, within bounds: a message that is sent repeatedly
+// arrives eventually, or an honest party could not be distinguished from a silent one.
 #pragma once
 
 #include <map>
@@ -16,18 +16,19 @@ using NodeId = std::uint32_t;
 
 struct NetworkLimits {
     Millis delay_max = 900;        ///< Each message draws its own delay, so later ones overtake.
-    unsigned loss_permille = 40;   ///< Of messages between two nodes that reach each other;
-    unsigned losses_in_a_row = 2;  ///< after so many losses from one to another the next one arrives.
+    unsigned loss_permille = 40;   ///< Share of messages lost between two nodes that are not cut off.
+    unsigned losses_in_a_row = 2;  ///< After so many losses in a row from one node to another, the next message
+                                   ///< arrives.
 };
 
 class Network {
 public:
     Network(Random random, NetworkLimits limits) : random_(random), limits_(limits) {}
 
-    /// Nobody reaches `node` and it reaches nobody in [from, until).
+    /// Cuts off `node` in both directions in [from, until).
     void cut(NodeId node, Millis from, Millis until) { cuts_.push_back({node, from, until}); }
     bool is_cut(NodeId node, Millis now) const;
-    /// When a message that is sent now arrives; nullopt: it is lost.
+    /// Returns the arrival time of a message sent now; nullopt if it is lost.
     std::optional<Millis> send(NodeId from, NodeId to, Millis now);
 
 private:
@@ -38,7 +39,7 @@ private:
     Random random_;
     NetworkLimits limits_;
     std::vector<Cut> cuts_;
-    std::map<std::pair<NodeId, NodeId>, unsigned> lost_;  // In a row.
+    std::map<std::pair<NodeId, NodeId>, unsigned> lost_;  // Losses in a row.
 };
 
 }  // namespace retrace::sim

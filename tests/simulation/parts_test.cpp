@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The simulation's own parts: chance, time, network, disks.
+// The parts of the simulation itself: randomness, time, network, disks.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +25,7 @@ TEST(Time, events_happen_in_order_and_equal_times_in_the_order_of_their_making) 
     clock.at(20, [&] { order += 'c'; });
     clock.at(10, [&] {
         order += 'a';
-        clock.at(5, [&] { order += 'b'; });  // Past: now.
+        clock.at(5, [&] { order += 'b'; });  // In the past, so it runs now.
         clock.after(10, [&] { order += 'd'; });
     });
     while (clock.step()) {

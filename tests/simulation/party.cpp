@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint64_t kTip = 1'000'000'000;
 constexpr std::uint64_t kGas = 10'000'000;
-constexpr std::uint64_t kRepeatBlocks = 2;  // A node offers what is in no block again,
-constexpr std::size_t kPendingMax = 400;    // up to so many at a time.
+constexpr std::uint64_t kRepeatBlocks = 2;  // Interval after which a pending transaction is sent again.
+constexpr std::size_t kPendingMax = 400;    // Maximum number of pending transactions.
 
 ledger::SecretKey key_of(const std::string& name) {
     const Hash32 seed =
@@ -69,7 +69,7 @@ void Party::crash() {
     up_ = false;
     ++incarnation_;
     if (machine_.busy()) {
-        // What it was about to write is there in part, and nobody is told.
+        // The write in progress is torn, and its callback is not called.
         const DiskImage before = image_of(disk());
         machine_.cut();
         tear(disk(), before, random_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every simulated party has: an account, a machine that may go off in the middle of its work, a disk
-// that stays, and a line to the chain through the network.
+// Base of every simulated party: an account, a machine that may lose power in the middle of its work, a persistent
+// disk, and a connection to the chain through the network.
 #pragma once
 
 #include <deque>
@@ -15,7 +15,7 @@
 
 namespace retrace::sim {
 
-/// The account of a party follows from its name.
+/// The account of a party is derived from its name.
 ledger::Address party_address(const std::string& name);
 
 class Party {
@@ -30,20 +30,20 @@ public:
     NodeId id() const noexcept { return id_; }
     bool honest() const noexcept { return honest_; }
     bool up() const noexcept { return up_; }
-    /// What others may fetch from it; null: nothing.
+    /// Artifacts that others may fetch from this party; null: none.
     virtual solver::ArtifactSource* provider() { return nullptr; }
 
     void power_on();
-    /// For good: nothing is computed any more.
+    /// Permanent: the party computes nothing any more.
     void power_off();
-    /// At `from` all memory is lost, a write in progress tears; at `until` it starts again.
+    /// At `from` all memory is lost and a write in progress is torn; at `until` the party starts again.
     void plan_crash(Millis from, Millis until);
     /// The news of block `height` arrives.
     void on_notice(std::uint64_t height);
 
 protected:
-    virtual void boot() = 0;  ///< Memory is empty, the disk is as it was left.
-    virtual void halt() = 0;  ///< Memory is lost.
+    virtual void boot() = 0;  ///< Starts with empty memory and the disk as it was left.
+    virtual void halt() = 0;  ///< Drops everything in memory.
     virtual void act(const ledger::StateView& view, std::uint64_t height) = 0;
 
     World& world() noexcept { return world_; }
@@ -52,13 +52,13 @@ protected:
     Hash32 secret() const;
     void say(std::string_view what) { world_.trace.say(world_.clock.now(), name_, what); }
 
-    /// Signs and sends, unless the rules would refuse it in the present view (`force`: even then).
+    /// Signs and sends a call, unless the rules would refuse it in the current view (`force` sends it even then).
     template <class Call>
     void call(std::string_view what, const Call& content, const ledger::U256& value = {},
               bool force = false) {
         send(what, contracts::address_of(Call::kContract), contracts::calldata(content), value, force);
     }
-    /// A long computation on the party's one machine: one at a time; urgent ones first.
+    /// Queues a long computation on the party's machine, which runs one at a time; urgent ones go first.
     template <class Result>
     void work(solver::WorkOrder<Result> order, std::function<void(const Result&)> done, bool urgent = false) {
         Job job{std::move(order.what), [run = std::move(order.run), done = std::move(done)] {
@@ -67,7 +67,7 @@ protected:
         urgent ? jobs_.push_front(std::move(job)) : jobs_.push_back(std::move(job));
         start_job();
     }
-    /// A computation beside the others, which takes no time of the machine's worker.
+    /// Runs a computation in parallel, which takes no time of the machine's worker.
     template <class Result>
     void work_beside(solver::WorkOrder<Result> order, std::function<void(const Result&)> done) {
         const Millis end = world_.clock.now() + random_.between(kBesideMin, kBesideMax);
@@ -82,7 +82,7 @@ private:
 
     struct Job {
         std::string what;
-        std::function<std::function<void()>()> run;  ///< Returns what is to be told when it is done.
+        std::function<std::function<void()>()> run;  ///< Returns the callback to call when the job is done.
     };
     struct Pending {
         std::uint64_t nonce = 0;
@@ -105,7 +105,7 @@ private:
     Random random_;
     Machine machine_;
     bool up_ = false;
-    std::uint64_t incarnation_ = 0;  ///< What was begun in an earlier one is never told.
+    std::uint64_t incarnation_ = 0;  ///< Results of work begun in an earlier incarnation are dropped.
     std::deque<Job> jobs_;
     std::deque<Pending> pending_;
     std::uint64_t next_nonce_ = 0, height_ = 0;

@@ -5,7 +5,7 @@
 
 namespace retrace::sim {
 
-/// A party's checkpoints, as it serves them.
+/// Serves a party's checkpoints to others.
 class StoreProvider final : public solver::ArtifactSource {
 public:
     StoreProvider(const solver::CheckpointStore& store, kernels::ThreadPool& pool)

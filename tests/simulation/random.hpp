@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one source of chance of a simulated run: every draw follows from the seed.
+// The only source of randomness of a simulated run: every draw follows from the seed.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ public:
         z = (z ^ z >> 27) * 0x94d049bb133111ebu;
         return z ^ z >> 31;
     }
-    /// 0 … n - 1; n is not 0. The bias is below 2^-50 for what is drawn here.
+    /// Returns a number in 0 … n - 1; n must not be 0. The bias is below 2^-50 for the ranges drawn here.
     std::uint64_t below(std::uint64_t n) noexcept { return next() % n; }
     std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
         return low + below(high - low + 1);
@@ -28,7 +28,7 @@ public:
     const auto& pick(const List& list) noexcept {
         return list[below(std::size(list))];
     }
-    /// A stream of its own, so that one part's draws do not shift another's.
+    /// Returns an independent stream, so that the draws of one part do not shift those of another.
     Random fork(std::string_view name) noexcept {
         std::uint64_t seed = next();
         for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001b3u;

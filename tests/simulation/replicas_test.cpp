@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Redundancy: whoever is alone in being right wins, and nothing waits for a dispute that is over.
+// Redundancy: a single correct replica wins against the others, and nothing waits for a finished dispute.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,14 +24,14 @@ void expect_settled(const Outcome& outcome) {
 
 struct Crowd {
     std::uint8_t replicas;
-    std::size_t honest;  ///< Which of them.
+    std::size_t honest;  ///< Index of the honest replica.
 };
 class HonestMinority : public ::testing::TestWithParam<Crowd> {};
 
 TEST_P(HonestMinority, of_one_wins) {
     const auto [replicas, honest] = GetParam();
     Scenario scenario = calm_scenario();
-    // Nobody but the replicas looks: the verifiers collude.
+    // The verifiers collude, so only the replicas check each other.
     scenario.verifiers.assign(2, *verifier_named("colluder"));
     scenario.orders[0].replicas = replicas;
     scenario.solvers.assign(replicas, *solver_named("hyper_parameter"));
@@ -55,8 +55,8 @@ INSTANTIATE_TEST_SUITE_P(ThreeToFive, HonestMinority,
                                     std::to_string(info.param.honest);
                          });
 
-/// Who joins a running task is paid for what was not public yet. It joins where that is sure to be worth what it asks:
-/// in a task of which more is left than the others compute while the auction lasts.
+/// A replica that joins a running task is paid for states that were not public yet. It joins only where that is sure to
+/// be worth its price: in a task with more left than the others compute during the auction.
 TEST(Replicas, five_honest_ones_all_settle) {
     for (const bool raised : {false, true}) {
         SCOPED_TRACE(raised ? "three, raised to five" : "five from the start");
@@ -79,7 +79,8 @@ TEST(Replicas, five_honest_ones_all_settle) {
         for (const market::Run& run : outcome.tasks[0].runs) {
             EXPECT_EQ(run.state, RunState::settled);
             EXPECT_EQ(run.joined, raised && run.index >= 3);
-            EXPECT_EQ(run.first_state < run.not_awaited_below, run.joined);  // Something might have been public.
+            EXPECT_EQ(run.first_state < run.not_awaited_below, run.joined);  // Only for a run that joined, states may
+                                                                             // have been public.
             EXPECT_GE(run.earned, asked * ledger::U256(spec.segments()));
         }
         EXPECT_THAT(outcome.disputes, ::testing::IsEmpty());
@@ -90,9 +91,10 @@ TEST(Replicas, five_honest_ones_all_settle) {
 TEST(Replicas, an_audit_that_ended_without_a_verdict_in_a_dispute_goes_on_after_it) {
     Scenario scenario = calm_scenario();
     scenario.verifiers.assign(3, *verifier_named("never_reveals"));
-    scenario.orders[0].allow_unaudited = true;  // Else audits are repeated as long as these have bonds to lose.
+    scenario.orders[0].allow_unaudited = true;  // Otherwise audits are repeated as long as these verifiers have bonds
+                                                // to lose.
     scenario.orders[0].replicas = 2;
-    scenario.solvers[0].price_bp = 5'000;  // Run 0, which the other accuses.
+    scenario.solvers[0].price_bp = 5'000;  // Run 0, which is accused by the other.
     scenario.solvers[1] = *solver_named("ulp");
     const Outcome outcome = play(1, scenario, catalogue(), {});
     expect_settled(outcome);

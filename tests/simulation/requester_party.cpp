@@ -105,7 +105,7 @@ void RequesterParty::raise(const ledger::StateView& view, const market::Task& ta
          escrow.total());
 }
 
-/// A target twice is one report too many where only one is taken: each names another.
+/// Each report names another target, because a second report of the same target is refused.
 void RequesterParty::report_burst(const market::Task& task, const market::TaskSpec& spec) {
     if (task.active.empty() || !reported_.insert(task.id).second) return;
     constexpr std::uint32_t kReports = 64, kTensors = 4;
@@ -125,7 +125,7 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
     if (height < tried_height_[id] + kAskBlocks) return;
     if (order.fraud == RequesterFraud::withdraw && task->state == market::TaskState::bidding) {
         tried_height_[id] = height;
-        // Not always in the first auction: a successor's can be cancelled too.
+        // A third of the seeds spare the first auction, so that a successor's is cancelled too.
         if ((order.seed + task->round) % 3 != 0) call("cancels its task", contracts::CancelTask{id});
         return;
     }
@@ -146,7 +146,7 @@ void RequesterParty::follow(const ledger::StateView& view, std::uint64_t height,
 }
 
 void RequesterParty::act(const ledger::StateView& view, std::uint64_t height) {
-    // One at a time, so that tasks are numbered as orders are.
+    // Tasks are posted one at a time, so that they are numbered in the order of `orders_`.
     const std::size_t next = views::task_count(view);
     if (next < orders_.size() && orders_[next].requester == number_ && height >= orders_[next].at_height &&
         posted_.insert(next).second)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A requester: posts tasks, uploads what they need, takes the model; or does not.
+// A requester: posts tasks, uploads their programs and data, and takes the model, unless it is an adversary.
 #pragma once
 
 #include "tests/simulation/party.hpp"
@@ -9,31 +9,31 @@ namespace retrace::sim {
 enum class RequesterFraud : std::uint8_t {
     none = 0,
     withdraw = 1,    ///< Cancels whenever the rules allow it.
-    impossible = 2,  ///< Posts a program that is none.
-    no_upload = 3,   ///< Posts, and uploads nothing.
-    disappear = 4,   ///< Uploads, and is never seen again.
-    burst = 5,       ///< Reports as many tiles of the model at once as it may, and accepts it later.
+    impossible = 2,  ///< Posts an invalid program.
+    no_upload = 3,   ///< Posts a task, but uploads nothing.
+    disappear = 4,   ///< Uploads, and is silent from then on.
+    burst = 5,       ///< Reports as many tiles of the model at once as it may, and accepts the model later.
 };
 std::string_view slug(RequesterFraud fraud) noexcept;
 
 /// A task to be posted.
 struct Order {
-    std::size_t kind = 0;  ///< In the catalogue.
+    std::size_t kind = 0;  ///< Index in the catalogue.
     std::uint64_t steps = 8, interval = 2, seed = 1;
     std::uint16_t audit_bp = 2500;
     std::uint8_t auditors = 2, replicas = 1;
-    bool allow_unaudited = false;  ///< What nobody audited is paid all the same.
-    std::uint8_t raise_to = 0;  ///< Replicas wanted once the task is running; 0: as they are.
+    bool allow_unaudited = false;  ///< Unaudited segments are paid all the same.
+    std::uint8_t raise_to = 0;  ///< Replicas wanted once the task is running; 0 leaves their number unchanged.
     std::uint64_t at_height = 25;
     std::uint64_t replay_blocks = 10, finish_blocks = 600;
-    std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's.
-    std::size_t requester = 0;  ///< Who posts it.
+    std::uint64_t checkpoint_blocks = 0;  ///< Longest time between checkpoints; at least the chain's parameter.
+    std::size_t requester = 0;  ///< Index of the requester that posts it.
     RequesterFraud fraud = RequesterFraud::none;
 };
 
 class RequesterParty final : public Party {
 public:
-    /// Posts those of `orders` (of all requesters, which wait for each other's) that name it by `number`.
+    /// Posts those of `orders` that name it by `number`. The list is that of all requesters, who post in its order.
     RequesterParty(World& world, NodeId id, std::string name, bool honest, std::vector<Order> orders,
                    std::size_t number);
 
@@ -51,9 +51,9 @@ private:
 
     std::vector<Order> orders_;
     std::size_t number_;
-    std::set<std::size_t> posted_;  ///< Orders.
-    std::set<std::uint64_t> raised_, reported_;  ///< Tasks.
-    std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: when it last asked for the model.
+    std::set<std::size_t> posted_;  ///< Indices of orders.
+    std::set<std::uint64_t> raised_, reported_;  ///< Task ids.
+    std::map<std::uint64_t, std::uint64_t> tried_height_;  ///< By task: height of the last request for the model.
 };
 
 }  // namespace retrace::sim

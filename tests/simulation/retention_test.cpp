@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Solvers that pay for keeping states, with the product's views and agents on both sides.
+// Solvers that pay keepers for states, with the product's views and agents on both sides.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@ const Catalogue& catalogue() {
     return made;
 }
 
-/// A task so long that most of it is finalised before its last segment is audited; few between are.
+/// A task so long that most of it is finalised before its last segment is audited; few segments in between are audited.
 Scenario long_task() {
     Scenario scenario = calm_scenario();
     scenario.orders[0].steps = 120;
     scenario.orders[0].interval = 1;
     scenario.orders[0].audit_bp = 500;
-    scenario.solvers[0].price_bp = 5'000;  // Wins.
+    scenario.solvers[0].price_bp = 5'000;  // The cheapest bid, which wins.
     scenario.solvers[0].pays_for_retention = true;
     return scenario;
 }
@@ -49,7 +49,7 @@ Seen watch(std::uint64_t seed, const Scenario& scenario) {
 TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
     for (const std::uint64_t seed : {1, 2, 3}) {
         Scenario scenario = long_task();
-        scenario.orders[0].audit_bp = 100;  // Auditors keep what they audited: hardly anything.
+        scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
         const Seen paying = watch(seed, scenario);
         scenario.solvers[0].pays_for_retention = false;
         const Seen waiting = watch(seed, scenario);
@@ -63,8 +63,8 @@ TEST(Retention, offers_are_made_and_taken_after_the_first_audit_was_paid) {
 
 TEST(Retention, a_successor_starts_from_the_state_that_was_paid_for) {
     Scenario scenario = long_task();
-    scenario.orders[0].steps = 300;  // Time for offers between the first audit's end and the silence.
-    scenario.orders[0].audit_bp = 100;  // Auditors keep hardly anything.
+    scenario.orders[0].steps = 300;  // Leaves time for offers between the end of the first audit and the silence.
+    scenario.orders[0].audit_bp = 100;  // Few audits, so that auditors keep hardly any states.
     scenario.solvers[0] = *solver_named("silent");
     scenario.solvers[0].segment = 240;
     scenario.solvers[0].price_bp = 5'000;

@@ -27,7 +27,7 @@ void for_open_disputes(const ledger::State& state, Act act) {
     }
 }
 
-/// Stake that nobody paid for.
+/// Creates stake that nobody deposited.
 void grow_stake(ledger::State& state, const ledger::Address& party) {
     market::Stake stake = views::stake(state, party);
     stake.bonded += ledger::U256(1);
@@ -116,7 +116,7 @@ std::vector<ledger::Log> WatchedExecutor::begin_sabotaged(ledger::State& state,
 std::optional<std::string> WatchedExecutor::broken_invariant(const ledger::StateView& before,
                                                              const ledger::State& after) const {
     if (!broken_) broken_ = contracts::broken_invariant(before, after);
-    return std::nullopt;  // The run goes on, so that its other checkers see what it leads to.
+    return std::nullopt;  // The run continues, so that the other checkers see the consequences.
 }
 
 }  // namespace retrace::sim

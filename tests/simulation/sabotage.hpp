@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The contracts as the simulation runs them: what would abort a node is written down instead, and a rule can
-// be broken on purpose to show that the checkers see it.
+// The contracts as the simulation runs them: a broken invariant is recorded instead of aborting, and a rule can be
+// broken on purpose to show that the checkers see it.
 #pragma once
 
 #include <optional>
@@ -12,10 +12,10 @@ namespace retrace::sim {
 
 enum class Sabotage : std::uint8_t {
     none = 0,
-    slash_honest = 1,  ///< A party that did nothing wrong loses stake.
-    mint = 2,          ///< Stake comes from nowhere.
-    two_movers = 3,    ///< A dispute waits for both of its sides.
-    stall = 4,         ///< What is due does not happen.
+    slash_honest = 1,  ///< An honest party loses stake.
+    mint = 2,          ///< Stake appears that nobody deposited.
+    two_movers = 3,    ///< A dispute waits for a move of both sides.
+    stall = 4,         ///< Scheduled items are not handled.
     acquit = 5,        ///< Every dispute is withdrawn instead of decided.
 };
 std::string_view slug(Sabotage sabotage) noexcept;
@@ -23,10 +23,10 @@ std::optional<Sabotage> parse_sabotage(std::string_view text) noexcept;
 
 class WatchedExecutor final : public ledger::TxExecutor {
 public:
-    /// From block `height` on the rule is broken; `victim` is who loses under slash_honest.
+    /// The rule is broken from block `height` on. Under slash_honest, `victim` loses stake.
     WatchedExecutor(Sabotage sabotage, std::uint64_t height) : sabotage_(sabotage), height_(height) {}
     void set_victim(const ledger::Address& victim) { victim_ = victim; }
-    /// The first invariant that did not hold, taken once.
+    /// Returns the first broken invariant, once.
     std::optional<std::string> take_broken() const { return std::exchange(broken_, std::nullopt); }
 
     bool is_contract(const ledger::Address& address) const override { return rules_.is_contract(address); }
@@ -55,7 +55,7 @@ private:
     Sabotage sabotage_;
     std::uint64_t height_;
     ledger::Address victim_;
-    mutable std::optional<std::string> broken_;  // One thread executes.
+    mutable std::optional<std::string> broken_;  // No lock: only one thread executes.
 };
 
 }  // namespace retrace::sim

@@ -9,9 +9,9 @@ namespace retrace::sim {
 namespace {
 
 constexpr std::uint64_t kStakeCoins = 50;
-/// From just allowed to so fast that nothing waits for it.
+/// From just allowed to so fast that computation never delays anything.
 constexpr std::uint64_t kSpeeds[] = {kJustAllowed, kJustAllowed, 15'000, 30'000, kFast, 4 * kFast};
-// Outages of one party: shorter than the bound, and far enough apart to catch up in between.
+// Outages of one party are shorter than the bound, and far enough apart for it to catch up in between.
 constexpr Millis kOutageMax = 5 * kBlockMillis, kCalmMin = 45 * kBlockMillis, kCalmMax = 160 * kBlockMillis;
 constexpr Millis kOutagesUntil = 900 * kBlockMillis;
 
@@ -33,11 +33,11 @@ VerifierRole honest_verifier() {
 std::vector<Outage> random_outages(Random& random, std::size_t parties) {
     std::vector<Outage> out;
     for (std::size_t party = 0; party < parties; ++party) {
-        if (random.chance(300)) continue;  // Some have a quiet time.
+        if (random.chance(300)) continue;  // Some parties have no outages.
         for (Millis at = random.between(20 * kBlockMillis, kCalmMax); at < kOutagesUntil;
              at += random.between(kCalmMin, kCalmMax)) {
             const Millis until = at + random.between(200, kOutageMax);
-            // Requesters have nothing at stake and are not restarted.
+            // Requesters have no stake and are not restarted.
             out.push_back({party, party != 0 && random.chance(500), at, until});
             at = until;
         }
@@ -65,7 +65,7 @@ Order random_order(Random& random, std::uint64_t at_height, std::size_t solvers)
     return order;
 }
 
-/// Many solvers, and tasks of three to five replicas, of which some are raised while they run.
+/// Many solvers, and tasks of three to five replicas, some of which are raised while they run.
 void make_crowd(Scenario& scenario, Random& random) {
     for (const std::uint64_t wanted = random.between(4, 6); scenario.solvers.size() < wanted;) {
         SolverRole role = honest_solver();
@@ -145,12 +145,12 @@ const std::vector<std::string>& verifier_names() {
 std::optional<SolverRole> solver_named(std::string_view name) {
     SolverRole role = honest_solver();
     if (name == "honest") return role;
-    role.price_bp = 7000;  // Wins against honest ones.
+    role.price_bp = 7000;  // The cheapest among honest bids, which wins.
     role.fraud = solver::parse_fraud(name);
     role.trick = solver::parse_trick(name);
     role.lie = verifier::parse_game_lie(name);
     role.blind = name == "blind";
-    if (role.lie) role.fraud = solver::Fraud::ulp;  // Lies about something that is wrong.
+    if (role.lie) role.fraud = solver::Fraud::ulp;  // The lie is about a wrong state.
     if (role.honest()) return std::nullopt;
     return role;
 }
@@ -191,7 +191,7 @@ Scenario just_allowed_scenario() {
     out.params = market::Params{};
     out.params.contract_hash = kernels::contract_hash();
     out.params.developer_chain = true;
-    // With the hashing of what a replay starts from and leads to, 300 blocks.
+    // 300 blocks, including the hashing of the states at which a replay starts and ends.
     out.costs = {290'000, 100, 100};
     out.orders[0].steps = 120;
     out.orders[0].interval = 30;
@@ -205,7 +205,7 @@ Scenario just_allowed_scenario() {
 
 Scenario random_scenario(std::uint64_t seed) {
     Random random(seed ^ 0x5ce7a210u);
-    Random bench(seed ^ 0x0ca9ab11u);  // Of its own, so that older seeds still mean the same.
+    Random bench(seed ^ 0x0ca9ab11u);  // A separate stream, so that older seeds keep their meaning.
     Random speeds(seed ^ 0x59eed5u);   // Likewise.
     Scenario out;
     out.solvers.push_back(honest_solver());
@@ -216,7 +216,7 @@ Scenario random_scenario(std::uint64_t seed) {
         role.pays_for_retention = random.chance(300);
         role.boasts = bench.chance(100);
         role.mute = !role.boasts && bench.chance(100);
-        if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two at once.
+        if (role.fraud && random.chance(150)) role.trick = solver::Trick::withhold;  // Two frauds at once.
         role.price_bp = role.honest() ? random.between(6500, 9500) : random.between(5000, 8500);
         out.solvers.push_back(role);
     }
@@ -234,7 +234,7 @@ Scenario random_scenario(std::uint64_t seed) {
         out.orders.push_back(random_order(random, at, out.solvers.size()));
         at += random.below(60);
     }
-    Random crowd(seed ^ 0xc50bdull);  // Of its own, so that other seeds still mean the same.
+    Random crowd(seed ^ 0xc50bdull);  // A separate stream, so that other seeds keep their meaning.
     if (crowd.chance(120)) make_crowd(out, crowd);
     for (SolverRole& role : out.solvers) role.speed_bp = speeds.pick(kSpeeds);
     for (VerifierRole& role : out.verifiers) role.speed_bp = speeds.pick(kSpeeds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who takes part in a run, what they are like, and what befalls them.
+// The parties of a run, their behaviour, and the failures that they suffer.
 #pragma once
 
 #include <string>
@@ -14,22 +14,23 @@
 
 namespace retrace::sim {
 
-/// A party's line is cut for some blocks, `after` blocks after the trace says `words` for the first time.
+/// A party's connection is cut for some blocks, `after` blocks after the trace contains `words` for the first time.
 struct Stall {
-    std::size_t party = 0;  ///< As in an outage.
+    std::size_t party = 0;  ///< Numbered as in Outage.
     std::string words;
     std::uint64_t after = 0, blocks = 0;
-    std::optional<std::uint64_t> before;  ///< Instead: until so many blocks before the deadline that the line says.
+    std::optional<std::uint64_t> before;  ///< If set, used instead of a duration: the cut ends so many blocks before
+                                          ///< the deadline that the line contains.
 };
 
-/// An outage of one party: its machine is off, or its line is cut.
+/// An outage of one party: its machine is off, or its connection is cut.
 struct Outage {
-    std::size_t party = 0;  ///< Requester, then solvers, then verifiers, then further requesters.
+    std::size_t party = 0;  ///< Order of the numbers: requester, solvers, verifiers, further requesters.
     bool crash = false;
     Millis from = 0, until = 0;
 };
 
-/// The durations and amounts of a simulated chain: short, and longer than the longest outage (SPEC 2).
+/// Durations and amounts of a simulated chain: short, but longer than the longest outage (SPEC 2).
 market::Params simulated_params();
 
 struct Scenario {
@@ -41,30 +42,30 @@ struct Scenario {
     NetworkLimits network;
     ProposerFraud proposer = ProposerFraud::none;
     unsigned node_crash_permille = 0;
-    std::uint64_t blocks_max = 8000;  ///< All tasks end before.
+    std::uint64_t blocks_max = 8000;  ///< All tasks must end before this height.
     market::Params params = simulated_params();
     Costs costs;
 
     std::size_t requesters = 1;
-    std::set<std::size_t> bad_requesters;  ///< Of which nothing is promised.
-    std::set<std::string> owned;           ///< Parties of one owner, by name.
+    std::set<std::size_t> bad_requesters;  ///< Requesters without any guarantee.
+    std::set<std::string> owned;           ///< Names of the parties that belong to one owner.
     std::size_t parties() const { return requesters + solvers.size() + verifiers.size(); }
     std::string describe() const;
 };
 
-/// An honest scenario without outages, to be changed by a test: two solvers, three verifiers, one task.
+/// An honest scenario without outages, which tests modify: two solvers, three verifiers, one task.
 Scenario calm_scenario();
-/// The same on a chain of default parameters, with machines that are just fast enough for the allowance of its task.
+/// The same on a chain of default parameters, with machines just fast enough for the allowance of the task.
 Scenario just_allowed_scenario();
-/// Everything drawn from the seed. At least one solver and two verifiers are honest.
+/// Draws everything from the seed. At least one solver and two verifiers are honest.
 Scenario random_scenario(std::uint64_t seed);
 
-/// Any adversary by its name, with a sane stake; nullopt: unknown.
+/// Returns an adversary by its name, with a sane stake; nullopt: unknown name.
 std::optional<SolverRole> solver_named(std::string_view name);
 std::optional<VerifierRole> verifier_named(std::string_view name);
 std::optional<RequesterFraud> requester_named(std::string_view name);
 std::optional<ProposerFraud> proposer_named(std::string_view name);
-/// All that solver_named and verifier_named know, "honest" apart.
+/// All names that solver_named and verifier_named know, except "honest".
 const std::vector<std::string>& solver_names();
 const std::vector<std::string>& verifier_names();
 

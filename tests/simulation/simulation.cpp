@@ -14,10 +14,10 @@ namespace fs = std::filesystem;
 namespace views = contracts::views;
 
 constexpr std::uint64_t kCoins = 100'000;
-constexpr std::uint64_t kSettleBlocks = 12;  // After the last task's end: what is still under way arrives.
-constexpr std::uint64_t kDeepEvery = 8;      // The walk through all records, in blocks.
+constexpr std::uint64_t kSettleBlocks = 12;  // Blocks after the last task's end, in which pending messages arrive.
+constexpr std::uint64_t kDeepEvery = 8;      // Interval in blocks of the walk through all records.
 
-/// All that belongs to one run.
+/// State of one run.
 class Play {
 public:
     Play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue, const RunOptions& options);
@@ -50,7 +50,7 @@ private:
     std::unique_ptr<Checkers> checkers_;
     std::map<std::uint64_t, std::vector<Hash32>> truths_;
     std::map<ledger::Address, ledger::U256> fees_;
-    std::set<std::size_t> stalled_;  ///< Which stalls have begun.
+    std::set<std::size_t> stalled_;  ///< Indices of the stalls that have begun.
     std::uint64_t ended_height_ = 0, transactions_ = 0;
     bool over_ = false;
 };
@@ -64,7 +64,7 @@ std::vector<std::string> names_of(const Scenario& scenario) {
     return names;
 }
 
-/// Of the party of this number: requester, solvers, verifiers, further requesters.
+/// Takes a party's number: requester, solvers, verifiers, further requesters.
 bool is_honest(const Scenario& scenario, std::size_t party) {
     if (party == 0) return !scenario.bad_requesters.contains(0);
     if (--party < scenario.solvers.size()) return scenario.solvers[party].honest();
@@ -109,7 +109,7 @@ ledger::Genesis Play::genesis(const std::vector<Cast>& cast) const {
     ledger::Genesis out;
     out.chain_id = kChainId;
     out.gas_limit = 20'000'000'000;
-    out.base_fee = 7;  // Who gains and who loses is to follow from the rules, not from what calls cost.
+    out.base_fee = 7;  // Low, so that gains and losses follow from the rules and not from gas.
     for (const Cast& member : cast) out.alloc[member.address] = initial_coins();
     out.contracts = market::encode(params_);
     return out;
@@ -149,7 +149,7 @@ void Play::plan_outages() {
     }
 }
 
-/// The height after "deadline=" in a line of the trace.
+/// Returns the height after "deadline=" in a line of the trace.
 std::uint64_t deadline_in(const std::string& line) {
     constexpr std::string_view kWord = "deadline=";
     const std::size_t at = line.find(kWord);
@@ -163,7 +163,7 @@ void Play::listen_for_stalls() {
         for (std::size_t i = 0; i < scenario_.stalls.size(); ++i) {
             const Stall& stall = scenario_.stalls[i];
             if (line.find(stall.words) == std::string::npos) continue;
-            if (stall.before && deadline_in(line) == 0) continue;  // It has not begun.
+            if (stall.before && deadline_in(line) == 0) continue;  // The deadline is not running yet.
             if (!stalled_.insert(i).second) continue;
             const Millis from = world_->clock.now() + stall.after * kBlockMillis;
             const Millis until = stall.before ? (deadline_in(line) - *stall.before) * kBlockMillis
@@ -223,7 +223,8 @@ void Play::produce() {
     if (const auto broken = executor_.take_broken()) checkers_->report("invariant: " + *broken);
     record(height);
     if (ended_height_ == 0 && all_ended(*view)) ended_height_ = height;
-    const bool violated = !checkers_->verdicts().violations.empty();  // Nothing after it says more.
+    const bool violated = !checkers_->verdicts().violations.empty();  // Stops at the first violation, since later
+                                                                      // blocks add no information.
     const bool at_end =
         height >= scenario_.blocks_max || (ended_height_ != 0 && height >= ended_height_ + kSettleBlocks);
     over_ = violated || at_end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One run: a scenario played to its end on virtual time, watched by the checkers.
+// One run: a scenario played to its end in virtual time under the eyes of the checkers.
 #pragma once
 
 #include "tests/simulation/checkers.hpp"
@@ -13,22 +13,22 @@ struct Outcome {
     Hash32 trace_hash;
     std::uint64_t height = 0, trace_lines = 0, transactions = 0;
 
-    /// For tests of single adversaries: what is on the chain at the end, by party name.
+    /// State of the chain at the end, by party name, for tests of single adversaries.
     struct Balance {
-        ledger::U256 coins, bonded;  ///< Coins: all that it has but its stake.
-        ledger::U256 fees;           ///< Paid for gas, over the whole run.
+        ledger::U256 coins, bonded;  ///< Coins include everything but the stake.
+        ledger::U256 fees;           ///< Gas fees paid over the whole run.
     };
     std::map<std::string, Balance> balances;
     std::map<std::string, market::SolverInfo> solvers;
     struct TaskEnd {
         market::TaskState state{};
         std::vector<market::Run> runs;
-        Hash32 final_root, true_root;  ///< Of the last run's last state, zero if never opened.
-        Hash32 paid_root;              ///< Last state of a run that was settled.
+        Hash32 final_root, true_root;  ///< Last state of the last run, zero if it was never opened.
+        Hash32 paid_root;              ///< Last state of a settled run.
         market::TaskSpec spec;
         ledger::Address requester;
         std::vector<Hash32> truth;             ///< Roots of all states.
-        std::vector<std::vector<Hash32>> roots;  ///< By run: of all states, zero where it opened none.
+        std::vector<std::vector<Hash32>> roots;  ///< By run: roots of all states, zero where it opened none.
     };
     std::vector<TaskEnd> tasks;
     std::vector<market::Dispute> disputes;
@@ -44,18 +44,18 @@ struct Outcome {
 struct RunOptions {
     Sabotage sabotage = Sabotage::none;
     std::uint64_t sabotage_height = 60;
-    Trace::Sink sink;              ///< Gets each line of the trace.
-    std::filesystem::path folder;  ///< Where the parties' disks may be; made and removed by the run.
+    Trace::Sink sink;              ///< Receives each line of the trace.
+    std::filesystem::path folder;  ///< Folder for the parties' disks; created and removed by the run.
 };
 
-/// What a party begins with.
+/// Initial balance of a party.
 ledger::U256 initial_coins();
 
-/// Plays it. The same arguments give the same outcome, on any machine and beside any other run.
+/// Plays the scenario. The same arguments give the same outcome on any machine and in parallel with other runs.
 Outcome play(std::uint64_t seed, const Scenario& scenario, const Catalogue& catalogue,
              const RunOptions& options);
 
-/// A folder in memory where the machine has one, for `RunOptions::folder`.
+/// A folder on a memory file system if the machine has one, for `RunOptions::folder`.
 std::filesystem::path scratch_folder();
 
 }  // namespace retrace::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole runs: one seed is one run, and the checkers can fail.
+// Whole runs: a seed always gives the same run, and the checkers detect broken rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(Simulation, an_undisturbed_task_is_settled_with_the_true_model) {
     }
 }
 
-/// Which seeds a broken rule is seen in, and in what words.
+/// A broken rule and the words of the checkers that report it.
 struct Broken {
     Sabotage sabotage;
     const char* words;
@@ -71,7 +71,7 @@ class Checker : public ::testing::TestWithParam<Broken> {};
 TEST_P(Checker, sees_a_broken_rule) {
     RunOptions options;
     options.sabotage = GetParam().sabotage;
-    // A fraud that is disputed, so that there is something to break.
+    // The fraud is disputed, so that there is a dispute to break.
     Scenario scenario = calm_scenario();
     scenario.solvers.push_back(*solver_named("ulp"));
     scenario.blocks_max = 900;
@@ -106,7 +106,7 @@ TEST(Summary, is_one_json_object) {
     EXPECT_THAT(to_json(summary), ::testing::EndsWith("\"failed_seeds\":[3,14]}"));
 }
 
-/// Every seed that ever failed, one a line; '#' begins a remark.
+/// Reads every seed that ever failed, one per line; '#' begins a comment.
 std::vector<std::uint64_t> seeds_of(const char* file) {
     std::ifstream in(file);
     EXPECT_TRUE(in) << file;
@@ -143,7 +143,7 @@ TEST(Composed, one_seed_is_one_run_and_one_judgement) {
     }
 }
 
-/// An owner that is told to be paid for nothing is ahead, and whoever pays it has a loss.
+/// A coin moved to the owner puts it ahead, and the honest party that paid it has a loss.
 TEST(Composed, a_gain_and_a_loss_are_seen) {
     Scenario scenario = calm_scenario();
     scenario.owned = {"solver0"};
@@ -157,7 +157,7 @@ TEST(Composed, a_gain_and_a_loss_are_seen) {
     EXPECT_EQ(judgement.honest_losses, 1u);
 }
 
-/// A cheater of the owner beside an honest solver; verifiers that say whatever it asked them to say.
+/// The owner has a cheater beside an honest solver, and verifiers that repeat the root it tells them.
 Scenario colluding_scenario() {
     Scenario scenario = calm_scenario();
     scenario.orders[0].audit_bp = market::kBasisPoints;
@@ -169,7 +169,7 @@ Scenario colluding_scenario() {
     return scenario;
 }
 
-/// The judge is told that these verifiers are honest: it sees what nobody looked at.
+/// The judge treats these verifiers as honest, so it detects segments that no honest party checked.
 TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});
@@ -180,13 +180,13 @@ TEST(Composed, the_judge_sees_that_honest_auditors_are_switched_off) {
                                                 ::testing::StartsWith("the owner gained ")));
     EXPECT_EQ(judgement.honest_losses, 1u);
     EXPECT_EQ(judgement.owners_ahead, 1u);
-    // One honest party among the drawn is enough.
+    // One honest auditor among those drawn is enough.
     scenario.owned.insert({"verifier0", "verifier1"});
     EXPECT_FALSE(judge(scenario, outcome).good());
 }
 
-/// That all who are drawn are the owner's is the odds' business, and so is what was not drawn. An audit that was
-/// promised and did not happen, or had fewer seats than were asked for, is a broken rule.
+/// The odds cover audits in which all drawn auditors belong to the owner, and segments that were not drawn. A promised
+/// audit that did not happen, or had fewer seats than asked for, is a broken rule.
 TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
     Scenario scenario = colluding_scenario();
     Outcome outcome = play(1, scenario, catalogue(), {});
@@ -195,7 +195,7 @@ TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
     Outcome alone = outcome;
     for (market::Audit& audit : alone.audits) audit.seats.resize(1);
     EXPECT_FALSE(judge(scenario, alone).good()) << "two auditors were asked for";
-    scenario.owned = {"solver0"};  // No fees of auditors, as there are no audits.
+    scenario.owned = {"solver0"};  // Auditors earn no fees, as there are no audits.
     Outcome unaudited = outcome;
     unaudited.audits.clear();
     EXPECT_FALSE(judge(scenario, unaudited).good()) << "all segments are audited";
@@ -203,7 +203,7 @@ TEST(Composed, the_odds_excuse_what_nobody_else_was_drawn_for) {
     EXPECT_THAT(judge(scenario, unaudited).sentences, ::testing::IsEmpty()) << "it was not drawn";
 }
 
-/// A rule that is switched off is reported of the composed scenarios too.
+/// A disabled rule is also reported in composed scenarios.
 TEST(Composed, a_broken_rule_is_reported) {
     RunOptions options;
     options.sabotage = Sabotage::acquit;

@@ -110,7 +110,7 @@ void SolverParty::enroll(const ledger::StateView& view, std::uint64_t height) {
         call("registers as solver", contracts::RegisterSolver{"sim://" + name(), 0});
 }
 
-/// Auctions that it may yet win.
+/// Number of auctions that it may still win.
 std::size_t SolverParty::open_bids(const ledger::StateView& view) const {
     return std::count_if(bids_.begin(), bids_.end(), [&](const auto& item) {
         const auto task = views::task(view, item.first.first);
@@ -133,7 +133,7 @@ node::Quote SolverParty::quote(const ledger::StateView& view, std::uint64_t id, 
     }
     const auto params = views::params(view);
     const auto floor = params ? market::stake_floor(*params, spec) : std::nullopt;
-    // More runs than it can train a segment of each, twice over, before the first is due it does not take.
+    // Takes only as many runs as it can train for two segments each before the first checkpoint is due.
     const std::uint64_t runs = views::open_runs(view, address()).size() + open_bids(view) + 1;
     const Millis segment = world().costs.segment * kJustAllowed / role_.speed_bp;
     const std::uint64_t due = std::max(world().params.checkpoint_blocks, spec.checkpoint_blocks) * kBlockMillis;
@@ -169,7 +169,7 @@ void SolverParty::act(const ledger::StateView& view, std::uint64_t height) {
     play(view, height);
 }
 
-/// Its other replicas may open nothing meanwhile, and all at once after that.
+/// While it holds back, its other replicas may open no state; afterwards they may open all at once.
 void SolverParty::hold_back(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) const {
     std::erase_if(moves, [&](const solver::SolverMove& move) {
         const auto* commit = std::get_if<solver::CommitCheckpoint>(&move);
@@ -179,7 +179,7 @@ void SolverParty::hold_back(const solver::SolverView& seen, std::vector<solver::
     });
 }
 
-/// All but the last state: what is committed last of a task is audited whatever happens.
+/// Commits to all states but the last one, because the last committed state of a task is always audited.
 void SolverParty::commit_blindly(const solver::SolverView& seen, std::vector<solver::SolverMove>& moves) {
     std::erase_if(moves, [](const solver::SolverMove& move) {
         return !std::holds_alternative<solver::CommitBid>(move) && !std::holds_alternative<solver::RevealBid>(move) &&
@@ -213,7 +213,7 @@ void SolverParty::play(const ledger::StateView& view, std::uint64_t height) {
             for (const std::string& problem : memory_->disputes->take_problems()) say(problem);
         };
         work<verifier::Answer>(std::move(*out.work), done, true);
-        memory_->agent->give_way();  // To it, should training be under way.
+        memory_->agent->give_way();  // Training in progress, if any, gives way to the challenge.
     }
 }
 

@@ -15,20 +15,20 @@ namespace retrace::sim {
 
 struct SolverRole {
     std::optional<solver::Fraud> fraud;
-    std::optional<std::uint64_t> segment;  ///< Where the fraud is; the last if none is named.
-    std::optional<std::uint64_t> task;     ///< In which task alone; in all if none is named.
+    std::optional<std::uint64_t> segment;  ///< Segment of the fraud; by default the last one.
+    std::optional<std::uint64_t> task;     ///< The only task of the fraud; by default all tasks.
     std::optional<solver::Trick> trick;
     std::optional<verifier::GameLie> lie;
     ledger::U256 stake;
-    std::uint64_t price_bp = 8000;  ///< Of a task's ceiling.
+    std::uint64_t price_bp = 8000;  ///< In basis points of a task's ceiling.
     bool pays_for_retention = false;
-    bool bids_always = false;  ///< Also for more than its machine can do.
-    bool boasts = false;  ///< Claims rounds of its benchmarks that it did not compute.
+    bool bids_always = false;  ///< Bids even for more than its machine can compute.
+    bool boasts = false;  ///< Claims benchmark rounds that it did not compute.
     bool mute = false;    ///< Answers no challenge.
-    bool owned = false;   ///< Does as asked, for an owner of other parties that do not.
-    std::uint64_t holds_until = 0;  ///< Height before which it commits to no trained state; 0: it does at once.
-    bool blind = false;   ///< Commits to made-up states at once, opens none and says nothing more.
-    std::uint64_t speed_bp = kFast;  ///< Of the slowest machine that is allowed.
+    bool owned = false;   ///< Honest itself, but works for an owner of dishonest parties.
+    std::uint64_t holds_until = 0;  ///< Commits to no trained state before this height; 0: no delay.
+    bool blind = false;   ///< Commits to made-up states at once, then opens none and stays silent.
+    std::uint64_t speed_bp = kFast;  ///< In basis points of the slowest allowed machine.
 
     bool honest() const { return !fraud && !trick && !lie && !boasts && !mute && !blind && !owned && holds_until == 0; }
     std::string describe() const;
@@ -40,7 +40,7 @@ public:
 
     solver::ArtifactSource* provider() override;
     const SolverRole& role() const noexcept { return role_; }
-    /// What it tells an accomplice: the root that it has for a state.
+    /// The root that it has for a state, which it passes to an accomplice.
     std::optional<Hash32> root_of(std::uint64_t task, std::uint32_t run, std::uint64_t index) const;
 
 private:
@@ -48,7 +48,7 @@ private:
     void halt() override;
     void act(const ledger::StateView& view, std::uint64_t height) override;
     void enroll(const ledger::StateView& view, std::uint64_t height);
-    /// What it asks for each segment that it computes.
+    /// Price that it asks for each segment that it computes.
     ledger::U256 wish(const market::TaskSpec& spec) const;
     node::Quote quote(const ledger::StateView& view, std::uint64_t task, const market::TaskSpec& spec) const;
     std::size_t open_bids(const ledger::StateView& view) const;
@@ -59,7 +59,7 @@ private:
                     std::vector<solver::SolverMove> moves);
     void send_bid(const ledger::StateView& view, const solver::CommitBid& bid);
 
-    /// Lost in a crash.
+    /// State that is lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
         std::unique_ptr<StoreProvider> provider;
@@ -77,9 +77,9 @@ private:
     };
     SolverRole role_;
     std::unique_ptr<Memory> memory_;
-    std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< A small file: survives.
+    std::map<std::pair<std::uint64_t, std::uint32_t>, SealedBid> bids_;  ///< In a small file that survives a crash.
     std::uint64_t enrolled_height_ = 0;
-    std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Runs.
+    std::set<std::pair<std::uint64_t, std::uint32_t>> blinded_;  ///< Run ids.
     std::optional<solver::Silence> silence_;
     std::optional<solver::TrickyMoves> tricks_;
 };

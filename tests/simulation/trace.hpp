@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happened, in words: printed when somebody wants to read it, and always hashed, so that two runs of one
-// seed can be compared.
+// A log of a run in words: printed on request, and always hashed, so that two runs of one seed can be compared.
 #pragma once
 
 #include <functional>
@@ -23,11 +22,11 @@ public:
     std::string name_of(const ledger::Address& address) const;
 
     void say(Millis now, std::string_view who, std::string_view what);
-    /// An event of a contract, with names for addresses.
+    /// Logs an event of a contract, with names for addresses.
     void log(Millis now, std::uint64_t height, const ledger::Log& log);
-    /// Hears each line.
+    /// Sets the receiver of each line.
     void on_line(Sink heard) { heard_ = std::move(heard); }
-    /// Of all lines so far: each line is hashed with the value before it.
+    /// Hash over all lines so far: each line is hashed together with the previous value.
     const Hash32& hash() const noexcept { return hash_; }
     std::uint64_t lines() const noexcept { return lines_; }
 

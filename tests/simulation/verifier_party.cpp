@@ -11,7 +11,7 @@ namespace {
 namespace views = contracts::views;
 
 constexpr std::uint64_t kResendBlocks = 5;
-constexpr std::uint64_t kBeaconLength = 4096;  // Epochs of a simulated run stay below it.
+constexpr std::uint64_t kBeaconLength = 4096;  // More epochs than a simulated run has.
 
 }  // namespace
 
@@ -73,7 +73,7 @@ void VerifierParty::enroll(const ledger::StateView& view, std::uint64_t height,
     enrolled_height_ = height;
     if (views::stake(view, address()).bonded < world().params.min_verifier_stake)
         return call("deposits", contracts::Deposit{}, role_.stake);
-    // One that was dropped goes on with the chain that it registered.
+    // A verifier that was dropped continues the beacon chain that it registered.
     const Hash32 head = info ? info->head : memory_->agent->beacon_head(0);
     call("registers as verifier", contracts::RegisterVerifier{"sim://" + name(), head});
 }

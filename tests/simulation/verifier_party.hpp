@@ -10,9 +10,9 @@ namespace retrace::sim {
 
 struct VerifierRole {
     std::optional<verifier::VerifierFraud> fraud;
-    bool colludes = false;  ///< With every solver that tells it something.
+    bool colludes = false;  ///< Repeats the roots of every solver that tells it one.
     ledger::U256 stake;
-    std::uint64_t watch_bp = 0;  ///< Of the opened segments, replayed unasked.
+    std::uint64_t watch_bp = 0;  ///< Basis points of the opened segments that it replays without being drawn.
     std::uint64_t speed_bp = kFast;
 
     bool honest() const { return !fraud && !colludes; }
@@ -36,13 +36,13 @@ private:
     std::unique_ptr<verifier::Verifier> adversary(const verifier::VerifierConfig& config,
                                                   std::unique_ptr<verifier::Verifier> honest);
 
-    /// Lost in a crash.
+    /// State that is lost in a crash.
     struct Memory {
         std::unique_ptr<solver::CheckpointStore> store;
         std::unique_ptr<StoreProvider> provider;
         std::unique_ptr<NetworkSource> source;
         std::unique_ptr<solver::TaskCache> task_cache;
-        verifier::VerifierAgent* agent = nullptr;  ///< Inside verifier.
+        verifier::VerifierAgent* agent = nullptr;  ///< Points into `verifier`.
         std::unique_ptr<verifier::Verifier> verifier;
         node::Seats seats;
     };

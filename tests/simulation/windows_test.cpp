@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every window of market/params.hpp that an honest agent's stake or work hangs on, at its edge: who comes in the last
-// block that there is loses nothing, and who comes one block later is the one that loses.
+// Every window of market/params.hpp that an honest agent's stake or work depends on, at its edge: an action in the last
+// allowed block costs nothing, and an action one block later costs its sender.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,16 +18,17 @@ const Catalogue& catalogue() {
     return made;
 }
 
-// Parties by number: a requester, two solvers of which the first wins, three verifiers.
+// Indices of parties: a requester, two solvers of which the first wins, three verifiers.
 constexpr std::size_t kSolver = 1, kVerifier = 3;
 
 struct Window {
-    const char* name;  ///< In market/params.hpp.
+    const char* name;  ///< Name of the parameter in market/params.hpp.
     std::size_t party;
-    Stall stall;        ///< Of the party, at the edge.
-    const char* loses;  ///< What is said of it one block later; null: its run goes to another, and it loses nothing.
-    const char* verifier = "honest";  ///< The third.
-    std::uint64_t speed_bp = kFast;   ///< Of the party.
+    Stall stall;        ///< Stall of the party up to the edge of the window.
+    const char* loses;  ///< Violation reported one block later; null: its run goes to another solver, and it loses
+                        ///< nothing.
+    const char* verifier = "honest";  ///< Role of the third verifier.
+    std::uint64_t speed_bp = kFast;   ///< Speed of the party.
 };
 
 Stall until(const char* words, std::uint64_t before) { return {0, words, 0, 0, before}; }
@@ -35,20 +36,21 @@ Stall lasting(const char* words, std::uint64_t after, std::uint64_t blocks) {
     return {0, words, after, blocks, std::nullopt};
 }
 
-/// A third of a second of delay at most: news of a block, and what it makes a party send, are there before the next.
+/// The delay is at most a third of a second: news of a block, and the resulting transactions, arrive before the next
+/// block.
 Scenario scenario_of(const Window& window) {
     Scenario scenario = calm_scenario();
     scenario.network.delay_max = 300;
-    scenario.orders[0].steps = scenario.orders[0].interval;  // One segment: nothing else is due meanwhile.
+    scenario.orders[0].steps = scenario.orders[0].interval;  // One segment, so that nothing else is due meanwhile.
     scenario.orders[0].auditors = 3;
     scenario.orders[0].audit_bp = 10'000;
     scenario.solvers[0].price_bp = 5'000;
     scenario.verifiers[2] = *verifier_named(window.verifier);
     if (window.party == kSolver) scenario.solvers[0].speed_bp = window.speed_bp;
     if (window.party == kVerifier) scenario.verifiers[0].speed_bp = window.speed_bp;
-    // The start of a seeded task is computed too: no reveal of the beacon falls due in so long a time.
+    // The start of a seeded task is computed too, so the epoch is long enough that no reveal of the beacon falls due.
     if (window.name == std::string_view("verdict_blocks")) scenario.params.epoch_blocks = 48;
-    // An answer is given more time than an opening, which may fall due meanwhile.
+    // Answers get more time than the opening, which may fall due meanwhile.
     if (window.stall.words == "ReportOpened") scenario.params.open_blocks = scenario.params.reveal_segment_blocks = 200;
     scenario.stalls = {window.stall};
     scenario.stalls[0].party = window.party;
@@ -85,8 +87,8 @@ TEST_P(AtTheEdge, the_last_block_is_in_time_and_the_next_is_not) {
 
 const market::Params kChain = simulated_params();
 
-// Beside the way of a move: 11 blocks hold the replay of a just allowed auditor, 33 all moves of a dispute and the
-// replays of its segment.
+// Besides the delivery of a move, 11 blocks hold the replay of a just allowed auditor, and 33 hold all moves of a
+// dispute and the replays of its segment.
 INSTANTIATE_TEST_SUITE_P(
     Table, AtTheEdge,
     ::testing::Values(
@@ -106,12 +108,12 @@ INSTANTIATE_TEST_SUITE_P(
                "was dropped from the beacon"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-/// The checkpoint's window holds the training of a segment and nothing else of a solver that was just allowed.
+/// The window of a checkpoint holds only the training of a segment on a machine that is just allowed.
 TEST(Windows, a_solver_that_trains_a_segment_in_the_time_between_checkpoints_loses_nothing) {
     Scenario scenario = calm_scenario();
     scenario.solvers.resize(1);
     scenario.solvers[0].bids_always = true;
-    // Four blocks are for the way of the commitment, the hashing and the news of the one before.
+    // Four blocks cover the delivery of the commitment, the hashing and the news of the previous one.
     const Millis time = kChain.checkpoint_blocks * kBlockMillis;
     for (const bool in_time : {true, false}) {
         const Millis segment = time - (in_time ? 4 : 3) * kBlockMillis;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the parts of one simulated run share. Nothing in it is shared between runs but the catalogue, which is
-// only read.
+// Objects that the parts of one simulated run share. Runs share nothing with each other but the read-only catalogue.
 #pragma once
 
 #include <filesystem>
@@ -27,7 +26,7 @@ constexpr NodeId kHostNode = 0;
 constexpr std::uint64_t kChainId = 7298;
 constexpr Millis kBlockMillis = 1000;
 
-/// What requesters uploaded to the node's artifact store.
+/// Uploads of requesters to the node's artifact store.
 struct Uploads {
     std::map<Hash32, Bytes> programs;
     std::map<Hash32, kernels::Tensor> tensors;
@@ -56,15 +55,15 @@ struct World {
     Host host;
     Random random;
     Trace trace;
-    std::filesystem::path folder;  ///< Disks of all parties.
+    std::filesystem::path folder;  ///< Holds the disks of all parties.
     kernels::ThreadPool pool{1};
     node::Immutable immutable;
     Uploads uploads;
     std::vector<std::unique_ptr<Party>> parties;  ///< Party i is node i + 1.
 };
 
-/// Where a party finds artifacts: on its own disk, at the node, at other parties, over the network. Tiles
-/// that do not hash to what was asked for are dropped, as the transfer does.
+/// Fetches artifacts for a party: from its own disk, the node and other parties, over the network. Tiles with a wrong
+/// hash are dropped, as the real transfer does.
 class NetworkSource final : public solver::ArtifactSource {
 public:
     NetworkSource(World& world, NodeId self) : world_(world), self_(self) {}
@@ -73,7 +72,7 @@ public:
     Result<kernels::Tensor> tensor(const Hash32& root, const kernels::TensorRecord& record) override;
 
 private:
-    /// A request and its answer, tried again a few times.
+    /// Sends a request and waits for its answer, with a few retries.
     bool reach(NodeId server);
 
     World& world_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Audits, disputes, reports and what is kept.
+// Audits, disputes, reports and the retention of states.
 #include "contracts/records/store.hpp"
 #include "solver/artifacts/availability.hpp"
 #include "solver/commitments.hpp"
@@ -50,7 +50,7 @@ void Players::serve_audit(const market::Audit& audit) {
         send(solver, RevealSegment{audit.task, audit.run, start, Secrets::salt(audit.task, audit.run, end),
                                    secrets_.run_root(task, audit.run, end)});
     for (std::size_t i = 0; i < audit.seats.size(); ++i) {
-        // What one says may end the phase or the audit.
+        // An auditor's call may end the phase or the audit.
         const market::Audit now = mirror().audits[audit.id - 1];
         if (now.phase == audit.phase && i < now.seats.size()) serve_seat(now, now.seats[i]);
     }
@@ -131,7 +131,7 @@ void Players::serve_reports() {
     const std::vector<std::uint64_t> open(mirror().open_reports.begin(), mirror().open_reports.end());
     for (const std::uint64_t id : open) {
         const market::Report report = mirror().reports[id - 1];
-        // Some answer nothing, ever.
+        // Some reports are never answered.
         if (report.state == market::ReportState::open && mixed(id) % 12 != 0 && diligent()) answer(report);
     }
 }

@@ -18,7 +18,7 @@ std::string at(std::string_view what, std::uint64_t id, std::uint64_t run = ~std
            (run == ~std::uint64_t{0} ? "" : ", run " + std::to_string(run)) + ")";
 }
 
-/// Items that no block has handled.
+/// Scheduled items that no block has handled yet.
 class Pending {
 public:
     explicit Pending(const Mirror& mirror) : mirror_(mirror) {
@@ -32,8 +32,8 @@ public:
     bool has(ScheduledKind kind, std::uint64_t id, std::uint64_t run = 0, std::uint64_t index = 0) const {
         return items_.contains(key(kind, id, run, index));
     }
-    /// While the challenges that a solver plays are more than contracts 18.6 allows, no window of its runs has an end;
-    /// the end of one of them brings the reminder.
+    /// While more of the challenges that a solver takes part in are open than contracts 18.6 allows, the windows of its
+    /// runs have no end; the end of such a challenge schedules the reminder.
     bool plays_challenge(const Address& party) const {
         return std::any_of(mirror_.open_disputes.begin(), mirror_.open_disputes.end(), [&](std::uint64_t id) {
             const market::Dispute& dispute = mirror_.disputes.at(id - 1);
@@ -42,7 +42,7 @@ public:
             return at_will && (dispute.solver == party || dispute.challenger == party);
         });
     }
-    /// Of a kind of which one reminder counts: at the height that its record names.
+    /// For kinds with only one valid reminder: whether it is scheduled at the height that its record names.
     bool reminds(ScheduledKind kind, std::uint64_t id, std::uint32_t run) const {
         const auto known =
             mirror_.reminders.find(contracts::keys::reminder(static_cast<std::uint8_t>(kind), id, run).bytes);
@@ -62,8 +62,8 @@ bool is_running(const RunModel& model) {
     return model.run.state == RunState::running;
 }
 
-/// Another run of the task may still have to commit, open or be audited up to `index`, so that this one waits
-/// for it.
+/// Whether another run of the task still has to commit, open or be audited up to `index`, so that this one waits for
+/// it.
 bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
     for (const std::uint32_t active : task.task.active) {
         if (active == run) continue;
@@ -79,17 +79,17 @@ bool others_owe(const TaskModel& task, std::uint32_t run, std::uint64_t index) {
     return false;
 }
 
-/// Why a run that owes nobody a checkpoint is not paid and over.
+/// Explains why a run that owes no checkpoint is neither paid nor over.
 std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& model, const Pending& pending) {
     const market::Run& run = model.run;
-    if (run.unaudited_since != 0)  // Until the requester decides, or auditors come.
+    if (run.unaudited_since != 0)  // Until the requester decides, or auditors are available.
         return pending.reminds(ScheduledKind::unaudited, run.task, run.index)
                    ? std::nullopt
                    : std::optional(
                          at("a run whose audits wait for auditors is looked at again", run.task, run.index));
     const auto found = model.segments.find(run.finalised);
     if (found == model.segments.end())
-        return std::nullopt;  // It waits for a state of its own, which has a deadline.
+        return std::nullopt;  // The run waits for its own next state, which has a deadline.
     const market::Segment& segment = found->second;
     if (segment.state == SegmentState::waiting_draw)
         return pending.has(ScheduledKind::draw, run.task, run.index, run.finalised)
@@ -97,7 +97,7 @@ std::optional<std::string> stuck_run(const TaskModel& task, const RunModel& mode
                    : std::optional(
                          at("a segment that waits for its draw has one scheduled", run.task, run.index));
     if (segment.state == SegmentState::auditing || segment.open_disputes != 0)
-        return std::nullopt;  // Looked at there.
+        return std::nullopt;  // Audits are checked separately.
     if (segment.window_end != 0)
         return pending.reminds(ScheduledKind::payment, run.task, 0) || run.open_disputes != 0 ||
                        others_owe(task, run.index, run.finalised + 1) || task.task.active.size() > 1 ||
@@ -181,12 +181,12 @@ std::optional<std::string> unscheduled_audit(const Mirror& mirror, const market:
         return pending.reminds(ScheduledKind::unaudited, audit.task, audit.run)
                    ? std::nullopt
                    : std::optional(at("an audit that waits for auditors is looked at again", audit.id));
-    // 14.4: waiting and revealing have none while another segment or replica is still blind.
+    // 14.4: the waiting and revealing phases have no deadline while another segment or replica is still blind.
     const TaskModel& task = mirror.tasks[audit.task - 1];
     const std::uint64_t state = audit.phase == AuditPhase::waiting ? audit.segment : audit.segment + 1;
     if (others_owe(task, audit.run, state)) return std::nullopt;
     const RunModel& run = task.runs[audit.run];
-    if (run.run.unaudited_since != 0) return std::nullopt;  // 14.12.2: its state is withheld.
+    if (run.run.unaudited_since != 0) return std::nullopt;  // 14.12.2: the state is withheld.
     const auto before = audit.segment == 0 ? run.segments.end() : run.segments.find(audit.segment - 1);
     if (audit.phase == AuditPhase::waiting && before != run.segments.end() &&
         (before->second.state == SegmentState::auditing ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Choices of a game: from the bytes of an input while there are some, then from its seed. So an input that
-// was changed in one place is the same game up to there.
+// Choices of a game: taken from the bytes of an input while there are some, then from its seed. An input with one
+// changed byte therefore gives the same game up to that byte.
 #pragma once
 
 #include <vector>
@@ -27,7 +27,7 @@ public:
         state_ += 0x9e3779b97f4a7c15;
         return out;
     }
-    /// In [0, count); 0 for count 0.
+    /// Returns a number in [0, count); 0 for count 0.
     std::uint64_t below(std::uint64_t count) noexcept { return count == 0 ? 0 : next() % count; }
     std::uint64_t between(std::uint64_t low, std::uint64_t high) noexcept {
         return low + below(high - low + 1);

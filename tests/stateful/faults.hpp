@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Executors with a fault each, which the games have to find.
+// Executors with one fault each, which the games must find.
 #pragma once
 
 #include "contracts/calls/encode.hpp"
@@ -10,7 +10,7 @@
 
 namespace retrace::stateful {
 
-/// The contracts, and something behind each call.
+/// Runs the contracts and then the fault after each call.
 class FaultyExecutor : public ledger::TxExecutor {
 public:
     bool is_contract(const ledger::Address& address) const override { return right_.is_contract(address); }
@@ -48,7 +48,7 @@ private:
         [](const std::string& what) { throw Failure("nothing breaks an invariant: " + what, ""); }};
 };
 
-/// The first task's escrow says more than what the contract holds.
+/// The escrow of the first task claims more coins than the contract holds.
 class InventsACoin final : public FaultyExecutor {
     void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
                const std::string& method, bool ok) const override {
@@ -59,7 +59,7 @@ class InventsACoin final : public FaultyExecutor {
     }
 };
 
-/// An accepted task's first checkpoint is never due.
+/// The deadline of an accepted task's first checkpoint is never scheduled.
 class ForgetsADeadline final : public FaultyExecutor {
     void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
                const std::string& method, bool ok) const override {
@@ -79,7 +79,7 @@ class ForgetsADeadline final : public FaultyExecutor {
     }
 };
 
-/// A call that is refused looks at everything first.
+/// A refused call reads far too many records first.
 class ReadsTooMuch final : public FaultyExecutor {
     void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
                const std::string& method, bool ok) const override {
@@ -88,7 +88,7 @@ class ReadsTooMuch final : public FaultyExecutor {
     }
 };
 
-/// A call whose invariant breaks.
+/// A call breaks an invariant.
 class Aborts final : public FaultyExecutor {
     void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call& call,
                const std::string& method, bool ok) const override {
@@ -97,7 +97,7 @@ class Aborts final : public FaultyExecutor {
     }
 };
 
-/// What is in no record comes into the state: here the number of calls since the process began.
+/// State depends on something outside the records: here the number of calls since the process began.
 class DependsOnTheProcess final : public FaultyExecutor {
     void after(ledger::State& state, const ledger::BlockContext&, const ledger::Call&,
                const std::string& method, bool ok) const override {

@@ -14,7 +14,7 @@ std::vector<std::string> method_names(std::type_identity<std::variant<Call...>>)
     return {std::string(Call::kName)...};
 }
 
-/// The states of a life cycle that somebody should get to, with their names.
+/// Lists the states of a life cycle that no game reached, with their names.
 template <class Enum>
 void missing_states(std::vector<std::string>& out, const Visits& visits, const char* what,
                     Enum first = Enum{1}) {
@@ -49,8 +49,7 @@ std::vector<std::string> never_reached(const Depth& depth) {
     for (const std::string& method : method_names(std::type_identity<AnyCall>{}))
         if (depth.accepted(method) == 0) out.push_back("method " + method);
     const Reached& r = depth.reached;
-    // posted and forfeited are left in the same call or block; no task is frozen, and none released
-    // (SPEC 1.1).
+    // posted and forfeited are left within the same call or block; frozen and released are never reached (SPEC 1.1).
     missing_states(out, r.tasks, "task state", market::TaskState::bidding);
     for (const auto state :
          {market::TaskState::forfeited, market::TaskState::frozen, market::TaskState::released})

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Games on the ledger hold what tests/stateful/SPEC.md says; and the games find faults, and say how to repeat
-// them.
+// Games on the ledger satisfy tests/stateful/SPEC.md; and the games find injected faults, and print how to repeat them.
 #include "tests/stateful/games.hpp"
 
 #include <gmock/gmock.h>
@@ -24,7 +23,7 @@ Options options_of(const ledger::TxExecutor* executor) {
     return options;
 }
 
-/// The first failure in games with this executor, cut down; at most so many games.
+/// Returns the first failure, shortened, in at most `games` games with this executor.
 std::optional<Found> find(const ledger::TxExecutor* executor, std::uint64_t games) {
     const Options options = options_of(executor);
     Depth depth;

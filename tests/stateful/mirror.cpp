@@ -8,7 +8,7 @@ namespace {
 
 using contracts::Contract;
 
-/// The numbers and the address behind a key's tag (contracts/records/keys.cpp).
+/// Reads the numbers and the address behind a key's tag (contracts/records/keys.cpp).
 class KeyReader {
 public:
     explicit KeyReader(View key) : left_(key.subspan(1)) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The contracts' records, decoded once when they are written: what the generator chooses from and what the
-// checks look at. It follows the diffs of blocks and calls, and never reads the state.
+// The contracts' records, decoded once when they are written, for the generator and the checks. It follows the diffs of
+// blocks and calls, and never reads the state.
 #pragma once
 
 #include <array>
@@ -28,16 +28,16 @@ struct TaskModel {
     std::vector<RunModel> runs;
 };
 
-/// How often a record came into each of its states, by the state's number.
+/// How often records entered each of their states, indexed by the state's number.
 using Visits = std::array<std::uint64_t, 16>;
 struct Reached {
     Visits tasks{}, runs{}, segments{}, audits{}, seats{}, disputes{}, dispute_kinds{}, endings{}, reports{},
         report_kinds{}, retentions{}, challenges{};
     std::uint64_t raised = 0;        ///< Auctions for more replicas.
     std::uint64_t successors = 0;    ///< Runs that start from a paid state.
-    std::uint64_t joined_late = 0;   ///< Runs with segments that are not paid to them.
-    std::uint64_t late_schedules = 0;  ///< Blocks that left items to the next one.
-    std::size_t longest_list = 0;    ///< Items of one record.
+    std::uint64_t joined_late = 0;   ///< Runs with segments that are paid to another run.
+    std::uint64_t late_schedules = 0;  ///< Blocks that left due items to the next block.
+    std::size_t longest_list = 0;    ///< Most items of one record.
     void add(const Reached& other);
 };
 
@@ -45,25 +45,25 @@ class Mirror {
 public:
     void apply(const ledger::StateDiff& diff);
 
-    std::vector<TaskModel> tasks;       ///< By id - 1.
-    std::vector<market::Audit> audits;  ///< By id - 1; likewise the next three.
+    std::vector<TaskModel> tasks;       ///< Index: id - 1.
+    std::vector<market::Audit> audits;  ///< Index: id - 1; likewise the next three.
     std::vector<market::Dispute> disputes;
     std::vector<market::Report> reports;
     std::vector<market::Retention> retentions;
     std::set<std::uint64_t> active_tasks, open_audits, open_disputes, open_reports, open_retentions;
-    std::map<std::uint64_t, market::Challenge> challenges;  ///< The newest of each solver.
+    std::map<std::uint64_t, market::Challenge> challenges;  ///< The newest challenge of each solver.
     std::map<Address, market::Stake> stakes;
     std::map<Address, market::SolverInfo> solvers;
     std::map<Address, market::VerifierInfo> verifiers;
 
-    /// Everything scheduled, by height and page.
+    /// All scheduled items, by height and page.
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::vector<contracts::ScheduledItem>> scheduler;
-    std::map<Bytes, std::uint64_t> reminders;                       ///< Heights, by key.
-    std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while items are late.
-    std::map<Bytes, std::uint64_t> queue;  ///< Which audit waits at a place; some were seated since.
+    std::map<Bytes, std::uint64_t> reminders;                       ///< Heights of reminders, by key.
+    std::optional<std::pair<std::uint64_t, std::uint64_t>> cursor;  ///< Set while the scheduler has a backlog.
+    std::map<Bytes, std::uint64_t> queue;  ///< Audit that waits at each place; some have been seated since.
     Reached reached;
 
-    /// The next height at which something is due; nullopt: nothing is.
+    /// Returns the next height at which an item is due; nullopt: none.
     std::optional<std::uint64_t> next_due() const;
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Changes one field of a call to something near it, or to an edge.
+// Changes one field of a call to a nearby value or to an edge value.
 #pragma once
 
 #include <limits>

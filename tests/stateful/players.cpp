@@ -80,7 +80,7 @@ void Players::serve_staking() {
     if (profile_.verifiers != 0 && draws_.one_in(6)) {
         const Address who = verifier();
         const auto known = mirror().verifiers.find(who);
-        // Who was dropped comes back, and who is at the end of its chain takes a new one.
+        // A dropped verifier joins again, and one at the end of its chain registers a new chain.
         if (!is_member(who) || !secrets_.preimage(known->second.head))
             join_beacon(who);
         else if (draws_.one_in(20))
@@ -116,7 +116,7 @@ void Players::serve_challenges() {
     for (const market::Challenge& challenge : open) {
         if (!draws_.one_in(4)) continue;
         if (challenge.state == market::ChallengeState::running) {
-            // The benchmark costs milliseconds; a claim costs nothing.
+            // The benchmark costs milliseconds, while a made-up claim costs nothing.
             if (benched_.empty() && draws_.one_in(3)) {
                 const std::atomic<bool> never = false;
                 const auto claim = bench_.run(challenge.id, challenge.seed, 1 + draws_.below(2), never);
@@ -138,7 +138,7 @@ void Players::serve_challenges() {
         send(challenge.solver, ProveCapability{challenge.id, bench_.prove(challenge.id, challenge.seed,
                                                                           challenge.rounds, drawn)});
         benched_.erase(challenge.id);
-        benched_.insert(0);  // Once in a game.
+        benched_.insert(0);  // At most once per game.
     }
 }
 
@@ -160,14 +160,14 @@ void Players::block() {
     serve_reports();
     serve_retention();
     if (draws_.percent(profile_.odd)) noise();
-    // Time passes quickly where windows are long, and a whole epoch is seldom left out.
+    // Passes more blocks where windows are long, but seldom a whole epoch.
     const std::uint64_t most = std::max<std::uint64_t>(1, profile_.params.epoch_blocks / 3);
     world_.pass(draws_.one_in(3) ? draws_.between(1, most) : 1);
 }
 
 void play(World& world, const Profile& profile, Draws& draws) {
     Players players(world, profile, draws);
-    // A game without open tasks or with nobody to play it does little in a block.
+    // Limits blocks too, because a game without open tasks or players makes few calls in a block.
     for (std::uint64_t blocks = 0; !players.over() && blocks < 2 * profile.calls + 200; ++blocks)
         players.block();
     world.check();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Parties that know what is due, and do it, or something else: the generator of calls. Everything follows
-// from the draws and from what the ledger's records say.
+// Parties that know which calls are due, and send them or others: the generator of calls. Everything follows from the
+// draws and the ledger's records.
 #pragma once
 
 #include <map>
@@ -15,10 +15,10 @@ namespace retrace::stateful {
 
 class Players {
 public:
-    /// Both outlive this.
+    /// `world`, `profile` and `draws` must outlive this.
     Players(World& world, const Profile& profile, Draws& draws);
 
-    /// What happens between two blocks, and the next block, or several in which nothing is due.
+    /// Plays the calls between two blocks, then the next block, or several in which nothing is due.
     void block();
     bool over() const { return world_.calls() >= profile_.calls; }
 
@@ -51,10 +51,10 @@ private:
                 std::uint64_t index);
     void answer(const market::Report& report);
     void serve_retention();
-    /// Any call of anybody.
+    /// Sends any call from any party.
     void noise();
 
-    /// Sends the call, or one in which something is odd.
+    /// Sends the call, or an odd variant of it.
     template <class Call>
     contracts::Verdict send(const Address& who, Call call, const U256& value = U256());
     bool diligent() { return draws_.percent(profile_.diligence); }
@@ -74,12 +74,14 @@ private:
     Secrets secrets_;
     kernels::ThreadPool pool_{1};
     solver::HonestBench bench_{pool_};
-    std::set<std::uint64_t> benched_;  ///< Challenges that were run in earnest; the others are claimed only.
-    std::set<std::uint64_t> to_attest_;  ///< Audits with verdicts.
+    std::set<std::uint64_t> benched_;  ///< Challenges whose benchmark was really run; for the others the result is made
+                                       ///< up.
+    std::set<std::uint64_t> to_attest_;  ///< Audits with verdicts, whose auditors may attest.
     std::uint64_t posted_ = 0;
 };
 
-/// Plays the game of a profile to its end, checks everything and lets all that is open end. Throws Failure.
+/// Plays the game of a profile to its end, checks everything and waits until all open records have ended. Throws
+/// Failure.
 void play(World& world, const Profile& profile, Draws& draws);
 
 }  // namespace retrace::stateful

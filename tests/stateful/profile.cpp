@@ -24,7 +24,7 @@ void shorten(Params& p, Draws& draws) {
                                   &p.reveal_verdict_blocks, &p.challenge_blocks, &p.capability_blocks})
         *blocks = draws.between(3, 12);
     p.checkpoint_blocks = draws.between(16, 60);
-    // A winner that takes its time outlasts another auction.
+    // A slow winner can outlast another auction.
     if (draws.one_in(2)) p.accept_blocks = draws.between(8, 40);
     p.deliver_blocks = draws.between(5, 30);
     p.unbond_blocks = draws.between(120, 500);
@@ -35,7 +35,7 @@ void shorten(Params& p, Draws& draws) {
     p.capability_bp = draws.one_in(2) ? 100 : draws.below(9'999);
 }
 
-/// An edge of the range, or anything between.
+/// Returns an edge of the range or one of a few values in between.
 std::uint64_t duration(Draws& draws) {
     constexpr std::uint64_t kEdges[] = {1, 1, 2, 3, 5, 8, 20, 60, 250, 1'000};
     return kEdges[draws.below(std::size(kEdges))];
@@ -71,7 +71,7 @@ void stretch(Params& p, Draws& draws) {
           &p.challenge_blocks, &p.deliver_blocks, &p.answer_blocks, &p.move_blocks, &p.moves,
           &p.capability_blocks, &p.capability_rest_blocks, &p.unaudited_blocks})
         if (draws.one_in(3)) *blocks = duration(draws);
-    // Without that no task is taken (contracts 12.1.15).
+    // Otherwise no task is accepted (contracts 12.1.15).
     p.unbond_blocks = 2 * p.moves * p.move_blocks + 80 + draws.below(300);
     for (U256* coins :
          {&p.bid_deposit, &p.min_verifier_stake, &p.min_solver_stake, &p.audit_bond, &p.challenge_bond,
@@ -158,7 +158,7 @@ Profile profile_of(Draws& draws) {
 }
 
 std::uint64_t longest_wait(const market::Params& p) {
-    // Audits draw again and again; everything else is one window after the other.
+    // Audits may be redrawn many times; all other windows follow one another.
     const std::uint64_t audit = 4 * p.epoch_blocks + p.open_blocks + p.verdict_blocks +
                                 p.reveal_segment_blocks + p.reveal_verdict_blocks + p.answer_blocks + 100;
     return 64 * (p.redraws + 2) * audit + 64 * (p.bid_blocks + p.reveal_blocks + p.accept_blocks) +

@@ -184,7 +184,7 @@ void Players::serve_run(const TaskModel& model, const RunModel& run) {
     if (diligent()) open_states(model, run);
     challenge_windows(model, run);
     if (draws_.one_in(12)) {
-        // A state that is open, above what is paid, and kept by nobody.
+        // A state that is opened, after the last paid one, and has no keeper.
         const market::Run& fresh = run.run;
         for (auto state = run.states.upper_bound(fresh.paid); state != run.states.end(); ++state) {
             if (!state->second.opened || !state->second.keepers.empty()) continue;

@@ -48,7 +48,7 @@ kernels::StateHeader Secrets::header(std::uint64_t step, Truth truth) const {
     header.contract = params_.contract_hash;
     header.program = program().root();
     header.step = step;
-    // A tree over no tensors: the header opens the root and convicts who posted it.
+    // A tree over no tensors: the header opens the root and convicts its poster.
     if (truth == Truth::wrong) header.tree_root.bytes[0] = 1;
     return header;
 }
@@ -67,14 +67,14 @@ Secrets::Truth Secrets::truth_of(std::uint64_t task, std::uint32_t run, std::uin
     if (draw % 100 >= cheats_) return Truth::right;
     const std::uint64_t from = (draw >> 8) % 4;
     if (index < from || (index == 0 && !seeded)) return Truth::right;
-    // Some are wrong in one state only, so that two runs differ and agree again.
+    // Some runs are wrong in one state only, so that two runs differ and agree again.
     if ((draw >> 16) % 4 == 0 && index != std::max<std::uint64_t>(from, seeded ? 0 : 1)) return Truth::right;
     return (draw >> 24) % 2 == 0 ? Truth::wrong : Truth::closed;
 }
 
 Hash32 Secrets::run_root(const TaskModel& task, std::uint32_t run, std::uint64_t index) const {
     const market::Run& assigned = task.runs[run].run;
-    // 13.2: who starts from an agreed state and shows another loses at once, which few do.
+    // 13.2: a run that starts from an agreed state and shows another one loses at once, so only a few do.
     if (index == assigned.first_state && index > 0 && mixed3(task.task.id, run, 5) % 16 != 0)
         return assigned.first_root;
     return root(state_step(task.spec, index),

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the parties know and the ledger does not: salts, prices, chains of the beacon, and the states of a
-// training that is none. The program has no tensors, so its states, tiles and records are opened by their
-// headers alone: a true state and a false one each decide the game of a dispute by the referee's own rules,
-// without any machine learning.
+// Data that the parties know and the ledger does not: salts, prices, beacon chains, and the states of a dummy training.
+// The program has no tensors, so its states, tiles and records are opened by their headers alone: a true state and a
+// false one each decide a dispute by the referee's own rules, without any machine learning.
 #pragma once
 
 #include <unordered_map>
@@ -17,20 +16,20 @@ public:
     Secrets(const market::Params& params, std::uint64_t cheats, std::uint64_t liars)
         : params_(params), cheats_(cheats), liars_(liars) {}
 
-    /// What a state of a run is worth.
+    /// Validity of a state of a run.
     enum class Truth : std::uint8_t {
-        right,   ///< What everybody computes who is honest.
-        wrong,   ///< Its header opens it and shows that it is wrong.
-        closed,  ///< Nothing opens it.
+        right,   ///< The state that every honest party computes.
+        wrong,   ///< Opened by its header, which shows that it is wrong.
+        closed,  ///< No header opens it.
     };
 
     kernels::ProgramHeader program() const;
     kernels::TensorHeader data() const;
-    market::TaskSpec facts() const;  ///< Roots of program, data and start.
+    market::TaskSpec facts() const;  ///< Roots of program, data and start state.
     kernels::StateHeader header(std::uint64_t step, Truth truth) const;
     Hash32 root(std::uint64_t step, Truth truth) const;
     Truth truth_of(std::uint64_t task, std::uint32_t run, std::uint64_t index, bool seeded) const;
-    /// Of state `index` of a run, as its solver has it; and as it should be.
+    /// Root of state `index` of a run as its solver has it, and the true root.
     Hash32 run_root(const TaskModel& task, std::uint32_t run, std::uint64_t index) const;
     Hash32 true_root(const market::TaskSpec& spec, std::uint64_t index) const;
     Hash32 verdict_root(const market::TaskSpec& spec, const market::Audit& audit,
@@ -40,7 +39,7 @@ public:
     U256 price(const TaskModel& task, const ledger::Address& bidder) const;
     std::uint64_t finish(const TaskModel& task, const ledger::Address& bidder) const;
 
-    /// A chain's newest value, and later what is revealed for a head; nullopt: the chain is at its end.
+    /// Returns the newest value of a new chain, and later the value to reveal for a head; nullopt: the chain has ended.
     Hash32 new_chain(const ledger::Address& who);
     std::optional<Hash32> preimage(const Hash32& head) const;
 

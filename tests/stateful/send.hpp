@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a player's call becomes a transaction: as it was meant, or with something odd.
+// Turns a player's call into a transaction, unchanged or with something odd.
 #pragma once
 
 #include "contracts/calls/encode.hpp"
@@ -22,7 +22,7 @@ contracts::Verdict Players::send(const Address& who, Call call, const U256& valu
     if (what == 6) odds.change(out.data);
     if (what == 7) out.data[draws_.below(out.data.size())] ^= static_cast<std::uint8_t>(draws_.next());
     const contracts::Verdict verdict = world_.send(out);
-    // Some say everything twice.
+    // Sometimes the call is sent twice.
     if (odd && draws_.one_in(4)) (void)world_.send(out);
     return verdict;
 }

@@ -4,7 +4,7 @@
 namespace retrace::stateful {
 namespace {
 
-/// Of the blocks of a trace neighbours are one event, which can be halved.
+/// Joins neighbouring blocks of a trace into one event, which can be halved.
 Trace joined(const Trace& trace) {
     Trace out{trace.params, trace.accounts, {}};
     for (const Event& event : trace.events) {
@@ -49,7 +49,7 @@ Trace shrink(Trace trace, const std::string& property, const Options& options, d
         });
         if (left != 0 && !time_is_up()) shorter(std::move(candidate));
     };
-    // Whole methods and whole parties first: most of a game has nothing to do with what failed.
+    // Removes whole methods and whole parties first, since most of a game is unrelated to the failure.
     std::set<std::string> methods;
     for (const Event& event : trace.events)
         if (const auto* call = std::get_if<SendCall>(&event))
@@ -61,7 +61,7 @@ Trace shrink(Trace trace, const std::string& property, const Options& options, d
     for (std::size_t chunk = std::max<std::size_t>(trace.events.size() / 2, 1); !time_is_up();
          chunk = std::max<std::size_t>(chunk / 2, 1)) {
         bool changed = false;
-        // From the end: what came last depends on what came before.
+        // Starts from the end, because later events depend on earlier ones.
         for (std::size_t last = trace.events.size(); last > 0 && !time_is_up();) {
             const std::size_t from = last > chunk ? last - chunk : 0;
             Trace candidate = trace;

@@ -39,7 +39,7 @@ std::optional<Event> read_call(std::istringstream& words) {
 Address party(std::uint32_t index) {
     Address out;
     out.bytes[0] =
-        static_cast<std::uint8_t>(0x10 + index % 7);  // Lists of addresses are not in order of number.
+        static_cast<std::uint8_t>(0x10 + index % 7);  // Makes the order of addresses differ from the order of numbers.
     store_u32(out.bytes.data() + 16, index + 1);
     return out;
 }

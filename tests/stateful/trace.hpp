@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was done to a ledger, call by call and block by block: it plays again without the generator, and can
-// be cut down.
+// A record of all calls and blocks of a game, which can be replayed without the generator and shortened.
 #pragma once
 
 #include <string>
@@ -17,7 +16,7 @@ namespace retrace::stateful {
 using ledger::Address;
 using ledger::U256;
 
-/// Blocks pass, the first at the next height. Nothing is due in the heights that are left out.
+/// Blocks pass; the first has the next height. Heights at which nothing is due are skipped.
 struct PassBlocks {
     std::uint64_t count = 1;
     bool operator==(const PassBlocks&) const = default;
@@ -29,7 +28,7 @@ struct SendCall {
     Bytes data;
     bool operator==(const SendCall&) const = default;
 };
-/// Nobody does anything any more: everything that is open ends by itself within so many heights.
+/// All parties are silent: every open record must end by itself within so many heights.
 struct LetEnd {
     std::uint64_t blocks = 0;
     bool operator==(const LetEnd&) const = default;
@@ -38,14 +37,14 @@ using Event = std::variant<PassBlocks, SendCall, LetEnd>;
 
 struct Trace {
     market::Params params;
-    std::uint32_t accounts = 0;  ///< party(0) …, each with 2^180 of the smallest unit.
+    std::uint32_t accounts = 0;  ///< party(0) …, each with a balance of 2^180 of the smallest unit.
     std::vector<Event> events;
 };
 
 Address party(std::uint32_t index);
-/// "commitBid", or "?" for what is no method.
+/// Returns the method's name, e.g. "commitBid", or "?" if there is no such method.
 std::string method_name(contracts::Contract contract, View data);
-/// One line an event; a call with the name of its method behind its bytes.
+/// Writes one line per event; a call ends with the name of its method.
 std::string to_text(const Trace& trace);
 Result<Trace> read_trace(std::string_view text);
 

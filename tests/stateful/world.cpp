@@ -20,16 +20,16 @@ using contracts::Verdict;
 constexpr std::uint64_t kBlockGas = 400'000'000;
 constexpr std::uint64_t kIntrinsicGas = 21'000;
 constexpr std::uint64_t kIdleLooks =
-    16;  // Of so many blocks in which nothing is due one is run all the same.
+    16;  // One of so many blocks in which nothing is due is executed all the same.
 
-/// A sentence of the checks without the ids behind it.
+/// Throws a sentence of the checks, with its ids as the detail.
 [[noreturn]] void fail(const std::string& sentence) {
     const auto detail = sentence.find(" (");
     if (detail == std::string::npos) throw Failure(sentence, "");
     throw Failure(sentence.substr(0, detail), sentence.substr(detail + 2, sentence.size() - detail - 3));
 }
 
-/// By how much the counts of the scheduler's heights grew.
+/// Counts by how much the scheduler's heights grew.
 std::uint64_t items_added(const ledger::StateView& before, const ledger::StateDiff& diff) {
     std::uint64_t added = 0;
     const std::uint8_t tag = contracts::keys::due_count(0).bytes[0];
@@ -75,7 +75,7 @@ void Costs::add(const Costs& other) {
     call_seconds = std::max(call_seconds, other.call_seconds);
 }
 
-/// Counts what is read through it.
+/// Counts reads of the state.
 class World::Counted final : public ledger::StateView {
 public:
     explicit Counted(const ledger::StateView& under) : under_(under) {}
@@ -95,7 +95,7 @@ private:
     const ledger::StateView& under_;
 };
 
-/// A broken invariant ends the process of a node: here it is a failure with what led to it.
+/// Turns a broken invariant, which ends the process of a node, into a failure with its trace.
 template <class Work>
 void World::guarded(Work work) {
     const NonFatalScope failed_invariants_are_thrown;
@@ -278,7 +278,7 @@ bool World::drain(std::uint64_t blocks) {
     const std::uint64_t end = block_.height + blocks;
     const auto open = [&] { return still_open(mirror_, params_, block_.height); };
     while (block_.height < end && open()) {
-        // Straight to what is next: an epoch's first block always does something.
+        // Skips to the next height with something due; an epoch's first block always has.
         const std::uint64_t epoch = (block_.height / params_.epoch_blocks + 1) * params_.epoch_blocks;
         const std::uint64_t due = std::max(block_.height + 1, mirror_.next_due().value_or(epoch));
         advance(std::min({epoch, due, end}) - block_.height);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A ledger of the native contracts without keys, blocks of bytes or a disk: calls and blocks run on the
-// ledger's own state as the ledger runs them (overlay, supply, invariants), and what must hold is looked at
-// after each.
+// A ledger of the native contracts without keys, encoded blocks or a disk: calls and blocks run on the ledger's own
+// state as the ledger runs them (overlay, supply, invariants), and the properties are checked after each.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,7 @@
 
 namespace retrace::stateful {
 
-/// A property that does not hold. `property` names it without numbers, so that a smaller trace can be
-/// compared.
+/// A violated property. `property` names it without numbers, so that it can be compared between traces.
 class Failure : public std::runtime_error {
 public:
     Failure(std::string property, const std::string& detail)
@@ -28,36 +26,36 @@ public:
     std::string property;
 };
 
-/// SPEC 2: what a call may read and write for its gas, and what a block's own work may take.
+/// SPEC 2: reads and writes that a call may make for its gas, and the work that the start of a block may take.
 struct Limits {
-    std::uint64_t gas_a_read = 100;       ///< Reads of a record: one for so much gas,
-    std::uint64_t gas_a_write = 300;      ///< and writes of one,
-    std::uint64_t bytes_a_gas = 4;        ///< and bytes of both.
-    std::uint64_t block_reads = 400'000;  ///< Of the start of a block.
-    double block_seconds = 1.0;           ///< Processor time of the start of a block,
-    double call_seconds = 0.25;           ///< and of one call.
+    std::uint64_t gas_a_read = 100;       ///< Gas for one read of a record.
+    std::uint64_t gas_a_write = 300;      ///< Gas for one write of a record.
+    std::uint64_t bytes_a_gas = 4;        ///< Bytes read and written per unit of gas.
+    std::uint64_t block_reads = 400'000;  ///< Reads at the start of a block.
+    double block_seconds = 1.0;           ///< Processor time of the start of a block.
+    double call_seconds = 0.25;           ///< Processor time of one call.
 };
 
 struct Options {
     Limits limits;
-    unsigned check_every = 16;  ///< Sums over all records after so many blocks (all other checks after each).
+    unsigned check_every = 16;  ///< Blocks between sums over all records (all other checks run after each block).
     unsigned restart_every =
-        0;  ///< Commits to the store and opens anew after so many executed blocks; 0: never.
-    std::uint64_t calls_max = ~std::uint64_t{0};   ///< A game ends after so many, or after its profile's.
+        0;  ///< Commits to the store and reopens it after so many executed blocks; 0: never.
+    std::uint64_t calls_max = ~std::uint64_t{0};   ///< Limit on a game's calls, in addition to its profile's.
     const ledger::TxExecutor* executor = nullptr;  ///< nullptr: the contracts.
 };
 
-/// What the most expensive call and block took.
+/// Costs of the most expensive call and block.
 struct Costs {
-    double call_reads_a_limit = 0;  ///< Reads, as a part of what the gas allows; likewise the next two.
+    double call_reads_a_limit = 0;  ///< Reads divided by the number that the gas allows; likewise the next two.
     double call_writes_a_limit = 0, call_bytes_a_limit = 0;
-    std::string reads_of, writes_of, bytes_of;  ///< Which method that was, and with which verdict.
+    std::string reads_of, writes_of, bytes_of;  ///< Method and verdict of the calls with these maxima.
     struct Most {
         std::uint64_t reads = 0, writes = 0, bytes = 0;
-        std::uint64_t items = 0;  ///< That were scheduled.
-        std::uint64_t gas = 0;    ///< The least gas of these calls.
+        std::uint64_t items = 0;  ///< Scheduled items.
+        std::uint64_t gas = 0;    ///< Least gas of these calls.
     };
-    std::map<std::string, Most> methods;  ///< Of each method, accepted or refused.
+    std::map<std::string, Most> methods;  ///< By method, and whether the call was accepted or refused.
     std::uint64_t block_reads = 0;
     double block_seconds = 0, call_seconds = 0;
     void add(const Costs& other);
@@ -67,19 +65,19 @@ class World {
 public:
     World(const market::Params& params, std::uint32_t accounts, Options options);
 
-    /// Throws Failure. The verdict, `ok` when the call was accepted.
+    /// Sends a call and returns its verdict, `ok` if it was accepted. Throws Failure.
     contracts::Verdict send(const SendCall& call);
     /// Throws Failure.
     void pass(std::uint64_t blocks);
-    /// All sums, bounds and schedules now. Throws Failure.
+    /// Checks all sums, bounds and schedules now. Throws Failure.
     void check() const;
-    /// Nobody does anything any more: within `blocks` heights everything that is open ends by itself, and no
-    /// stake stays locked. False: the longest window of these parameters is longer. Throws Failure.
+    /// All parties are silent: within `blocks` heights every open record must end by itself, and no stake may stay
+    /// locked. Returns false if the longest window of these parameters is longer than `blocks`. Throws Failure.
     bool drain(std::uint64_t blocks);
     void play(const Event& event);
-    /// Writes everything to a store as the ledger does, opens it anew and goes on from there. Throws Failure.
+    /// Writes everything to a store as the ledger does, reopens it and continues from there. Throws Failure.
     void restart();
-    /// The root of the state tree over everything.
+    /// Root of the state tree over the whole state.
     Hash32 root() const;
 
     const Mirror& mirror() const { return mirror_; }
@@ -107,7 +105,7 @@ private:
 
     Options options_;
     market::Params params_;
-    /// What would be undone and logged by a node is a failure here.
+    /// A broken invariant, which a node would undo and log, is a failure here.
     contracts::Executor contracts_{
         [](const std::string& what) { throw Failure("nothing breaks an invariant: " + what, ""); }};
     const ledger::TxExecutor& executor_;
@@ -126,12 +124,12 @@ private:
     std::uint64_t gas_left_ = 0, calls_ = 0, blocks_ = 0;
 };
 
-/// Plays a trace. nullopt: everything holds.
+/// Plays a trace. Returns nullopt if all properties hold.
 std::optional<Failure> replay(const Trace& trace, const Options& options);
-/// The shortest trace that was found to fail in the same way, by leaving out events, within so much processor
-/// time.
+/// Removes events as long as the trace fails in the same way, within so many seconds of processor time, and returns the
+/// shortest trace found.
 Trace shrink(Trace trace, const std::string& property, const Options& options, double seconds = 60);
-/// Of this thread: a busy machine changes no finding.
+/// Processor time of this thread, so that the load of the machine changes no finding.
 double processor_seconds();
 
 }  // namespace retrace::stateful

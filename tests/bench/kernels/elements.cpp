@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// `bench_elements [--json] [--rounds N]`: elements a nanosecond of elementwise loops and row reductions, in the
-// first-level cache, in the second and in memory, for every form that this machine can run: the scalar loop, the
-// compiler's and the one by hand for AVX2 and for AVX-512 (kernels/decisions/009). One thread's own time, forms in
-// turn, medians. `--rows` prints for bench_kernels what the loops by hand gain in the first-level cache.
+// `bench_elements [--json] [--rounds N]`: elements per nanosecond of elementwise loops and row reductions, in the
+// first-level cache, in the second and in memory, for every variant that this machine can run: the scalar loop, the
+// compiler's and the hand-written one for AVX2 and for AVX-512 (kernels/decisions/009). Time of one thread, alternating
+// variants, medians. `--rows` prints the gain of the hand-written loops in the first-level cache for bench_kernels.
 #include <time.h>
 
 #include <algorithm>
@@ -39,20 +39,20 @@ constexpr std::array kOps = {
 
 struct Place {
     std::string_view name;
-    std::size_t stretch, span;  ///< Elements of one call, and of each array that calls go through.
+    std::size_t stretch, span;  ///< Elements of one call, and of each array that the calls walk through.
 };
 constexpr std::array kPlaces = {
     Place{"L1", 1 << 10, 1 << 10},      // 16 KiB with three operands
     Place{"L2", 1 << 14, 1 << 14},      // 256 KiB
-    Place{"memory", 1 << 18, 1 << 24},  // back at the same element after 256 MiB
+    Place{"memory", 1 << 18, 1 << 24},  // returns to the same element after 256 MiB
 };
 constexpr std::size_t kRow = 256;
 constexpr double kSampleSeconds = 0.001;
 
 constexpr std::array<std::string_view, 5> kForms = {"scalar", "avx2", "avx2_by_hand", "avx512", "avx512_by_hand"};
-using Rates = std::array<double, kForms.size()>;  ///< Elements a nanosecond; 0: there is no such form here.
+using Rates = std::array<double, kForms.size()>;  ///< Elements per nanosecond; 0: this variant does not exist here.
 
-/// out = op(in…) on n elements; a row reduction takes rows of kRow from the first.
+/// out = op(in…) on n elements; a row reduction takes rows of kRow from the first operand.
 using Run = void (*)(const Loops& loops, kernels::ElementLoop element, const float* const* in, float* out,
                      std::size_t n);
 
@@ -189,7 +189,7 @@ void print_json(Arrays& arrays, int rounds) {
     std::printf("]}\n");
 }
 
-/// The loops by hand of the best instruction set that has any, beside the compiler's for the same.
+/// The hand-written loops of the best instruction set that has any, compared with the compiler's for the same.
 void print_rows(Arrays& arrays, int rounds) {
     for (const Op& op : kOps) {
         const Rates rates = measure(op, kPlaces.front(), arrays, rounds);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The forms of the inner loops that the library chooses from, each by itself: what the compiler makes of loops_body.hpp
-// for an instruction set, and what is written by hand for it. Compiled as the library's own copies are.
+// The variants of the inner loops from which the library chooses, each by itself: the compiler's code for
+// loops_body.hpp for an instruction set, and the hand-written one. Compiled with the same flags as in the library.
 #pragma once
 
 #include "kernels/ops/cpu/loops.hpp"
@@ -9,7 +9,7 @@ namespace retrace::bench {
 
 struct LoopForms {
     kernels::Loops compiled;
-    kernels::ElementLoop (*by_hand)(kernels::OpCode code);  ///< Null, or gives null, where there is none.
+    kernels::ElementLoop (*by_hand)(kernels::OpCode code);  ///< Null, or returns null, where there is none.
 };
 
 LoopForms forms_avx2();

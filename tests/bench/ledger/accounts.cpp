@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One block of transfers on states of two sizes, in this process, on RocksDB. Signatures are checked
-// beforehand, as the mempool does: they cost the same whatever the state holds.
+// One block of transfers on states of two sizes, in this process, on RocksDB. Signatures are checked beforehand, as the
+// mempool does: their cost does not depend on the state.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -18,9 +18,9 @@ namespace retrace::bench {
 namespace {
 
 constexpr std::size_t kSenders = 10'000;
-constexpr std::size_t kTransfers = 2000;  // of a block, each from another sender to another account
+constexpr std::size_t kTransfers = 2000;  // per block, each from a different sender to a different account
 constexpr int kBlocks = 15;
-constexpr int kWarm = 3;  // blocks that are not counted
+constexpr int kWarm = 3;  // blocks that are not measured
 
 ledger::Genesis genesis_of(const std::vector<ledger::SecretKey>& keys, std::size_t accounts,
                            Bytes contracts) {
@@ -34,8 +34,8 @@ ledger::Genesis genesis_of(const std::vector<ledger::SecretKey>& keys, std::size
     return genesis;
 }
 
-/// A chain with so many accounts, and its next block of transfers. The blocks are the same ones for every
-/// size, except that recipients are drawn from all accounts.
+/// A chain with so many accounts, and its next block of transfers. The blocks are the same for every size, except that
+/// recipients are drawn from all accounts.
 class World {
 public:
     World(const std::vector<ledger::SecretKey>& keys, std::size_t accounts)
@@ -111,7 +111,7 @@ std::vector<Row> measure_accounts(const Options&) {
     std::fprintf(stderr, "accounts: blocks of %zu transfers on ten thousand accounts and on a million\n",
                  kTransfers);
     World small(keys, 10'000), large(keys, 1'000'000);
-    for (int i = 0; i < kWarm + kBlocks; ++i) {  // in turn, so that what else runs here slows both
+    for (int i = 0; i < kWarm + kBlocks; ++i) {  // alternating, so that other load slows down both
         small.next_block();
         large.next_block();
         if (i + 1 != kWarm) continue;

@@ -16,7 +16,7 @@
 namespace retrace::bench {
 namespace {
 
-constexpr double kTimeout = 60;  // seconds until a node must have answered
+constexpr double kTimeout = 60;  // seconds within which a node must answer
 
 long resident_kib(int pid) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -91,7 +91,7 @@ double BenchNode::cpu_seconds() const {
     std::string field;
     double ticks = 0;
     for (int i = 3; i <= 15 && fields >> field; ++i) {
-        if (i >= 14) ticks += std::stod(field);  // utime and stime
+        if (i >= 14) ticks += std::stod(field);  // fields 14 and 15 are utime and stime
     }
     return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }

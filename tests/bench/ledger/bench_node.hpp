@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A node as its users run it: a process of its own, on loopback, with a fresh data directory.
+// A node as its users run it: a separate process, on loopback, with a fresh data directory.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace retrace::bench {
 
 inline constexpr std::uint64_t kChainId = 7299;
 
-/// A folder that goes with its object.
+/// A temporary folder, removed on destruction.
 class Folder {
 public:
     Folder();
@@ -36,15 +36,15 @@ struct NodeProgram {
 
 class BenchNode {
 public:
-    /// Starts `retrace node` and waits until it answers. Throws std::runtime_error when it does not.
+    /// Starts `retrace node` and waits until it answers. Throws std::runtime_error if it does not.
     BenchNode(const std::filesystem::path& folder, const std::vector<std::string>& arguments);
     /// The same with any program; its log goes to `folder`.
     BenchNode(const NodeProgram& program, const std::filesystem::path& folder);
 
     std::uint16_t port() const noexcept { return port_; }
     double seconds_to_answer() const noexcept { return seconds_to_answer_; }
-    double resident_mib() const;  ///< Memory that it holds now.
-    double cpu_seconds() const;   ///< Time that its threads have run, so far.
+    double resident_mib() const;  ///< Current resident memory.
+    double cpu_seconds() const;   ///< Processor time of all its threads so far.
 
 private:
     std::filesystem::path folder_;
@@ -53,13 +53,13 @@ private:
     double seconds_to_answer_ = 0;
 };
 
-/// Secret keys 1, 2, 3, …: the same accounts in every run.
+/// Secret keys 1, 2, 3, …, so that every run has the same accounts.
 std::vector<ledger::SecretKey> make_keys(std::size_t count);
-/// Accounts without keys, spread over the whole space.
+/// Accounts without keys, spread over the whole address space.
 ledger::Address plain_account(std::uint64_t number);
-/// A port that was free a moment ago. Throws std::runtime_error when there is none.
+/// Returns a port that was free just now. Throws std::runtime_error if there is none.
 std::uint16_t free_port();
-/// A genesis that gives each of the accounts a million coins; its file name.
+/// Writes a genesis that gives each of the accounts a million coins, and returns its path.
 std::filesystem::path write_genesis(const std::filesystem::path& folder,
                                     const std::vector<ledger::Address>& accounts);
 

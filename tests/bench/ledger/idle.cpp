@@ -12,7 +12,7 @@ std::vector<Row> measure_idle(const Options&) {
     constexpr int kStarts = 5;
     std::fprintf(stderr, "idle: %d starts on a new and on a used data directory\n", kStarts);
     double fresh = 1e9, again = 1e9, memory = 1e9;
-    for (int i = 0; i < kStarts; ++i) {  // the best: other processes only ever take time away
+    for (int i = 0; i < kStarts; ++i) {  // minimum, because other processes only add time
         const Folder folder;
         fresh = std::min(fresh, BenchNode(folder.path(), {"--dev"}).seconds_to_answer());
         const BenchNode node(folder.path(), {"--dev"});

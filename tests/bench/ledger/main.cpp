@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `bench_ledger [transfers] [reads] [accounts] [idle] [peer] [--json] [--seconds N] [--rate N]`: the node and the
-// ledger as their users meet them: a real process, loopback sockets, blocks synced to disk. Everything by
+// `bench_ledger [transfers] [reads] [accounts] [idle] [peer] [--json] [--seconds N] [--rate N]`: measures the node and
+// the ledger under real conditions: a real process, loopback sockets, blocks synced to disk. Runs everything by
 // default.
 #include <algorithm>
 #include <cstdio>

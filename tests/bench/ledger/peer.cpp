@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Our node beside anvil, a reference node of the Foundry project: the same signed transfers, offered to one
-// and then to the other, a share at a time. anvil keeps its chain in memory; ours is on disk, synced twice a
-// block.
+// Compares our node with anvil, a reference node of the Foundry project: the same signed transfers are sent to both in
+// turn, one share at a time. anvil keeps its chain in memory; ours is on disk and synced twice per block.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -19,11 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kRounds = 3;
-constexpr std::size_t kShare = 320;  // requests of a round
+constexpr std::size_t kShare = 320;  // requests per round
 constexpr const char* kMissing =
     "anvil is skipped: not in ANVIL, PATH or build/peers (see ledger/BENCHMARKS.md)";
 
-/// ANVIL, or `anvil` on the PATH, or the one that npm put into build/peers; empty when there is none.
+/// Returns $ANVIL, or `anvil` on the PATH, or the one that npm installed in build/peers; empty if there is none.
 fs::path find_anvil() {
     std::error_code ignored;
     if (const char* named = std::getenv("ANVIL"); named != nullptr && fs::is_regular_file(named, ignored))
@@ -33,7 +32,7 @@ fs::path find_anvil() {
     for (std::string folder; std::getline(folders, folder, ':');) {
         if (fs::is_regular_file(fs::path(folder) / "anvil", ignored)) return fs::path(folder) / "anvil";
     }
-    // The package of the platform holds the program itself; the command beside it is a script around it.
+    // The platform's package holds the program itself; the command next to it is a wrapper script.
     for (const auto& entry :
          fs::directory_iterator(fs::path(RETRACE_PEERS) / "node_modules" / "@foundry-rs", ignored)) {
         const fs::path program = entry.path() / "bin" / "anvil";
@@ -42,7 +41,7 @@ fs::path find_anvil() {
     return {};
 }
 
-/// Genesis as geth has it, with the same accounts as ours.
+/// Genesis in geth's format, with the same accounts as ours.
 fs::path write_peer_genesis(const fs::path& folder, const std::vector<ledger::Address>& accounts) {
     const fs::path path = folder / "peer-genesis.json";
     std::ofstream out(path);
@@ -66,7 +65,7 @@ NodeProgram anvil(const fs::path& program, const fs::path& genesis) {
     return out;
 }
 
-/// One of the two, and what came of each round.
+/// One of the two nodes, and the results of each round.
 struct Side {
     const char* name;
     const BenchNode& node;

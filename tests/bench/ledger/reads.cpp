@@ -13,15 +13,15 @@ namespace {
 
 constexpr std::size_t kConnections = 32;
 constexpr std::size_t kAccounts = 10'000;
-constexpr double kRate = 20'000;  // requests per second when latencies are measured
+constexpr double kRate = 20'000;  // requests per second in the latency measurement
 
 struct Reads {
     double per_second = 0;
     double p99_ms = 0;
 };
 
-/// With `rate` = 0 each connection asks as soon as it was answered. Otherwise that many are due each second,
-/// and a request waits from when it was due: a client that is held up does not hide it.
+/// With `rate` = 0 each connection sends its next request as soon as it has the answer. Otherwise `rate` requests are
+/// due each second, and latency counts from the due time, so that a delayed client does not hide it.
 Reads ask(std::uint16_t port, const std::vector<std::string>& requests, double seconds, double rate) {
     std::vector<Connection> connections;
     for (std::size_t i = 0; i < kConnections; ++i) connections.emplace_back(port);
@@ -50,7 +50,7 @@ Reads ask(std::uint16_t port, const std::vector<std::string>& requests, double s
     return {static_cast<double>(latencies.size()) / seconds_since(start), 1000 * percentile(latencies, 0.99)};
 }
 
-/// A call of a native contract's view: the stake of an account.
+/// A view call of a native contract: the stake of an account.
 std::string stake_call(const ledger::Address& account) {
     const Hash32 selector = ledger::keccak256(view(std::string_view("stakeOf(address)")));
     return R"({"to":")" + ledger::to_0x(contracts::address_of(contracts::Contract::staking)) +

@@ -14,9 +14,9 @@ namespace retrace::bench {
 namespace {
 
 constexpr std::size_t kRecipients = 10'000;
-constexpr std::size_t kUnanswered = 20'000;  // transfers sent and in no block; the pool takes 65,536
+constexpr std::size_t kUnanswered = 20'000;  // transfers sent but not in a block; the pool takes 65,536
 
-/// Follows the chain on a connection of its own and notes when each transfer was first seen in a block.
+/// Follows the chain on a separate connection and records when each transfer was first seen in a block.
 class Follower {
 public:
     Follower(std::uint16_t port, const Prepared& prepared)
@@ -31,7 +31,7 @@ public:
     }
 
     std::size_t included() const noexcept { return included_; }
-    /// When transfer `number` was in a block; the epoch when it never was.
+    /// Time at which transfer `number` was in a block; the epoch if it never was.
     Clock::time_point seen(std::size_t number) const { return seen_[number]; }
 
 private:
@@ -67,7 +67,7 @@ private:
     const Prepared& prepared_;
     std::vector<Clock::time_point> seen_;
     std::atomic<std::size_t> included_{0};
-    std::uint64_t next_;  // block to look at
+    std::uint64_t next_;  // next block to read
 };
 
 }  // namespace
@@ -129,7 +129,7 @@ Outcome offer(std::uint16_t port, const Prepared& prepared, const Offer& what) {
     load.next = [&](std::size_t c) -> std::string_view {
         const std::size_t batch = what.first + round[c] * kConnections + c;
         if (batch >= what.end) return {};
-        // What is not taken yet stays due: a pool that overflows would tear holes between nonces.
+        // Unsent transfers stay due: an overflowing pool would create nonce gaps.
         if (out.sent > follower.included() + kUnanswered) return {};
         const Clock::time_point now = Clock::now();
         due[batch] = now;

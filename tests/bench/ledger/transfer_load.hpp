@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signed transfers, prepared beforehand, offered to whatever node listens on a port, and followed into its
-// blocks.
+// Signed transfers, prepared beforehand, sent to a node on a port and tracked until they are in a block.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +14,10 @@
 namespace retrace::bench {
 
 inline constexpr std::size_t kSenders = 1600;  // a multiple of kBatch * kConnections, see `prepare`
-inline constexpr std::size_t kBatch = 100;     // what ethers puts in one request at most
+inline constexpr std::size_t kBatch = 100;     // the most that ethers puts in one request
 inline constexpr std::size_t kConnections = 8;
 
-/// Transactions in the order in which they are sent, and where each stands.
+/// Transactions in sending order, and the position of each.
 struct Prepared {
     std::vector<std::string> requests;                       // of kBatch transactions each
     std::unordered_map<std::uint64_t, std::uint32_t> index;  // first bytes of the hash → number
@@ -26,15 +25,15 @@ struct Prepared {
 
 ledger::TxPtr transfer(const ledger::SecretKey& from, std::uint64_t nonce, std::uint64_t to);
 
-/// `batches` requests. All of a sender's transfers go through one connection, so that they arrive in the
-/// order of their nonces.
+/// Prepares `batches` requests. All transfers of a sender go through one connection, so that they arrive in the order
+/// of their nonces.
 Prepared prepare(const std::vector<ledger::SecretKey>& keys, std::size_t batches);
 
-/// Which of the prepared requests to offer, and how fast.
+/// Selects the prepared requests to send, and their rate.
 struct Offer {
     std::size_t first = 0, end = 0;  ///< Numbers of requests; `first` is a multiple of kConnections.
-    double rate = 0;                 ///< Transfers per second; 0: as many as the node takes.
-    double seconds = 3600;           ///< At most; over earlier when all are sent.
+    double rate = 0;                 ///< Transfers per second; 0: as many as the node accepts.
+    double seconds = 3600;           ///< Maximum duration; ends earlier when all are sent.
 };
 
 struct Outcome {

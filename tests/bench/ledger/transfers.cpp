@@ -15,7 +15,7 @@ double recoveries_per_second() {
     const auto decoded = ledger::decode_tx(raw);
     const Hash32 digest = ledger::signing_hash(decoded->tx);
     double best = 0;
-    for (int round = 0; round < 5; ++round) {  // the best: other processes only ever take time away
+    for (int round = 0; round < 5; ++round) {  // minimum, because other processes only add time
         constexpr int kCount = 2000;
         const auto start = Clock::now();
         for (int i = 0; i < kCount; ++i) {

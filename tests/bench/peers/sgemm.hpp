@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ordinary fp32 products that ours are measured against. The libraries choose their instruction set when
-// they are loaded: OPENBLAS_CORETYPE and ONEDNN_MAX_CPU_ISA must be in the environment of the process.
+// Ordinary fp32 products with which ours are compared. The libraries choose their instruction set when they are loaded:
+// OPENBLAS_CORETYPE and ONEDNN_MAX_CPU_ISA must be in the environment of the process.
 #pragma once
 
 #include <cstdint>

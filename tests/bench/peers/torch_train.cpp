@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// `bench_peer_torch gpt|cnn|cnn-channels-last`: trains the models of bench_train with LibTorch, fp32, eager,
-// on all cores, as its standard input says: a line "step N" does N steps and prints their seconds, "memory"
-// prints the bytes by which the process grew at its peak since before the model was made. A process of its
-// own, so that ours never links LibTorch and the two take turns.
+// `bench_peer_torch gpt|cnn|cnn-channels-last`: trains the models of bench_train with LibTorch, fp32, eager, on all
+// cores. It reads commands from standard input: "step N" runs N steps and prints their seconds, "memory" prints the
+// peak growth of the process in bytes since before the model was made. It is a separate process, so that ours never
+// links LibTorch and the two can alternate.
 #include <torch/torch.h>
 
 #include <chrono>
@@ -100,7 +100,7 @@ struct Cnn : nn::Module {
     nn::Linear fc1{nullptr}, fc2{nullptr}, fc3{nullptr};
 };
 
-/// Bytes of a line of /proc/self/status.
+/// Value of a line of /proc/self/status in bytes.
 std::uint64_t memory(const std::string& field) {
     std::ifstream in("/proc/self/status");
     for (std::string line; std::getline(in, line);) {
@@ -135,7 +135,8 @@ void serve(const std::shared_ptr<Model>& model, const torch::Tensor& x, const to
 int run(const std::string& name) {
     torch::manual_seed(1);
     torch::relu(
-        torch::ones({64, 64}).matmul(torch::ones({64, 64})));  // the libraries' own threads and buffers
+        torch::ones({64, 64}).matmul(torch::ones({64, 64})));  // starts the libraries' own threads and allocates their
+                                                               // buffers
     const std::uint64_t before = memory("VmRSS");
     if (name == "gpt") {
         const auto index =

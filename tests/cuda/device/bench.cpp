@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `cuda_bench [--json] [--smoke] [--peer COMMAND]`: the figures of a device, medians of device time, peers
-// interleaved. COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tries
-// that all of it runs.
+// `cuda_bench [--json] [--smoke] [--peer COMMAND]`: the figures of a device, medians of device time, peers interleaved.
+// COMMAND prints rows of the same training by another library (gpt_torch.py); --smoke only tests that everything runs.
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -37,7 +36,7 @@ struct Bench {
     std::vector<Row> rows;
     std::string peer_command;
 
-    /// Medians of the candidates' seconds, one sample of each in turn after one that does not count.
+    /// Medians of the candidates' seconds, with alternating samples after a warm-up sample of each.
     Result<std::vector<double>> medians(const std::vector<std::function<void()>>& candidates) {
         std::vector<std::vector<double>> samples(candidates.size());
         for (int round = -1; round < sizes.samples; ++round) {
@@ -51,7 +50,7 @@ struct Bench {
         return out;
     }
     Result<Memory> floats(std::uint64_t count) { return Memory::take(4 * count); }
-    /// Normal values, or ones that are all subnormal.
+    /// Fills with normally distributed values.
     void fill(const Memory& memory, std::uint32_t stream, const std::uint64_t* step) {
         kernels::cuda::make_philox(queue.stream(), true, {stream, 1}, step,
                                    reinterpret_cast<float*>(memory.data()), memory.bytes() / 4);
@@ -128,7 +127,7 @@ Status<> bench_products(Bench& bench) {
         {"matmul_i8x3_cuda", "TFLOP/s-equivalent", peer.name, tera_flops(p.n, seconds[3]), peer_value});
     std::fprintf(stderr, "i8x2: slicing %.3f ms, product %.3f ms; i8x3: slicing %.3f ms, product %.3f ms\n",
                  1e3 * seconds[1], 1e3 * seconds[2], 1e3 * seconds[4], 1e3 * seconds[5]);
-    // Data of which every value is subnormal: the same work, so the same time.
+    // Only subnormal values: the same work must take the same time.
     RETRACE_TRY(normal, bench.medians({candidates[0]}));
     kernels::cuda::fill_bits(bench.queue.stream(), 4, p.a.data(), p.n * p.n, 0x00012345);
     RETRACE_TRY(subnormal, bench.medians({candidates[0]}));
@@ -137,7 +136,7 @@ Status<> bench_products(Bench& bench) {
     return Unit{};
 }
 
-/// The same by wgmma, which has to be asked for: RETRACE_CUDA_WGMMA=1.
+/// The same with wgmma, which must be enabled: RETRACE_CUDA_WGMMA=1.
 Status<> bench_warpgroups(Bench& bench) {
     if (!bench.device.warpgroups) return Unit{};
     RETRACE_TRY(p, Product::make(bench, bench.sizes.sliced));
@@ -238,8 +237,8 @@ Status<> bench_training(Bench& bench) {
         }
     }
     bench.rows.push_back({"train_gpt_cuda", "tokens/s", peer, tokens / second, peer_value});
-    // The model's own work: 6 operations a weight and token, 12 a layer, token before it and channel; nothing
-    // is counted twice for slices. The ratio is what is called MFU.
+    // The work of the model itself: 6 operations per weight and token, and 12 per layer, previous token and channel;
+    // slices do not count twice. The ratio is known as MFU.
     const double weights = static_cast<double>(s.width * (12 * s.layers * s.width + s.vocabulary));
     const double work = 6 * weights + 12 * static_cast<double>(s.layers * s.tokens * s.width);
     const bool hopper = bench.device.capability == 90;

@@ -6,7 +6,7 @@
 namespace retrace::bench {
 namespace {
 
-// cublas_v2.h in short: a handle, statuses of which 0 is success, and these functions.
+// The parts of cublas_v2.h used here: a handle, statuses (0 is success), and these functions.
 using Handle = void*;
 using Create = int (*)(Handle*);
 using SetStream = int (*)(Handle, kernels::cuda::Stream);
@@ -41,7 +41,7 @@ CublasPeer load_cublas(kernels::cuda::Stream stream) {
         set_stream(handle, stream) != 0 || set_mode(handle, kDefaultMath) != 0) {
         return {nullptr, "cuBLAS does not start"};
     }
-    // Column-major, so the transposed product of swapped operands.
+    // Column-major, so it computes the transposed product of swapped operands.
     const auto run = [=](std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a, const float* b,
                          float* c) {
         const float one = 1.0f, zero = 0.0f;

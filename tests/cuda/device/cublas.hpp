@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cuBLAS as a peer of the benchmarks, loaded at run time where it is installed; nothing of ours computes with
-// it.
+// cuBLAS as a peer of the benchmarks, loaded at run time if it is installed; none of our code computes with it.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +10,13 @@
 
 namespace retrace::bench {
 
-/// c[m][n] = a[m][k] · b[k][n] in fp32 on the device, queued; TF32 off.
+/// c[m][n] = a[m][k] · b[k][n] in fp32 on the device, enqueued, with TF32 off.
 using DeviceSgemm = std::function<void(std::uint64_t m, std::uint64_t n, std::uint64_t k, const float* a,
                                        const float* b, float* c)>;
 
 struct CublasPeer {
-    DeviceSgemm run;   ///< Empty where there is no cuBLAS.
-    std::string name;  ///< Or why there is none.
+    DeviceSgemm run;   ///< Empty if there is no cuBLAS.
+    std::string name;  ///< Its name, or the reason why there is none.
 };
 CublasPeer load_cublas(kernels::cuda::Stream stream);
 

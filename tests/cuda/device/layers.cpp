@@ -12,7 +12,7 @@ namespace {
 
 using testing::Data;
 
-/// One step of the whole program, in which the device runs layers as it does in a training.
+/// Compares one step of the whole program, in which the device runs layers as in a training.
 Status<> compare(const Program& program, Data data, ThreadPool& pool) {
     State expected = testing::random_state(program, data, 7), found = expected;
     const auto metrics = Executor(program, pool, Backend::reference).step(expected, {});
@@ -27,7 +27,7 @@ Status<> compare(const Program& program, Data data, ThreadPool& pool) {
     return retrace::Unit{};
 }
 
-/// The patterns, and what only a device does: rows that no shared memory holds, attention by two heads at a time.
+/// The patterns, and device-only cases: rows larger than shared memory, attention two heads at a time.
 std::vector<testing::FusedPattern> layers() {
     std::vector<testing::FusedPattern> out = testing::fused_patterns();
     out.push_back({"layer norm of long rows", testing::layer_norm_program(5, 13'001)});

@@ -5,7 +5,7 @@
 
 namespace retrace::kernels::parity {
 
-/// A program of this one op on its inputs as data sets.
+/// A program with only this op, whose inputs are data sets.
 inline Program program_of(const OpFacts& facts) {
     Program program;
     program.datasets = static_cast<std::uint32_t>(facts.inputs.size());

@@ -11,7 +11,7 @@ namespace {
 
 using testing::OpCase;
 
-/// The device against a back end of the CPU at two steps.
+/// Compares the device with a back end of the CPU at two steps.
 Status<> compare(const OpCase& one, Backend backend, ThreadPool& pool) {
     const Program program = program_of(one.facts);
     Inputs inputs{5, {}};
@@ -30,7 +30,7 @@ Status<> compare(const OpCase& one, Backend backend, ThreadPool& pool) {
     return retrace::Unit{};
 }
 
-/// Product number `i`: extents around the edges of tiles and blocks, every precision and storage in turn.
+/// Product number `i`: extents around the edges of tiles and blocks; precisions and storages alternate.
 OpCase product(std::uint64_t i) {
     struct Shape {
         std::uint64_t batch, m, k, n;

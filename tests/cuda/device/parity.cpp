@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `cuda_parity`: the device's bits are those of the CPU. Ends with "N passed, N failed"; without a device it
-// says so in a line "SKIP: …".
+// `cuda_parity`: compares the device's bits with those of the CPU. Ends with "N passed, N failed"; without a device it
+// prints a line "SKIP: …".
 #include "tests/cuda/device/parity.hpp"
 
 #include <cstdio>
@@ -24,7 +24,7 @@ namespace {
 
 struct Options {
     int rounds = 24, products = 64, steps = 200;
-    std::uint64_t stride = 4099;  ///< 1: all 2^32 inputs.
+    std::uint64_t stride = 4099;  ///< Step between tested inputs; 1: all 2^32 inputs.
     bool layers = true;
     std::string golden = RETRACE_GOLDEN;
 };
@@ -60,7 +60,7 @@ int run(const Options& options) {
     check_trainings(options.steps, options.golden, pool, tally);
     check_functions(options.stride, pool, tally);
     if (device->capability == 90) {
-        // Last: an instruction that the device refuses would end everything after it.
+        // Last, because an instruction that the device refuses would make everything after it fail.
         setenv("RETRACE_CUDA_WGMMA", "1", 1);
         const std::uint64_t failed = tally.failed;
         check_products(options.products, pool, tally);

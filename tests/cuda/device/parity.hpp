@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parity check of a device against the back ends of the CPU: parts of `cuda_parity`.
+// Parts of `cuda_parity`, which compares a device with the back ends of the CPU.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace retrace::kernels::parity {
 
-/// Counts what passed, prints what failed.
+/// Counts passed checks and prints failed ones.
 struct Tally {
     std::uint64_t passed = 0, failed = 0;
     void count(const std::string& what, bool ok);
@@ -19,9 +19,9 @@ struct Tally {
 
 /// Random cases of every op of the table, from `seed`.
 void check_ops(std::uint64_t seed, int rounds, ThreadPool& pool, Tally& tally);
-/// The first `most` products of several tiles and blocks, of every shape, precision and storage.
+/// The first `most` products with several tiles and blocks, of every shape, precision and storage.
 void check_products(int most, ThreadPool& pool, Tally& tally);
-/// Norms, losses, attention and optimisers, each as one program.
+/// Norms, losses, attention and optimisers, each as a separate program.
 void check_layers(ThreadPool& pool, Tally& tally);
 /// Functions of one argument on all 2^32 inputs, or on every `stride`-th.
 void check_functions(std::uint64_t stride, ThreadPool& pool, Tally& tally);

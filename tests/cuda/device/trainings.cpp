@@ -11,7 +11,8 @@
 namespace retrace::kernels::parity {
 namespace {
 
-/// The root after `steps` steps on the device; the loss of every step and the state at the end are the CPU's.
+/// Returns the root after `steps` steps on the device; compares the loss of every step and the final state with the
+/// CPU's.
 Result<Hash32> train(const golden::Recipe& recipe, int steps, ThreadPool& pool) {
     const TrainingPrograms programs = golden::programs(recipe);
     const auto [x, y] = golden::data(recipe.model);
@@ -49,7 +50,7 @@ void check_trainings(int steps, const std::string& golden_file, ThreadPool& pool
         std::printf("%s: %s\n", what.c_str(), hex.c_str());
         const auto expected = published.find(name + " " + std::to_string(steps));
         const bool known = expected != published.end();
-        // Roots are published for 200 steps; a file that cannot be read must not look like agreement.
+        // Roots are published for 200 steps; an unreadable file must not count as agreement.
         tally.count(what + (known ? ": not the published root" : ": no published root in " + golden_file),
                     known ? expected->second == hex : steps != 200);
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Put in front of a .cu file by the compiler (-include), this makes g++ compile it for the host: the words of
-// CUDA C++ that kernels/cuda uses, with every device thread a fiber of one host thread. Barriers and shuffles
-// switch fibers; fragments are spread over the lanes of a warp as the PTX manual lays them out. What it
-// checks is the logic: indices, order, barriers, layouts. It says nothing of nvcc, of memory models or of
-// speed.
+// If the compiler includes this before a .cu file (-include), g++ compiles the file for the host: it defines the parts
+// of CUDA C++ that kernels/cuda uses, with every device thread as a fiber of one host thread. Barriers and shuffles
+// switch fibers; fragments are distributed over the lanes of a warp as in the PTX manual. It checks the logic: indices,
+// order, barriers, layouts. It does not test nvcc, memory models or speed.
 #pragma once
 
 #include <cstddef>
@@ -26,28 +25,28 @@ namespace retrace::emulation {
 struct Index3 {
     unsigned x = 0, y = 0, z = 0;
 };
-inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Of the fiber that runs.
+inline Index3 thread_index, block_index, block_extent, grid_extent;  ///< Indices of the running fiber.
 
-/// Runs `body` as every thread of every block, or notes it down while the stream is being captured. What a device
-/// refuses ends the process: more than 2^31 - 1 blocks across (or than Settings::blocks_across), more than 65535 down.
+/// Runs `body` as every thread of every block, or records it while the stream is being captured. Grids that a device
+/// refuses end the process: more than 2^31 - 1 blocks across (or than Settings::blocks_across), more than 65535 down.
 void launch(CUstream_st* stream, std::uint64_t across, std::uint64_t down, unsigned threads, std::size_t shared,
             std::function<void()> body);
 
-/// More than 48 KiB have to be asked for, and recorded launches are held to what was asked for last: a kernel that
-/// takes different amounts ends the process.
+/// Shared memory above 48 KiB must be requested. Recorded launches are checked against the last request, so a kernel
+/// that takes different amounts ends the process.
 void ask_for_shared(const void* kernel, std::size_t shared);
 
 [[noreturn]] void trap();
 
-/// The block's shared memory, filled with 0xcd before the block starts.
+/// Returns the block's shared memory, which is filled with 0xcd before the block starts.
 void* shared_memory();
 void barrier();
 
-/// All lanes of the warp hand in `size` bytes (at most 64) and get those of lane 0, 1, … 31, 64 bytes apart;
-/// valid until the lane's next exchange but one.
+/// All lanes of the warp pass `size` bytes (at most 64) and receive those of lanes 0, 1, … 31, 64 bytes apart; the
+/// result is valid until the lane's next exchange but one.
 const unsigned char* exchange(const void* mine, std::size_t size);
 
-// Tensor cores and asynchronous copies. Copies land when they are waited for, not before.
+// Tensor cores and asynchronous copies. A copy takes effect when it is waited for, not before.
 void mma_m16n8k32(std::int32_t (&c)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);
 void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint32_t b);
 void load_matrices(std::uint32_t (&out)[4], const void* row);
@@ -55,16 +54,15 @@ void copy_16(void* to, const void* from);
 void copy_commit();
 void copy_wait(unsigned pending);
 
-// Warpgroup products: they read shared memory when they are waited for, so a tile that is overwritten too
-// early shows.
-std::uint32_t shared_address(const void* p);  ///< From an odd base, as a device's is.
+// Warpgroup products read shared memory when they are waited for, so overwriting a tile too early is detected.
+std::uint32_t shared_address(const void* p);  ///< Relative to an odd base, as on a device.
 void warpgroup_product(std::int32_t* sums, unsigned columns, std::uint64_t a, std::uint64_t b,
                        bool accumulate);
 void products_wait();
 
-/// What a test chooses: 75 or 80 (which mma and copies are used), the order in which threads of a block run between
-/// barriers (a missing barrier shows in one of the orders), and how many blocks a grid has across at most (a kernel
-/// that forgets that there are rows of blocks, or blocks beyond the last, shows where these are few).
+/// Test settings: 75 or 80 (which mma and copies are used), the order in which threads of a block run between barriers
+/// (a missing barrier shows in one of the orders), and the maximum number of blocks across a grid (a small one reveals
+/// kernels that ignore rows of blocks, or blocks beyond the last).
 enum class Order { ascending, descending };
 struct Settings {
     unsigned architecture = 80;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads of a block as fibers. One block runs at a time, and nothing in here is reentrant.
+// Threads of a block as fibers. One block runs at a time, and the code is not reentrant.
 #include <sys/mman.h>
 #include <ucontext.h>
 
@@ -28,7 +28,7 @@ constexpr std::size_t kStack = std::size_t{256} << 10;
     std::abort();
 }
 
-/// Threads that wait for each other.
+/// A barrier for a set of threads.
 struct Meeting {
     unsigned expected = 0, arrived = 0;
     std::uint64_t round = 0;
@@ -49,7 +49,7 @@ struct PendingProduct {
 
 struct Fiber {
     ucontext_t context{};
-    jmp_buf place{};  ///< Where it goes on once it has started.
+    jmp_buf place{};  ///< Where the fiber continues once it has started.
     bool started = false;
     void* stack = nullptr;
     bool done = false;
@@ -72,7 +72,7 @@ struct Block {
     Meeting meeting;
     ucontext_t scheduler{};
     jmp_buf scheduler_place{};
-    unsigned char* shared = nullptr;  ///< Ends where a page begins that nobody may touch.
+    unsigned char* shared = nullptr;  ///< Ends at the start of an inaccessible page.
     std::size_t shared_size = 0;
     unsigned current = 0;
     const std::function<void()>* body = nullptr;
@@ -83,8 +83,8 @@ Fiber& self() {
     return block.fibers[block.current];
 }
 
-// Switching by setjmp takes a few nanoseconds, swapcontext two system calls. The address sanitizer
-// understands only the latter, and wants to be told of it.
+// Switching by setjmp takes a few nanoseconds, while swapcontext takes two system calls. The address sanitizer supports
+// only the latter, and must be notified of it.
 #if defined(__SANITIZE_ADDRESS__)
 const void* scheduler_stack = nullptr;
 std::size_t scheduler_stack_size = 0;
@@ -137,8 +137,7 @@ void wait_in(Meeting& meeting) {
     fiber.waits_in = nullptr;
 }
 
-/// Shared memory of exactly `size` bytes, aligned to 16: what a kernel reads or writes beyond them ends the
-/// process.
+/// Provides shared memory of exactly `size` bytes, aligned to 16: an access beyond them ends the process.
 void place_shared(std::size_t size) {
     constexpr std::size_t kPage = 4096, kMost = std::size_t{1} << 18;
     static unsigned char* const room = [] {
@@ -182,7 +181,7 @@ void prepare(unsigned threads, std::size_t shared) {
     }
 }
 
-/// One pass over all threads; whether any of them ran.
+/// Makes one pass over all threads; returns whether any of them ran.
 bool pass(unsigned threads, unsigned& running) {
     bool moved = false;
     for (unsigned i = 0; i < threads; ++i) {
@@ -258,7 +257,7 @@ void barrier() {
 const unsigned char* exchange(const void* mine, std::size_t size) {
     if (size > 64) fault("more than 64 bytes exchanged");
     Warp& warp = block.warps[block.current / 32];
-    // Two sets in turn: a lane is at most one exchange ahead of the slowest.
+    // Two sets alternate, since a lane is at most one exchange ahead of the slowest.
     auto& slots = warp.slots[warp.meeting.round % 2];
     std::memcpy(slots[block.current % 32], mine, size);
     wait_in(warp.meeting);
@@ -292,10 +291,10 @@ void copy_wait(unsigned pending) {
 
 namespace {
 
-constexpr std::uint32_t kSharedBase = 0x410;  // a multiple of 16 and no more
+constexpr std::uint32_t kSharedBase = 0x410;  // a multiple of 16, but of no higher power of two
 
-/// Byte `k` of row `row` of the tile that a descriptor names: PTX ISA, "Matrix descriptor format" and
-/// "128-byte swizzle mode": bits 4..6 of an address are exclusive-ored with bits 7..9.
+/// Returns byte `k` of row `row` of the tile that a descriptor names (PTX ISA, "Matrix descriptor format" and "128-byte
+/// swizzle mode"): bits 4..6 of an address are exclusive-ored with bits 7..9.
 std::int32_t tile_byte(std::uint64_t descriptor, std::uint32_t row, std::uint32_t k) {
     if (descriptor >> 62 != 1) fault("only the 128-byte swizzle is emulated");
     const auto start = static_cast<std::uint32_t>(descriptor & 0x3fff) << 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fragments as the PTX manual lays them out (PTX ISA 8, 9.7.14: "Matrix Fragments for mma.m8n8k16", "…
-// mma.m16n8k32" with .s8, and "ldmatrix"), element by element and without the shortcuts of the kernels.
+// Fragments in the layouts of the PTX manual (PTX ISA 8, 9.7.14: "Matrix Fragments for mma.m8n8k16", "… mma.m16n8k32"
+// with .s8, and "ldmatrix"), element by element and without the shortcuts of the kernels.
 #include "tests/cuda/emulation/cuda.hpp"
 
 namespace retrace::emulation {
@@ -57,8 +57,8 @@ void mma_m8n8k16(std::int32_t& c0, std::int32_t& c1, std::uint32_t a, std::uint3
     }
 }
 
-// Lanes 0..7 give the rows of the first 8×8 matrix of 16-bit elements, 8..15 those of the second, and so on;
-// lane l gets elements 2·(l % 4) and the next of row l / 4 of each.
+// Lanes 0..7 give the rows of the first 8×8 matrix of 16-bit elements, 8..15 those of the second, and so on; lane l
+// receives elements 2·(l % 4) and the next of row l / 4 of each matrix.
 void load_matrices(std::uint32_t (&out)[4], const void* row) {
     const unsigned char* all = exchange(&row, sizeof row);
     for (unsigned m = 0; m < 4; ++m) {

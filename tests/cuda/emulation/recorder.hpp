@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The streams of the emulated device: work runs at once, or is noted down while a graph is captured. A stream
-// that follows another works as late as it may: when it is waited for.
+// The streams of the emulated device: work runs at once, or is recorded while a graph is captured. A stream that
+// depends on another runs as late as possible: when it is waited for.
 #pragma once
 
 #include <functional>

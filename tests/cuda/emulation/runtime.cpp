@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; a stream does its
-// work at once, notes it down, or waits with it as long as it may.
+// kernels/cuda/runtime.hpp on the emulated device: memory is the host's, filled with 0xcd; a stream runs its work at
+// once, records it, or delays it as long as possible.
 #include "kernels/cuda/runtime.hpp"
 
 #include <chrono>
@@ -67,7 +67,7 @@ Status<> works() {
     return Unit{};
 }
 
-/// What a CUDA graph cannot be recorded over.
+/// Operations that are not allowed while a CUDA graph is captured.
 Status<> not_while_recording(const char* doing) {
     RETRACE_CHECK(works());
     if (emulation::is_recording()) return error(std::string("CUDA: ") + doing + " while work is recorded");

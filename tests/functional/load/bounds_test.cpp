@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The longest piece of work that nothing interrupts: of a proof the record of one full block, of a block its
-// JSON.
+// The longest work that cannot be interrupted: for a proof, the record of one full block; for a block, its JSON.
 #include <gtest/gtest.h>
 #include <time.h>
 
@@ -12,11 +11,11 @@
 namespace retrace::node::test {
 namespace {
 
-constexpr std::uint64_t kTxs = 19'000;  // nearly all that a block's gas allows
+constexpr std::uint64_t kTxs = 19'000;  // nearly as many as a block's gas allows
 /// Two fifths of two seconds of a core (README of node).
 constexpr double kPieceMax = 0.8;
 
-/// Of this thread: what others do on the machine meanwhile is not the request's.
+/// Processor time of this thread, which excludes other load on the machine.
 double seconds_used() {
     timespec now{};
     ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -29,7 +28,7 @@ ledger::Address number(std::uint64_t n) {
     return out;
 }
 
-/// A block of transfers to accounts that were never there, and an empty one behind it.
+/// A block of transfers to new accounts, followed by an empty block.
 class FullBlock : public testing::Test {
 protected:
     FullBlock() {
@@ -55,7 +54,7 @@ protected:
                                         .known = [&](const Hash32& hash) { return signed_here.at(hash); }});
         EXPECT_TRUE(outcome && world.chain->commit(*outcome));
     }
-    /// Seconds of the whole request, its text included.
+    /// Seconds for the whole request, including its text.
     double time_of(const char* method, const json::array& params) {
         const double start = seconds_used();
         rpc::Caller caller;

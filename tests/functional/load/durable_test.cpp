@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is on disk once a file was written. This program has an `fsync` of its own, which takes notes.
+// The data on disk after a file was written. This program replaces `fsync` by one that records its calls.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -98,7 +98,8 @@ TEST_F(Durable, WhatEarlierVersionsLeftOpenIsClosed) {
     EXPECT_THAT(close_to_others(absent).error().message, HasSubstr(absent));
 }
 
-/// It may be another program's, and its folder may be anybody's choice: whoever opens or lists it is warned.
+/// The file may belong to another program, and its folder may be chosen by anyone: opening or listing it gives a
+/// warning.
 TEST_F(Durable, AKeystoreThatEverybodyMayReadIsNamedAndKeepsItsMode) {
     const auto keystore = folder_ / "keys" / "alice.json";
     fs::create_directory(folder_ / "keys");

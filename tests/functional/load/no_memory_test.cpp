@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Events for which there is no memory.
+// Events when memory runs out.
 #include <gtest/gtest.h>
 
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-thread_local int allocations_left = -1;  // negative: as many as there is memory for
+thread_local int allocations_left = -1;  // negative: no limit
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::shared_ptr<const ledger::Block> block_with_logs(std::size_t count) {
     return out;
 }
 
-/// How many logs the subscriber is told of before memory ends, if it does.
+/// Returns how many logs the subscriber receives before memory runs out, if it does.
 std::size_t told(rpc::Event& event, const rpc::Subscribed& subscriber, int allocations) {
     std::size_t out = 0;
     allocations_left = allocations;
@@ -44,7 +44,7 @@ std::size_t told(rpc::Event& event, const rpc::Subscribed& subscriber, int alloc
     return out;
 }
 
-// The others are told everything, whatever the first of them had no memory for.
+// The other subscribers receive everything, even if memory ran out for the first one.
 TEST(RpcNoMemory, AnEventThatCouldNotBeMadeForOneIsWholeForTheNext) {
     constexpr std::size_t kLogs = 5;
     rpc::Subscription all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Clients that ask and do not read, and events for which there is no memory.
+// Clients that send requests but do not read the answers, and events when memory runs out.
 #include <new>
 
 #include "tests/functional/rpc/served.hpp"
@@ -13,7 +13,7 @@ using std::chrono::steady_clock;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 const std::string kBig = R"({"jsonrpc":"2.0","id":1,"method":"test_big"})";
 
-/// A server with a method whose answer is a mebibyte, and a subscription whose events throw.
+/// A server with a method whose answer has one mebibyte, and a subscription whose events throw.
 class BigServed {
 public:
     explicit BigServed(const rpc::ServerOptions& options) : served(options) {
@@ -41,7 +41,7 @@ public:
         }
         return false;
     }
-    /// Once no more answers are made.
+    /// Waits until no more answers are made, and returns their number.
     int settled() const {
         for (int last = -1;;) {
             const int now = answered;
@@ -52,7 +52,7 @@ public:
     }
 
     std::atomic<int> answered{0};
-    Served served;  // last: its handlers refer to the above
+    Served served;  // last, because its handlers refer to the members above
 };
 
 TEST(RpcReaders, WhoDoesNotReadIsNotReadFrom) {
@@ -60,7 +60,7 @@ TEST(RpcReaders, WhoDoesNotReadIsNotReadFrom) {
     WsClient ws(big.served.port);
     constexpr int kCalls = 100;
     for (int i = 0; i < kCalls; ++i) ws.write(kBig);
-    // The sockets' own buffers take a few; before, all that was asked was held.
+    // The sockets' own buffers take a few; formerly all requested answers were held.
     EXPECT_LT(big.settled(), 30);
     for (int i = 0; i < kCalls; ++i) ASSERT_EQ(ws.read().at("result").as_string().size(), kMiB) << i;
     EXPECT_EQ(big.answered, kCalls);
@@ -113,12 +113,12 @@ std::string twenty_big() {
     return out + "]";
 }
 
-// Of HTTP answers that nobody reads, and of what they leave free to everybody else.
+// HTTP answers that are not read do not take room from other clients.
 TEST(RpcReaders, AnswersThatAreNotReadCostTheirReadersAlone) {
     std::size_t bytes = 0;
     {
         BigServed measured({});
-        // Twenty, nineteen commas and two brackets.
+        // Twenty answers, nineteen commas and two brackets.
         bytes = 20 * Client(measured.served.port).post(kBig).body().size() + 21;
     }
     rpc::ServerOptions options;
@@ -144,7 +144,7 @@ TEST(RpcReaders, AnswersThatAreNotReadCostTheirReadersAlone) {
     EXPECT_EQ(big.served.server->stats().refused, 1U) << "one of the crowd";
 }
 
-// Bodies and messages whose end does not come, and messages that were answered.
+// Incomplete bodies and messages, and messages that were answered.
 TEST(RpcReaders, WhatIsReceivedIsCounted) {
     rpc::ServerOptions options;
     options.held.local = 8 * kMiB;
@@ -191,13 +191,13 @@ TEST(RpcReaders, AHeadOfAChunkDoesNotGoOnForEver) {
         std::size_t sent = 0;
         try {
             for (; sent < 64 * kMiB; sent += piece.size()) client.write(piece);
-        } catch (const std::exception&) {  // Nobody reads any more.
+        } catch (const std::exception&) {  // The connection was closed.
         }
         EXPECT_LT(sent, 32 * kMiB) << begin;
     }
 }
 
-/// A server with a subscription that takes as long as the test likes to make what it tells of a block.
+/// A server with a subscription whose events take as long as the test chooses.
 struct SlowEvents {
     explicit SlowEvents(const rpc::ServerOptions& options) : served(options) {
         rpc::Method slow{.name = "test_slow", .summary = "", .params = {}, .result = "Any", .handler = {}};
@@ -258,7 +258,7 @@ TEST(RpcReaders, AnEventThatThrowsEndsItsConnectionAlone) {
     EXPECT_EQ(honest.call("eth_blockNumber", {}), "0x1");
 }
 
-/// A connection that becomes a WebSocket while another thread closes it for want of room.
+/// A connection becomes a WebSocket while another thread closes it to make room.
 TEST(RpcReaders, RoomIsMadeWhileConnectionsBecomeWebSockets) {
     rpc::ServerOptions options;
     options.connections = 4;
@@ -273,7 +273,7 @@ TEST(RpcReaders, RoomIsMadeWhileConnectionsBecomeWebSockets) {
                     WsClient ws(served.port);
                     WsClient second(served.port);
                 } catch (const std::exception&) {
-                    // Pushed out, as it should be.
+                    // Evicted, as expected.
                 }
             }
         });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Requests that take long: whom they keep waiting, and what ends them.
+// Slow requests: their effect on other clients, and how they are ended.
 #include <csignal>
 
 #include "tests/functional/rpc/node_process.hpp"
@@ -50,12 +50,12 @@ public:
         };
         served.world.router.add(std::move(slow));
     }
-    /// Clients on this machine have a third, which these tests leave out.
+    /// Clients on this machine have a third one, which these tests leave out.
     static rpc::ServerOptions two_handlers(rpc::ServerOptions options) {
         options.handlers.local_threads = 0;
         return options;
     }
-    /// Waits for `what`, ten seconds at most.
+    /// Waits for `what` for at most ten seconds.
     static bool comes(const std::function<bool()>& what) {
         for (const auto start = steady_clock::now(); seconds_since(start) < 10;) {
             if (what()) return true;
@@ -65,10 +65,10 @@ public:
     }
 
     std::atomic<int> started{0}, running{0};
-    Served served;  // last: its handlers refer to the above
+    Served served;  // last, because its handlers refer to the members above
 };
 
-/// Eight connections, each with a batch of a hundred long requests under way.
+/// Eight connections, each with a batch of a hundred slow requests in progress.
 std::deque<Client> attack(const SlowServed& slow) {
     std::deque<Client> out;
     for (int i = 0; i < 8; ++i) {
@@ -132,7 +132,7 @@ TEST(RpcLoad, NobodyComputesForAClientThatHungUp) {
         json::array());
 }
 
-/// A contract that reads on and on: what no rule of ours does, and what a call can do at the worst.
+/// A contract that never stops reading: none of ours does this, but it is the worst case of a call.
 const std::string kEndless = R"({"jsonrpc":"2.0","id":"slow","method":"eth_estimateGas","params":[{"to":")" +
                              to_0x(ToyExecutor::contract()) + R"(","data":"0x0800"}]})";
 
@@ -150,7 +150,7 @@ TEST(RpcLoad, AnEstimateEndsWithItsTimeAndWithItsClient) {
     Served again(options);
     {
         std::deque<Client> gone;
-        for (int i = 0; i < 3; ++i) {  // as many as there are handlers
+        for (int i = 0; i < 3; ++i) {  // one for each handler
             gone.emplace_back(again.port);
             gone.back().write(http_post(kEndless));
         }
@@ -198,7 +198,7 @@ TEST(RpcLoad, SubscriptionsInABatchOfLongRequestsFollowTheirAnswer) {
     const std::string heads = R"({"jsonrpc":"2.0","id":7,"method":"eth_subscribe","params":["newHeads"]})";
     ws.write("[" + heads + "," + kSlow + "]");
     ASSERT_TRUE(SlowServed::comes([&] { return slow.running == 1; }));
-    slow.served.world.mine();  // before the answer: not for this subscription
+    slow.served.world.mine();  // before the answer, so not for this subscription
     const json::value answers = ws.read();
     const json::value id = answers.at(0).at("result");
     slow.served.world.mine();
@@ -273,7 +273,7 @@ TEST_F(LoadedProcess, EndsOnSigtermWhileItIsAskedTooMuch) {
         try {
             attackers.back().write(http_post(batch_of(logs, 1000)));
         } catch (const boost::system::system_error&) {
-            // On a busy machine the node may have refused and closed it before all was written.
+            // On a busy machine the node may have refused and closed it before everything was written.
         }
     }
     std::this_thread::sleep_for(300ms);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A crowd of subscribers: what they cost everybody else, and that each of them gets everything in order.
+// A crowd of subscribers: their cost for other clients, and the complete and ordered delivery to each of them.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ using std::chrono::steady_clock;
 
 constexpr std::size_t kCrowd = 1000;
 constexpr std::uint64_t kBlocks = 5;
-constexpr std::uint64_t kLogs = 20;  // of a block
+constexpr std::uint64_t kLogs = 20;  // per block
 
-/// Both ends of every connection are here.
+/// This process has both ends of every connection.
 bool allow_many_files() {
     rlimit limit{};
     ::getrlimit(RLIMIT_NOFILE, &limit);
@@ -24,7 +24,7 @@ bool allow_many_files() {
     return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-/// Asks on and on, over one connection, until it is stopped; how long each answer took.
+/// Sends requests over one connection until it is stopped, and measures the time of each answer.
 class Asker {
 public:
     explicit Asker(std::uint16_t port)
@@ -37,7 +37,7 @@ public:
                   ok_ = ok_ && answer.at("result") == "0x1c82";
               }
           }) {}
-    /// Of what was asked, the slowest answers last.
+    /// Stops and returns the times of the answers in ascending order.
     std::vector<double> end() {
         stop_ = true;
         thread_.join();
@@ -50,7 +50,7 @@ private:
     std::atomic<bool> stop_{false};
     bool ok_ = true;
     std::vector<double> seconds_;
-    std::thread thread_;  // last: it uses the above
+    std::thread thread_;  // last, because it uses the members above
 };
 
 TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
@@ -68,7 +68,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
             served.world.send(
                 served.world.make_tx(0, ToyExecutor::contract(), 0, Bytes(200, ToyExecutor::emit)));
         served.world.mine();
-        // The last that was told of has it: the crowd's share of this block is done.
+        // The last subscriber to be notified has it, so the crowd's share of this block is done.
         for (std::size_t i = 0; i < kCrowd; i += kCrowd - 1) {
             for (std::uint64_t n = 0; n <= kLogs; ++n) crowd[i].read();
         }
@@ -89,8 +89,7 @@ TEST(RpcSubscribers, AThousandKeepNobodyElseWaiting) {
                     ASSERT_EQ(text(fields.at("number")), "0x" + std::to_string(block));
                 } else {
                     ASSERT_EQ(text(fields.at("blockNumber")), "0x" + std::to_string(block));
-                    // Subscriptions are told in order of their ids, so the head may come before or after the
-                    // logs.
+                    // Subscriptions are notified in order of their ids, so the head may come before or after the logs.
                     ASSERT_EQ(std::stoull(std::string(fields.at("logIndex").as_string()), nullptr, 16),
                               logs++);
                 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Subscriptions that look for very much: what they take is their connection's, and goes with it.
+// Very large subscriptions: their memory is charged to their connection and freed with it.
 #include <fstream>
 
 #include "tests/functional/rpc/node_process.hpp"
@@ -75,7 +75,7 @@ TEST(RpcSubscriptions, WhoHoldsMostOfAnAddressOrOfAllGoes) {
         for (int i = 0; i < count; ++i) {
             try {
                 subscribe(crowd.back(), large);
-            } catch (const boost::system::system_error&) {  // it was the one that held most
+            } catch (const boost::system::system_error&) {  // it was the one that held the most
             }
         }
     };
@@ -116,7 +116,8 @@ protected:
     std::uint16_t port() const { return static_cast<std::uint16_t>(std::stoul(port_)); }
 };
 
-// Before: 128 subscriptions of 5,000 items on each of 30 WebSockets took more than a gigabyte, most of it for good.
+// Formerly, 128 subscriptions of 5,000 items on each of 30 WebSockets took more than a gigabyte, most of it
+// permanently.
 TEST_F(Subscribers, GiveBackWhatTheyTook) {
     start_node();
     const std::string large = json::serialize(json::object{
@@ -133,7 +134,7 @@ TEST_F(Subscribers, GiveBackWhatTheyTook) {
                     if (!ws.read().as_object().contains("result")) break;
                     ++taken;
                 }
-            } catch (const boost::system::system_error&) {  // cut off for another that holds less
+            } catch (const boost::system::system_error&) {  // closed in favour of another that holds less
             }
             most = std::max(most, resident());
         }

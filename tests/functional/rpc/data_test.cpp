@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Data directories of real nodes: proofs that a program of its own checks, a snapshot that becomes another
-// node, blocks that are pruned, and what each refuses.
+// Data directories of real nodes: proofs that a separate program checks, a snapshot from which another node starts,
+// pruned blocks, and the refusals of each.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ protected:
         EXPECT_FALSE(answer.has_value()) << method;
         return answer ? "" : answer.error().message;
     }
-    /// Runs a program to its end; what it printed goes to run.log.
+    /// Runs a program to its end and returns its exit code; its output goes to run.log.
     int run(const char* program, const std::vector<std::string>& arguments) {
         std::filesystem::remove(folder_ / "run.log");
         auto child = Process::start(program, arguments, folder_ / "run.log");
@@ -91,7 +91,7 @@ protected:
 };
 
 TEST_F(DataDirectory, ProofsHoldForAProgramThatSharesNothingWithTheNode) {
-    start("data", "250");  // proofs of a block are made while 64 follow it
+    start("data", "250");  // proofs can be made for a block until 64 more follow it
     wait_for(3);
     const std::string rich = ledger::to_0x(wallet::account_key(kDevMnemonic, "", 0)->address());
     const std::string poor = "0x00000000000000000000000000000000000000ff";

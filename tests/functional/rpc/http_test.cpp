@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a request's head says is said once and exactly: its length, its host, its path, its origin.
+// The head of a request must state each fact once and exactly: its length, host, path and origin.
 #include "node/net/http_head.hpp"
 #include "tests/functional/rpc/node_process.hpp"
 #include "tests/functional/rpc/served.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 const std::string kHead = "POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
 
-/// The status of the first answer to these bytes; the connection must end after it when `ends`.
+/// Returns the status of the first answer to these bytes; if `ends`, the connection must be closed after it.
 unsigned status_of_bytes(const Served& served, const std::string& bytes, bool ends = true) {
     Client client(served.port);
     client.write(bytes);
@@ -18,7 +18,7 @@ unsigned status_of_bytes(const Served& served, const std::string& bytes, bool en
     return status;
 }
 
-// Whoever reads the length in another way than a proxy before it takes one request for two.
+// A server that reads the length in another way than the proxy in front of it takes one request for two.
 TEST(RpcHttp, ATransferEncodingIsExactlyChunked) {
     Served served;
     char size[8];
@@ -58,7 +58,7 @@ TEST(RpcHttp, ARequestNamesOneHost) {
         << "which is another host than the field says";
 }
 
-// A page gives its own name the address 127.0.0.1: then the node is of its origin, but for the name.
+// DNS rebinding: a page points its own name at 127.0.0.1, so that only the name distinguishes it from the node.
 TEST(RpcHttp, WhoComesByAnotherNameIsRefused) {
     rpc::ServerOptions options;
     options.hosts = hosts_of("127.0.0.1", {"Node.example"});
@@ -82,7 +82,7 @@ TEST(RpcHttp, WhoComesByAnotherNameIsRefused) {
         "GET / HTTP/1.1\r\nHost: evil.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
     EXPECT_EQ(status_of_bytes(served, upgrade), 403U);
-    // A page of the port itself, behind a proxy for instance, is of its origin.
+    // A page served by the port itself, for instance behind a proxy, has the same origin.
     Client own(served.port);
     own.write("POST / HTTP/1.1\r\nHost: node.example\r\nOrigin: https://node.example\r\n"
               "Content-Type: application/json\r\nContent-Length: " +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `kill -9` while eight clients send as fast as they can: what one of them was told is accepted comes into a block.
+// `kill -9` while eight clients send as fast as they can: every acknowledged transaction is included in a block.
 #include <iostream>
 #include <random>
 
@@ -21,12 +21,12 @@ ledger::Address recipient(std::uint32_t sender) {
     return out;
 }
 
-/// One account that pays one wei at a time to a recipient of its own.
+/// An account that pays one wei at a time to its own recipient.
 struct Sender {
     std::uint32_t number = 0;
     std::vector<Hash32> acknowledged;
-    std::uint64_t unknown = 0;  ///< Nobody answered: the node died between taking it and saying so.
-    std::string refusal;        ///< That must not happen.
+    std::uint64_t unknown = 0;  ///< Not answered: the node died between accepting the transaction and answering.
+    std::string refusal;        ///< Must stay empty.
 
     void send_until_silence(const std::string& url) {
         const auto key = wallet::account_key(kDevMnemonic, "", number);
@@ -37,7 +37,7 @@ struct Sender {
             tx.chain_id = kDevChainId;
             tx.nonce = (*nonce)++;
             tx.tip_cap = ledger::U256{1};
-            tx.fee_cap = ledger::U256{1'000'000'000'000};  // whatever the load makes of the base fee
+            tx.fee_cap = ledger::U256{1'000'000'000'000};  // enough for any base fee that the load causes
             tx.gas_limit = 21'000;
             tx.to = recipient(number);
             tx.value = ledger::U256{1};
@@ -66,7 +66,7 @@ protected:
         for (std::thread& thread : threads) thread.join();
     }
 
-    /// Waits until every one of them is in a block.
+    /// Waits until every acknowledged transaction is in a block.
     void expect_included(const Sender& sender) {
         auto rpc = client();
         const auto end = std::chrono::steady_clock::now() + 30s;

@@ -43,7 +43,7 @@ TEST(RpcLimits, OneAddressHasSoManyConnections) {
         EXPECT_EQ(held[0]->post(kChainId).result_int(), 200U);
         EXPECT_EQ(served.server->stats().refused, 1U);
     }
-    // Their places are free again once they are gone.
+    // Their places are free again after they disconnect.
     for (int i = 0; i < 100 && served.server->stats().http_connections != 0; ++i) {
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -140,10 +140,10 @@ TEST(RpcLimits, ThousandsOfHalfOpenConnectionsKeepNobodyOut) {
     for (int i = 0; i < 3000; ++i) {
         tcp::socket& one = crowd.emplace_back(io);
         one.connect({net::ip::make_address("127.0.0.1"), served.port});
-        boost::system::error_code cut;  // some are cut off before they say a word
+        boost::system::error_code cut;  // some are closed before they send anything
         if (i % 3 == 1) net::write(one, net::buffer("P", 1), cut);
         if (i % 3 == 2) net::write(one, net::buffer(get_head()), cut);
-        if (crowd.size() > 300) crowd.pop_front();  // this process has descriptors to lose as well
+        if (crowd.size() > 300) crowd.pop_front();  // the descriptors of this process are limited as well
     }
     Client honest(served.port);
     EXPECT_EQ(honest.post(kChainId).result_int(), 200U);
@@ -175,7 +175,7 @@ TEST(RpcLimits, JsonBombsAndBrokenTextAreRefusedByName) {
     EXPECT_EQ(parsed(client.post(kChainId)).at("result"), "0x1c82");
 }
 
-// As `curl` does it: a connection for each request.
+// Like `curl`: one connection per request.
 TEST(RpcLimits, FiltersOfShortConnectionsCostNobodyHis) {
     Served served;
     const auto ask = [&](const std::string& method, const std::string& params) {
@@ -260,7 +260,7 @@ TEST(RpcRate, BucketsFillAgainAndForgetTheIdle) {
     EXPECT_TRUE(limiter.take("b", now));
     EXPECT_FALSE(limiter.take("a", now + std::chrono::milliseconds(50)));
     EXPECT_TRUE(limiter.take("a", now + std::chrono::milliseconds(160)));
-    // More clients than it remembers share one bucket, so that inventing addresses wins nothing.
+    // Further clients share one bucket, so that invented addresses gain nothing.
     EXPECT_TRUE(limiter.take("c", now));
     int taken = 0;
     for (int i = 0; i < 100; ++i) taken += limiter.take("invented" + std::to_string(i), now);

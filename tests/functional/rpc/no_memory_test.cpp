@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A newcomer for whom there is no memory.
+// A new client when memory runs out.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace {
 
-thread_local int allocations_left = -1;  // negative: as many as there is memory for
+thread_local int allocations_left = -1;  // negative: no limit
 
 }  // namespace
 
@@ -26,7 +26,7 @@ namespace {
 
 using rpc::WorkPool;
 
-// Whoever gave its place up would wait for an answer for ever.
+// A client that lost its place would wait for an answer for ever.
 TEST(RpcNoMemory, ANewcomerWithoutMemoryTakesNobodysPlace) {
     constexpr int kPlaces = 64;
     int failures = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A developer node as a process of its own, and commands run beside it.
+// A developer node as a separate process, and commands that use it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ protected:
         return account ? account->balance : ledger::U256{};
     }
 
-    /// Runs `retrace ARGUMENTS` to its end; the exit code.
+    /// Runs `retrace ARGUMENTS` to its end and returns the exit code.
     int run(const std::vector<std::string>& arguments) {
         std::filesystem::remove(folder_ / "run.log");
         auto child = Process::start(RETRACE_PROGRAM, arguments, folder_ / "run.log");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace node` as a process: it serves, it refuses what it must, and `kill -9` costs nothing that was
-// confirmed.
+// `retrace node` as a process: it serves, it refuses invalid input, and `kill -9` loses nothing that was confirmed.
 #include <sys/stat.h>
 
 #include <random>
@@ -36,7 +35,7 @@ TEST_F(NodeProcess, ServesTlsAndObeysTheHolderOfTheToken) {
                    (folder_ / "data/tls-cert.pem").string()}),
               0);
 
-    // What the node printed at its first start is what it shows; its key is its owner's alone.
+    // The certificate is the one that the node printed at its first start; only the owner can read its key.
     const std::string words = "certificate SHA-256 ", said = text("node.log");
     const std::size_t at = said.find(words);
     ASSERT_NE(at, std::string::npos) << said;
@@ -68,7 +67,7 @@ TEST_F(NodeProcess, LosesNothingThatWasConfirmedWhenItIsKilledAtRandomMoments) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     std::uint64_t confirmed = 0;
-    std::uint64_t unknown = 0;  // was under way when the node died
+    std::uint64_t unknown = 0;  // in progress when the node died
     for (int round = 0; round < 5; ++round) {
         start_node();
         std::thread killer([this, pause = random() % 1500] {
@@ -80,7 +79,7 @@ TEST_F(NodeProcess, LosesNothingThatWasConfirmedWhenItIsKilledAtRandomMoments) {
         killer.join();
     }
     start_node();
-    std::this_thread::sleep_for(500ms);  // what waited in the pool may still come
+    std::this_thread::sleep_for(500ms);  // transactions that waited in the pool may still be included
     EXPECT_GE(balance(), kCoin * ledger::U256{confirmed});
     EXPECT_LE(balance(), kCoin * ledger::U256{confirmed + unknown});
     node_->stop();
@@ -138,7 +137,7 @@ TEST_F(NodeProcess, TheWalletReportsWhatWentWrong) {
 
 TEST_F(NodeProcess, KeysAreMadeListedAndUsed) {
     std::ofstream(folder_ / "pass") << "secret\n";
-    std::filesystem::permissions(folder_ / "pass", std::filesystem::perms{0600});  // Or there would be warnings.
+    std::filesystem::permissions(folder_ / "pass", std::filesystem::perms{0600});  // Avoids warnings.
     const std::string keys = (folder_ / "keys").string();
     const std::string pass = (folder_ / "pass").string();
     ASSERT_EQ(run({"wallet", "new", "--keys", keys, "--passphrase-file", pass, "--light", "--json"}), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who waits for the handlers and the workers, what that holds in memory, and who gets past.
+// Requests that wait for the handlers and workers, the memory that they hold, and requests that bypass the queue.
 #include <malloc.h>
 
 #include <ctime>
@@ -36,7 +36,7 @@ rpc::ServerOptions for_strangers(rpc::ServerOptions options = {}) {
     return options;
 }
 
-/// A server whose two handlers are kept busy by two strangers until they are let go.
+/// A server whose two handlers are kept busy by two strangers until they are released.
 class Busy {
 public:
     explicit Busy(const rpc::ServerOptions& options) : served_(for_strangers(options)) {
@@ -56,7 +56,7 @@ public:
 
     std::uint16_t port() const { return served_.port; }
     std::uint64_t refused() const { return served_.server->stats().refused; }
-    /// The answer to one of "127.0.0.4" that waits until the handlers are free.
+    /// Returns the answer to a request from "127.0.0.4" that waits until the handlers are free.
     json::value ask_and_let_go() {
         Client client(port(), "127.0.0.4");
         client.write(post_of(kWaits));
@@ -68,11 +68,11 @@ public:
 private:
     std::atomic<bool> go_{false};
     std::atomic<int> running_{0};
-    Served served_;  // its handlers refer to the above
+    Served served_;  // its handlers refer to the members above
     std::deque<Client> hogs_;
 };
 
-// It counts no more among what is held, so it must not be held any more.
+// A closed connection no longer counts towards the held bytes, so its requests must be freed.
 TEST(RpcQueues, WhatIsCutOffWaitsNoLonger) {
     rpc::ServerOptions options;
     options.held.client = kMiB;
@@ -83,9 +83,9 @@ TEST(RpcQueues, WhatIsCutOffWaitsNoLonger) {
     for (int i = 0; i < 20; ++i) {
         try {
             crowd.emplace_back(busy.port(), "127.0.0.4").write(post);
-        } catch (const boost::system::system_error&) {  // it was cut off already
+        } catch (const boost::system::system_error&) {  // it was already closed
         }
-        std::this_thread::sleep_for(25ms);  // one after the other: all of each is there
+        std::this_thread::sleep_for(25ms);  // one after the other, so that each is complete
     }
     ASSERT_TRUE(comes([&] { return busy.refused() >= 12; }));
     const json::value answer = busy.ask_and_let_go();
@@ -145,7 +145,7 @@ TEST(RpcQueues, WhoIsIdleKeepsNoBuffer) {
     EXPECT_LT(allocated(), before + 6 * kMiB) << "of twelve that were sent";
 }
 
-/// A server whose route keeps those who say "wait" until it is over, whatever becomes of the test.
+/// A server whose route holds requests with the body "wait" until destruction, even if the test fails.
 struct Keeping {
     explicit Keeping(const rpc::ServerOptions& options) : served(options) {
         served.on_wait = [this] {
@@ -161,7 +161,7 @@ struct Keeping {
 
 constexpr char kWait[] = "PUT /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nwait";
 
-// One request of a route may read and hash a large tensor.
+// A single request of a route may read and hash a large tensor.
 TEST(RpcQueues, OneAddressKeepsNoOtherFromTheRoutes) {
     rpc::ServerOptions options = for_strangers();
     options.admin_token = kToken;

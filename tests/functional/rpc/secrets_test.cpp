@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Secrets stay neither in freed memory nor on the stack. Every block that this process gives back is searched
-// for the words, the key and the passphrase that the wallet worked with: what was not wiped before it was
-// freed is found. So is what functions that returned left on the stack, where seeds and keys lie.
+// Secrets remain neither in freed memory nor on the stack. Every block that this process frees is searched for the
+// words, the key and the passphrase that the wallet used, which finds secrets that were not wiped before. The stack is
+// searched too, since functions that returned may leave seeds and keys there.
 #include <gtest/gtest.h>
 #include <malloc.h>
 #include <ucontext.h>
@@ -19,7 +19,7 @@
 
 namespace {
 
-// Plain arrays: a container would be freed, and searched, itself.
+// Plain arrays, because a container would itself be freed and searched.
 struct Needle {
     std::array<unsigned char, 64> bytes;
     std::size_t size;
@@ -40,7 +40,7 @@ void look_for(const void* bytes, std::size_t size) {
     ++needle_count;
 }
 
-/// A stack of its own, which is there to look at when the function has returned.
+/// A separate stack, which can be searched after the function has returned.
 alignas(64) std::array<unsigned char, 1 << 20> own_stack;
 ucontext_t caller, callee;
 const std::function<void()>* on_own_stack = nullptr;
@@ -57,8 +57,7 @@ void run_on_own_stack(const std::function<void()>& work) {
     ::swapcontext(&caller, &callee);
 }
 
-/// Whether any eight bytes of the secret that follow each other are there: a register that was put aside
-/// holds no more.
+/// Whether any eight consecutive bytes of the secret are on the stack; a spilled register holds no more.
 bool left_on_stack(const unsigned char* secret, std::size_t size) {
     for (std::size_t at = 0; at + 8 <= size; at += 8)
         if (::memmem(own_stack.data(), own_stack.size(), secret + at, 8) != nullptr) return true;
@@ -83,7 +82,7 @@ void* operator new(std::size_t size) {
 namespace retrace::node::wallet {
 namespace {
 
-// Secrets of these tests live in arrays, which nobody frees.
+// Secrets of these tests are in arrays that are never freed.
 constexpr char kWords[] = "legal winner thank year wave sausage worth useful legal winner thank yellow";
 constexpr char kPassphrase[] = "correct horse battery staple, and a good deal more of it";
 
@@ -107,7 +106,7 @@ TEST_F(Secrets, WordsAndWhatFollowsFromThemAreWiped) {
         std::memcpy(key.data(), made->bytes().data(), key.size());
     }
     std::array<std::uint8_t, 16> entropy{};
-    entropy.fill(0x7f);  // of these words, a vector of BIP-39
+    entropy.fill(0x7f);  // entropy of these words, from a BIP-39 vector
     look_for(kWords, 20);
     look_for(kPassphrase, 20);
     look_for(key.data(), key.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A server on loopback, and clients that a test drives byte by byte.
+// A server on loopback, and clients that a test controls byte by byte.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -56,14 +56,14 @@ struct Served {
         world.application->listen(std::move(listener));
     }
 
-    std::function<void()> on_wait;  ///< In /hello, for a body of that word.
+    std::function<void()> on_wait;  ///< Called in /hello for a body with that word.
     RpcWorld world;
     std::unique_ptr<rpc::Server> server;
     std::uint16_t port = 0;
 };
 
-/// Every address of 127.0.0.0/8 is this machine's, and another client to a server that limits loopback. Reads
-/// give up after ten seconds.
+/// Every address of 127.0.0.0/8 belongs to this machine, and counts as a separate client on a server that limits
+/// loopback. Reads time out after ten seconds.
 inline void connect(tcp::socket& socket, std::uint16_t port, const std::string& from) {
     socket.open(tcp::v4());
     socket.bind({net::ip::make_address(from), 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The server over real loopback sockets: HTTP, WebSocket, limits, and clients that mean no good.
+// The server over real loopback sockets: HTTP, WebSocket, limits, and malicious clients.
 #include "tests/functional/rpc/served.hpp"
 #include "tests/unit/node/rpc_beginning.hpp"
 
@@ -42,7 +42,7 @@ TEST(RpcServer, SendsCorsHeadersToThoseOnTheList) {
     EXPECT_NO_THROW(WsClient(served.port, "https://wallet.example"));
 }
 
-// No browser sends JSON without asking first, but not everything that runs pages is one.
+// Browsers send no JSON without a preflight request, but other programs that run pages might.
 TEST(RpcServer, TakesNothingFromAPageThatIsNotOnTheList) {
     Served served;
     Client client(served.port);
@@ -93,7 +93,7 @@ TEST(RpcServer, RefusesBodiesOverTheLimit) {
         for (int i = 0; i < 11; ++i) chunked.write(chunk);
         EXPECT_EQ(chunked.read().result_int(), 413U);
     } catch (const boost::system::system_error&) {
-        // The server closed before all was sent: as good a refusal.
+        // The server closed before everything was sent, which is also a refusal.
     }
     Client fine(served.port);
     const std::string big(4'000'000, ' ');

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The whole market over TLS, by real processes as the documents say: a node with a certificate of its own,
-// parties and commands that trust it by file or by fingerprint, an administrator with a token; one task
-// trained, audited and paid.
+// The whole market over TLS, with real processes as documented: a node with its own certificate, parties and commands
+// that trust it by file or by fingerprint, and an administrator with a token; one task is trained, audited and paid.
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
@@ -50,14 +49,14 @@ protected:
         std::ifstream in(file);
         return std::string(std::istreambuf_iterator<char>(in), {});
     }
-    /// As the node printed it when it made its certificate.
+    /// The fingerprint that the node printed when it made its certificate.
     std::string fingerprint() const {
         const std::string words = "certificate SHA-256 ", said = text_of(cast_->log_of("node"));
         const std::size_t at = said.find(words);
         EXPECT_NE(at, std::string::npos) << said;
         return at == std::string::npos ? "" : said.substr(at + words.size(), 64);
     }
-    /// The node by WebSocket's name, trusted by its fingerprint.
+    /// Options for the node's WebSocket URL, trusted by its fingerprint.
     std::string by_fingerprint() const {
         return " --node wss" + plain_url_.substr(5) + " --tls-fingerprint " + fingerprint();
     }
@@ -80,7 +79,7 @@ protected:
             std::this_thread::sleep_for(50ms);
         }
     }
-    /// A verifier as the document tells its operator to start one who has the fingerprint only.
+    /// Starts a verifier as documented for an operator who has only the fingerprint.
     void start_second_verifier() {
         auto started =
             node::Process::start(RETRACE_PROGRAM,
@@ -160,7 +159,7 @@ TEST_F(TlsMarket, ATaskIsTrainedAuditedAndPaid) {
     EXPECT_THAT(ask_to_stop(""), HasSubstr("4100"));
     EXPECT_THAT(ask_to_stop("Bearer " + std::string(64, '0')), HasSubstr("4100"));
     EXPECT_TRUE(cast_->node_running());
-    // The node may be gone before its answer is.
+    // The node may exit before its answer is sent.
     ask_to_stop("Bearer " + text_of(cast_->folder() / "node" / "rpc-token").substr(0, 64));
     for (int i = 0; i < 1000 && cast_->node_running(); ++i) std::this_thread::sleep_for(10ms);
     EXPECT_FALSE(cast_->node_running());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HTTPS and WSS on the node's port, and the client that checks whom it talks to.
+// HTTPS and WSS on the node's port, and the client that verifies the server.
 #include <sys/stat.h>
 
 #include <boost/asio/ssl.hpp>
@@ -115,8 +115,7 @@ TEST(RpcTls, TheSelfSignedCertificateStays) {
     EXPECT_FALSE(tls::self_signed(folder.path(), "node.example").has_value());
 }
 
-// Who puts the certificate among its authorities, a browser for example, must not have given its key more
-// power than that.
+// If the certificate is added to the authorities, for example of a browser, its key must not gain any other power.
 TEST(RpcTls, TheSelfSignedCertificateIsNoAuthority) {
     const TempFolder folder;
     const auto files = tls::self_signed(folder.path(), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace wallet` as its users type it: keys in and out, payments, balances, history.
+// `retrace wallet` as its users call it: import and export of keys, payments, balances, history.
 #include <algorithm>
 
 #include "contracts/calls/addresses.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using testing::Not;
 
-// The first account of the words that every developer chain has.
+// The first account of the mnemonic of every developer chain.
 const std::string kWords = "test test test test test test test test test test test junk";
 const std::string kFirst = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266";
 const std::string kFirstSecret = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80";
@@ -28,7 +28,7 @@ protected:
     }
     std::string file(const std::string& name, const std::string& content) const {
         std::ofstream(folder_ / name) << content;
-        // What others may read is warned of.
+        // A file that others can read causes a warning.
         using std::filesystem::perms;
         std::filesystem::permissions(folder_ / name, perms::owner_read | perms::owner_write);
         return (folder_ / name).string();
@@ -40,7 +40,7 @@ protected:
         }
         return arguments;
     }
-    /// Imports into a folder of its own and exports the private key again.
+    /// Imports into a new folder and exports the private key again.
     std::string imported(const std::string& option, const std::string& path) {
         keys_ += "x";
         EXPECT_EQ(run(with_keys({"wallet", "import", option, path, "--light"})), 0) << text("run.log");
@@ -74,7 +74,7 @@ TEST_F(Wallet, RefusesSecretsThatAreNone) {
     EXPECT_THAT(text("run.log"), HasSubstr("at most 1024 bytes"));
 }
 
-/// Known answers of ethers for Trezor's words: another passphrase, another account.
+/// Known answers of ethers for Trezor's words, with another passphrase and another account.
 TEST_F(Wallet, TakesOverWordsWithAPassphrase) {
     const std::string words =
         file("words", "legal winner thank year wave sausage worth useful legal winner thank yellow\n");
@@ -97,7 +97,7 @@ TEST_F(Wallet, TakesOverWordsWithAPassphrase) {
               2)
         << "a passphrase without words";
 
-    // New words under a passphrase come back with it, and without it are another account's.
+    // New words with a passphrase give the same account only with that passphrase.
     ASSERT_EQ(run(with_keys({"wallet", "new", "--mnemonic", "--light", "--json", "--mnemonic-passphrase-file",
                              passphrase})),
               0)
@@ -140,7 +140,7 @@ TEST_F(Wallet, ListsKeystoresWithoutAnAddressAndWarnsOfOpenOnes) {
     EXPECT_THAT(text("run.log"), HasSubstr(kFirstSecret));
 }
 
-/// An empty text is signed where it was typed, and nothing is left out in silence.
+/// An empty text is signed as given, and no input is silently ignored.
 TEST_F(Wallet, SignsExactlyOneThing) {
     EXPECT_EQ(run({"wallet", "sign", "--dev-account", "0"}), 1);
     EXPECT_THAT(text("run.log"), HasSubstr("name what is signed"));
@@ -218,7 +218,7 @@ TEST_F(Wallet, PaysAndTellsBalanceAndHistory) {
         << history;
 }
 
-/// A transaction that was refused in its block moved nothing, and the history says so.
+/// A transaction that was refused in its block moved no coins, and the history says so.
 TEST_F(Wallet, TellsWhatWasRefusedInItsBlock) {
     start_node();
     const auto key = wallet::account_key(kDevMnemonic, "", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A task that was compiled from a TorchScript file trains as LibTorch trains the file itself.
+// A task compiled from a TorchScript file trains as LibTorch trains the file itself.
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
@@ -13,7 +13,7 @@ namespace {
 
 namespace json = boost::json;
 
-/// What the task trains on, in the words of the peer.
+/// The training data of the task in the peer's format.
 PeerData peer_data(const fs::path& folder, bool tokens) {
     const auto data = node::load_dataset(folder);
     EXPECT_TRUE(data);
@@ -55,7 +55,7 @@ void PrintTo(const Recipe& recipe, std::ostream* out) {
 
 class Agreement : public TaskTest, public ::testing::WithParamInterface<Recipe> {
 protected:
-    /// Compiles MODEL.pt for `data` into the folder "task" and returns what `task run` printed.
+    /// Compiles MODEL.pt for `data` into the folder "task" and returns the output of `task run`.
     json::object train(const std::string& data, const std::string& more, const std::string& run_flags) {
         const Recipe& recipe = GetParam();
         make_model(recipe.model, path("model.pt"));
@@ -127,8 +127,8 @@ TEST_P(FullAgreement, losses_of_fifty_steps_in_f32) {
     if (!HasFailure()) expect_same_losses(ours);
 }
 
-/// Large steps make differences of a last bit grow until two runs part, also two of LibTorch: with a rate of
-/// 0.02 this convolutional net does so after 25 steps.
+/// Large steps amplify differences of a last bit until two runs diverge, even two of LibTorch: with a rate of 0.02 this
+/// convolutional net does so after 25 steps.
 PeerTraining fifty(bool adamw, double lr) {
     return {adamw, lr, 0.9, 0.01, 32, 50};
 }
@@ -161,7 +161,7 @@ TEST_P(FinalMetric, in_i8x2_is_within_half_a_point_of_fp32) {
     EXPECT_NEAR(accuracy, theirs.accuracy, 0.005);
 }
 
-/// The rate falls to zero, so that what is compared is not the noise of the last steps.
+/// The rate falls to zero, so that the comparison does not measure the noise of the last steps.
 PeerTraining many(bool adamw, double lr, std::uint64_t steps) {
     return {adamw, lr, 0.9, 0.01, 64, steps, true};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A TorchScript file through the whole market, with real processes: compiled, posted, trained by a solver,
-// audited, fetched, opened by LibTorch again, its receipt checked and replayed.
+// A TorchScript file through the whole market with real processes: compiled, posted, trained by a solver, audited,
+// fetched and opened by LibTorch again; its receipt is checked and replayed.
 #include <gmock/gmock.h>
 
 #include "tests/functional/market_fixture.hpp"
@@ -42,12 +42,12 @@ TEST_F(TorchLoop, a_scripted_model_comes_back_trained_with_a_receipt) {
     ASSERT_FALSE(HasFailure());
     EXPECT_EQ(fetched.at("state_root").as_string(), root_of(task));
 
-    // LibTorch opens the model and sees what the evaluation program saw.
+    // LibTorch opens the model and gets the same results as the evaluation program.
     const PeerResult theirs = evaluate_model(path("fetched") / "model.pt", test_images(), 16);
     EXPECT_NEAR(fetched.at("loss").to_number<double>(), theirs.loss, 1e-4 * theirs.loss);
     EXPECT_DOUBLE_EQ(fetched.at("accuracy").to_number<double>(), theirs.accuracy);
 
-    // The losses in the table are those of the same training here, step by step.
+    // The losses in the table equal those of the same training on this machine, step by step.
     const json::array losses = say("task run " + task + " --local").at("losses").as_array();
     std::istringstream table(text_of(path("fetched") / "metrics.csv"));
     std::string line;

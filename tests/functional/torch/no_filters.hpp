@@ -12,7 +12,7 @@
 
 namespace retrace::testing {
 
-/// This process becomes one on a kernel without seccomp filters: asked for one, it says EINVAL.
+/// Makes this process behave like one on a kernel without seccomp filters: installing one returns EINVAL.
 inline void forget_filters() {
     constexpr auto kNumber = offsetof(seccomp_data, nr), kFirst = offsetof(seccomp_data, args);
     sock_filter code[] = {

@@ -18,10 +18,10 @@ struct OurStep {
     std::map<std::string, std::vector<float>> gradients;
     std::vector<solver::NamedTensor> after;  ///< Parameters and buffers.
 };
-/// Plain descent at rate 1 in f32 on all of x (float32) and y (uint8): what a tensor loses is its gradient.
+/// Plain descent at rate 1 in f32 on all of x (float32) and y (uint8): the change of a tensor is its gradient.
 Result<OurStep> step_of_ours(const std::filesystem::path& model, const kernels::Tensor& x,
                              const kernels::Tensor& y, std::uint64_t classes);
-/// Expects loss and gradients to be LibTorch's within 1e-4.
+/// Expects loss and gradients to equal LibTorch's within 1e-4.
 void expect_step_of_LibTorch(const OurStep& ours, const std::filesystem::path& model,
                              const kernels::Tensor& x, const kernels::Tensor& y);
 

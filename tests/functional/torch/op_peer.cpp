@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A model around each op that is mapped, models that keep state and files that lie, and what LibTorch makes
-// of them.
+// Models around each mapped op, models that keep state, malformed files, and LibTorch's results for them.
 #include <caffe2/serialize/inline_container.h>
 #include <torch/script.h>
 #include <torch/torch.h>
@@ -27,7 +26,7 @@ Module bare(const std::string& name) {
     return module;
 }
 
-/// Lines of a body of forward().
+/// Indents the lines of a body of forward().
 std::string indented(const std::string& body) {
     std::string out;
     std::istringstream lines(body);
@@ -60,7 +59,7 @@ Module model_of(const StateModel& model) {
     return out;
 }
 
-/// The file again, with one of its records changed.
+/// Writes the file again with one of its records changed.
 void rewrite(const std::filesystem::path& from, const std::filesystem::path& to, const std::string& record,
              const std::function<void(std::string&)>& change) {
     caffe2::serialize::PyTorchStreamReader reader(from.string());

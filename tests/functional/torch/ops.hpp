@@ -5,7 +5,7 @@
 
 namespace retrace::testing {
 
-/// A model around every op that has a rule.
+/// One model for every supported op.
 std::vector<OpModel> op_models();
 
 }  // namespace retrace::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every op that has a rule: loss and gradients of a model around it are LibTorch's.
+// Every supported op: loss and gradients of a model around it equal LibTorch's.
 #include "tests/functional/torch/ops.hpp"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ TEST_P(Ops, loss_and_gradients_are_those_of_LibTorch) {
 INSTANTIATE_TEST_SUITE_P(All, Ops, ::testing::ValuesIn(op_models()),
                          [](const auto& info) { return info.param.name; });
 
-/// The sentence with which a model around an op is refused.
+/// Error message with which a model around an op is refused.
 std::string refusal(const std::string& body, const std::vector<std::int64_t>& sample) {
     const TemporaryFolder folder;
     const OpModel model{"refused", body, sample, {}};
@@ -106,7 +106,8 @@ TEST(ChannelDropout, drops_whole_channels_and_scales_the_others) {
     const auto ours = step_of_ours(folder / "model.pt", samples_of(with_batch(model)), labels_of(kBatch), 5);
     ASSERT_TRUE(ours) << ours.error().message;
     EXPECT_NE(ours->loss, ours->eval_loss);
-    // A channel that all samples of the batch lost has no gradient at all; else all of its elements have one.
+    // A channel that was dropped in all samples of the batch has no gradient at all; otherwise all of its elements have
+    // one.
     const std::vector<float>& gradient = ours->gradients.at("shift");
     std::size_t dropped = 0;
     for (std::size_t channel = 0; channel < 16; ++channel) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// retrace-torch as a process: what it writes and prints, in its sandbox and where there is none.
+// retrace-torch as a process: its files and output, with and without a sandbox.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ TEST_F(Process, writes_in_the_sandbox_what_is_recorded_outside) {
     EXPECT_FALSE(fs::exists(folder / "out.partial"));
 }
 
-/// What LibTorch looks up when it first needs it was looked up before: its generator, all of its threads.
+/// Resources that LibTorch looks up on first use were looked up before the sandbox: its generator, all of its threads.
 TEST_F(Process, models_that_draw_and_models_that_are_large_are_read_in_the_sandbox) {
     const std::string draws = "y = torch.dropout(y, 0.5, self.training)\n";
     const std::string large = "y = y + torch.matmul(torch.ones([700, 700]), torch.ones([700, 700])).sum() * 0.0\n";
@@ -162,7 +162,7 @@ TEST_F(Process, names_of_the_file_steer_no_terminal) {
         run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});
     EXPECT_EQ(ran.status, 1);
     EXPECT_THAT(ran.err, AllOf(HasSubstr("control character"), Not(HasSubstr("\x1b"))));
-    // A sentence that the model makes itself.
+    // The error message is made by the model itself.
     make_state_model({"assert x.size(0) == 0, \"\\033]0;theirs\\007\\033[2J\"\n", {6}, {}}, folder / "model.pt");
     const Ran raised =
         run({"record", (folder / "model.pt").string(), (folder / "out").string(), "f32:4x6", "f32:4x6"});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// TorchScript files that Python wrote, and Python opening ours.
+// TorchScript files written by Python, and our files opened by Python.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kBatch = 3, kClasses = 5;
-constexpr const char* kPython = "/usr/bin/python3";  // Debian's, which python3-torch belongs to.
+constexpr const char* kPython = "/usr/bin/python3";  // Debian's, to which python3-torch belongs.
 
 kernels::Tensor images() {
     return samples_of({kBatch, 1, 8, 8});
@@ -29,7 +29,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     return out;
 }
 
-/// Files of a newer PyTorch may call what this LibTorch has not; the sentence then names it.
+/// Files of a newer PyTorch may call ops that this LibTorch lacks; the error then names them.
 void expect_import(const fs::path& file) {
     SCOPED_TRACE(file.filename().string());
     const auto ours = step_of_ours(file, images(), labels_of(kBatch), kClasses);
@@ -53,7 +53,7 @@ bool has_python_torch() {
     return run(std::string(kPython) + " -c 'import torch' 2>/dev/null") == 0;
 }
 
-/// Whoever made the file, with the version of PyTorch in its name.
+/// The parameter is the file's origin, with the version of PyTorch in its name.
 class WrittenByPython : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(WrittenByPython, scripted_and_traced_models_train_as_in_LibTorch) {
@@ -80,7 +80,8 @@ TEST(Python, scripts_and_traces_of_this_machine_train_as_in_LibTorch) {
     for (const fs::path& file : files) expect_import(file);
 }
 
-/// Trained weights go back into the file: Python opens it, and finds in it what the safetensors file says.
+/// Trained weights are written back into the file: Python opens it and finds the same values as in the safetensors
+/// file.
 TEST(Python, opens_the_trained_model_and_its_safetensors_agree) {
     if (!has_python_torch()) GTEST_SKIP() << "SKIP: apt-get install --no-install-recommends python3-torch";
     const fs::path file = fs::path(RETRACE_VECTORS) / "torch" / "torch1.13-script-cnn.pt";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `task compile` cannot turn into a program is refused in a sentence, and leaves no folder behind.
+// Models that `task compile` cannot turn into a program are refused with a message, and no folder is left.
 #include <gmock/gmock.h>
 
 #include <bit>

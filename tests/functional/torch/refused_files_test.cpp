@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Hostile and damaged files from outside: a sentence, exit status 1, no code of theirs run, no folder left.
+// Hostile and damaged files: an error message, exit status 1, none of their code executed, no folder left.
 #include <gmock/gmock.h>
 
 #include "tests/functional/task_fixture.hpp"
@@ -49,7 +49,7 @@ std::string npy(const std::string& type, const std::string& shape, const std::st
     return std::string("\x93NUMPY\1\0", 8) + number(header.size(), 2) + header + data;
 }
 
-/// What pickle would turn into a call of os.system.
+/// Unpickling this would call os.system.
 const std::string kPickle =
     std::string("\x80\2", 2) + "cposix\nsystem\nX\x0c" + std::string(3, '\0') + "touch stolen\x85R.";
 
@@ -59,7 +59,7 @@ protected:
         std::ofstream(path(name), std::ios::binary) << content;
         return path(name);
     }
-    /// What `command -o FOLDER` says when it fails; it leaves nothing.
+    /// Returns the error message of `command -o FOLDER`, which must leave no folder.
     std::string refused(const std::string& command) const {
         const Ran ran = retrace(command + " -o " + path("out").string());
         EXPECT_EQ(ran.status, 1) << command << ran.out << ran.err;
@@ -91,7 +91,7 @@ TEST_F(RefusedFiles, a_pickle_inside_of_an_npz_archive) {
 TEST_F(RefusedFiles, a_pickle_inside_of_a_torch_archive) {
     EXPECT_THAT(refused_model(zip_of({{"archive/data.pkl", kPickle}, {"archive/version", "3\n"}})),
                 AllOf(HasSubstr("torch.save"), HasSubstr("torch.jit.script")));
-    // It pretends to be TorchScript: LibTorch's own reader knows no os.system.
+    // It pretends to be TorchScript: LibTorch's own reader does not know os.system.
     EXPECT_THAT(
         refused_model(zip_of(
             {{"archive/data.pkl", kPickle}, {"archive/constants.pkl", kPickle}, {"archive/version", "3\n"}})),
@@ -106,7 +106,7 @@ const std::string kPng = std::string(
 
 class ImportedFiles : public RefusedFiles {
 protected:
-    /// Samples and classes that the command prints, and the extents of x.
+    /// Checks the samples and classes that the command prints, and the extents of x.
     void expect(const std::string& from, int samples, const std::string& shape, const std::string& classes) {
         std::error_code ignored;
         fs::remove_all(path("out"), ignored);
@@ -200,7 +200,7 @@ TEST_F(RefusedFiles, outputs_that_cannot_be_written) {
     EXPECT_THAT(ran.err, HasSubstr(inside.substr(0, inside.size() - 4)));
 }
 
-/// A folder whose model.pt cannot be written is not left with half of the model.
+/// If model.pt cannot be written, no folder with an incomplete model is left.
 TEST_F(RefusedFiles, a_model_that_cannot_be_put_back_leaves_no_folder) {
     make_model("mlp", path("model.pt"));
     const Ran compiled =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace task compile` of a TorchScript file on a kernel that cannot shut in whoever reads it.
+// `retrace task compile` of a TorchScript file on a kernel that cannot sandbox the reader.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -16,7 +16,7 @@ using ::testing::Not;
 
 class SandboxOfFiles : public TaskTest {
 protected:
-    /// `retrace task compile MODEL ARGUMENTS`, on such a kernel.
+    /// Runs `retrace task compile MODEL ARGUMENTS` on such a kernel.
     Ran compiled(const std::string& arguments) const {
         const std::string command = std::string(RETRACE_PROGRAM) + " task compile " + arguments +
                                     " --batch 16 --steps 1 --data " + small_images(32).string() + " -o " +

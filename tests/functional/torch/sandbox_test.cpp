@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a process may not do that reads a stranger's model. Each attempt is made twice: it succeeds outside (else its
-// failure inside would show nothing), and fails inside.
+// Restrictions of a process that reads a stranger's model. Each attempt is made twice: it must succeed outside
+// (otherwise its failure inside would prove nothing), and fail inside.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// What the kernel answers: the number of the error, 0 for none.
+/// Returns the kernel's error number, 0 for none.
 using Attempt = std::function<int()>;
 
 int error_of(long result) {
@@ -138,7 +138,7 @@ TEST_F(Sandbox, raises_no_limit) {
 }
 
 #if defined(__x86_64__)
-/// The same kernel has two more tables of calls on this processor, with other numbers.
+/// The kernel has two more system call tables on this processor, with other numbers.
 TEST_F(Sandbox, calls_of_other_tables_are_refused) {
     constexpr long kX32 = 0x40000000;
     EXPECT_EQ(confined([] { return error_of(::syscall(kX32 + SYS_getpid)); }, true), "error EPERM");
@@ -201,7 +201,7 @@ TEST(Confined, whoever_never_ends_is_ended) {
         return Unit{};
     };
     EXPECT_THAT(run(1, sleep), HasSubstr("more time or memory"));
-    // It gives the pipe away first, which is no end either.
+    // It closes the pipe first, which must not count as its end.
     const auto closes = [&]() -> Status<> {
         for (int i = 3; i < 64; ++i) ::close(i);
         return sleep();

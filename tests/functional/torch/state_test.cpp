@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a model keeps between two steps is kept by the program too, or refused by name; and no number outside
-// of the file is read.
+// State that a model keeps between two steps is kept by the program too, or the model is refused by name; and no number
+// outside the file is read.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string refusal_of_ema(const std::string& body) {
     return refusal({body, {6}, {{"ema", {6}}}});
 }
 
-/// Buffers after a step are LibTorch's, and losses of both modes.
+/// Expects the buffers after a step, and the losses of both modes, to equal LibTorch's.
 void expect_state_of_LibTorch(const StateModel& model) {
     SCOPED_TRACE(model.body);
     const TemporaryFolder folder;
@@ -113,7 +113,7 @@ TEST(State, loops_longer_than_any_program_are_refused) {
                 HasSubstr("forward() computes more than 131072 ops"));
 }
 
-/// Numbers that the graph leads past autograd, and those that a list of Python's would make constants of.
+/// Values that the graph passes around autograd, and values that a Python list would turn into constants.
 TEST(State, what_the_recorder_cannot_see_is_refused) {
     EXPECT_THAT(refusal_of_ema("y = y + torch.relu(y).data\n"), HasSubstr("prim::data"));
     EXPECT_THAT(refusal_of_ema("z = y * 1.0\nz.set_data(y * 3.0)\ny = z\n"), HasSubstr("aten::set_data"));
@@ -148,8 +148,8 @@ TEST(LyingFiles, what_is_nested_deeper_than_a_stack_is_refused) {
     EXPECT_THAT(recorded.error().message, HasSubstr("nested deeper than 512 levels"));
 }
 
-/// A model that computes for ever does so for twenty minutes of a processor at most, not in all of the memory,
-/// without the rights of the user, and no longer than whoever asked for it.
+/// A model with an endless loop is limited to twenty minutes of processor time, to a part of the memory and to reduced
+/// rights, and ends with its caller.
 TEST(LyingFiles, recording_has_limits_and_runs_in_a_sandbox) {
     const TemporaryFolder folder;
     make_state_model({"i = 0\nwhile True:\n    i = i + 1\n", {6}, {}}, folder / "model.pt");
@@ -201,7 +201,7 @@ TEST(Modes, what_a_trace_fixes_is_said) {
                             HasSubstr("aten::dropout in the model trains while the model is evaluated")));
 }
 
-/// The mask is drawn by the task's seed in every step; it is not the one that was drawn while recording.
+/// The mask is drawn from the task's seed in every step; it is not the one that was drawn while recording.
 TEST(Modes, dropout_of_a_constant_is_drawn_anew) {
     const auto is_dropout = [](const solver::RecordedOp& op) { return op.name == "aten::dropout"; };
     const auto model = recorded("y = y * torch.dropout(torch.ones([4, 6]), 0.5, self.training)\n");

@@ -7,7 +7,7 @@
 
 namespace retrace::testing {
 
-/// Gone with its owner.
+/// A temporary folder, removed on destruction.
 class TemporaryFolder {
 public:
     TemporaryFolder() {

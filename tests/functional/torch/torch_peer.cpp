@@ -48,7 +48,7 @@ Module conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t
     return module;
 }
 
-/// As torch.nn.BatchNorm2d is scripted: with its counter, its `if` and its check that raises.
+/// torch.nn.BatchNorm2d as it is scripted: with its counter, its `if` and its check that raises.
 Module batch_norm(std::int64_t channels) {
     Module module = bare("BatchNorm2d");
     trainable(module, "weight", torch::ones({channels}));
@@ -189,7 +189,7 @@ Module gpt() {
     Module tokens = bare("Embedding"), head = bare("Head");
     trainable(tokens, "weight", table);
     tokens.define("def forward(self, x):\n    return torch.embedding(self.weight, x)\n");
-    trainable(head, "weight", table);  // Tied.
+    trainable(head, "weight", table);  // Tied weights.
     head.define("def forward(self, x):\n    return torch.linear(x, self.weight, None)\n");
     module.register_module("tokens", tokens);
     module.register_module("head", head);
@@ -261,7 +261,7 @@ Module refused(const std::string& body) {
     return module;
 }
 
-/// An op that must be refused, two modules deep and in a method of its own.
+/// An op that must be refused, two modules deep and in a separate method.
 Module nested() {
     Module inner = bare("Attention"), middle = bare("Layer"), module = bare("Nested");
     module.register_module("fc", linear(784, 10));
@@ -330,7 +330,7 @@ double rate_at(const PeerTraining& training, std::uint64_t step) {
     return training.cosine ? training.lr / 2 * (1 + std::cos(M_PI * progress)) : training.lr;
 }
 
-/// Op by op: LibTorch 2.x with LLVM spends minutes on fused code.
+/// Executes op by op, because LibTorch 2.x with LLVM spends minutes on fused code.
 Module load_plain(const std::filesystem::path& path) {
     torch::jit::setGraphExecutorOptimize(false);
     return torch::jit::load(path.string());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LibTorch for the tests: makes TorchScript files and trains them itself. Only torch_peer.cpp includes its
+// LibTorch for the tests: creates TorchScript files and trains them itself. Only torch_peer.cpp includes LibTorch's
 // headers.
 #pragma once
 
@@ -11,10 +11,10 @@
 
 namespace retrace::testing {
 
-/// Models that are made here; each is a TorchScript file with submodules and random weights.
+/// Creates one of these models as a TorchScript file with submodules and random weights.
 /// "mlp", "cnn" (batch norm, pooling), "resnet", "vit", "lora" take images [1, 28, 28]; "gpt" takes tokens.
-/// The others are for refusals: "branch" (control flow that depends on data), "noise", "sorting", "double",
-/// "tuple", "nested", "no_parameters", "writes_file".
+/// The others are for refusals: "branch" (control flow that depends on data), "noise", "sorting", "double", "tuple",
+/// "nested", "no_parameters", "writes_file".
 void make_model(const std::string& name, const std::filesystem::path& path);
 
 struct PeerData {
@@ -30,17 +30,17 @@ struct PeerTraining {
     std::uint64_t batch = 32, steps = 50;
     bool cosine = false;  ///< The rate falls to 0 over the steps: lr/2 · (1 + cos(π·step/steps)).
 };
-/// Cross entropy of each step, batches in file order; `trained` is what becomes of the model (empty: not
-/// kept).
+/// Returns the cross entropy of each step, with batches in file order. The trained model is written to `trained` unless
+/// that is empty.
 std::vector<double> train_model(const std::filesystem::path& path, const PeerData& data,
                                 const PeerTraining& training, const std::filesystem::path& trained);
 struct PeerResult {
     double loss = 0, accuracy = 0;
 };
-/// In evaluation mode, by `batch` samples.
+/// Evaluates in evaluation mode, `batch` samples at a time.
 PeerResult evaluate_model(const std::filesystem::path& path, const PeerData& data, std::uint64_t batch);
 
-/// A model around one op: y = x · scale + shift, `body` (lines of TorchScript that change y; weights are
+/// A model around one op: y = x · scale + shift, then `body` (lines of TorchScript that change y; weights are
 /// self.NAME), then a linear head with five classes.
 struct OpModel {
     std::string name, body;
@@ -48,7 +48,7 @@ struct OpModel {
     std::vector<std::pair<std::string, std::vector<std::int64_t>>> weights;
 };
 void make_op_model(const OpModel& model, std::uint64_t batch, const std::filesystem::path& path);
-/// Numbers in (-1, 1) that no two elements of a sample share.
+/// Numbers in (-1, 1); the elements of a sample are all different.
 std::vector<float> op_samples(std::uint64_t count);
 
 struct PeerStep {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The worker processes of a process, as the system lists them.
+// The worker processes of a process, as listed by the system.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline std::vector<int> children_of(int parent) {
     return out;
 }
 
-/// Those that have begun: between the two calls that make a process it looks like the one that makes it.
+/// Only workers that have called exec: between fork and exec a child looks like its parent.
 inline std::vector<int> workers_of(int parent) {
     std::vector<int> out = children_of(parent);
     std::erase_if(out, [](int pid) { return !text_of_process(pid, "cmdline").starts_with("retrace worker "); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// retrace with kernels that a program can crash: one of a task with the first of the seeds writes where nothing is, in
-// every step from the third on; the others keep their worker busy for ever. In all else it is the real program, also as
+// retrace with kernels that a program can crash: a task with the first of the seeds causes a memory fault in every step
+// from the third on; the others keep their worker busy for ever. In all other respects it is the real program, also as
 // the worker that it starts.
 #include <unistd.h>
 
@@ -28,12 +28,12 @@ public:
     for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
-/// The length of a message that is allowed, and then its bytes, one after another.
+/// Sends an allowed message length, and then its bytes one by one.
 class DrippingRunner final : public solver::ProgramRunner {
 public:
     using solver::ProgramRunner::ProgramRunner;
     std::optional<std::vector<kernels::Metric>> attempt(kernels::State&, const kernels::GoOn&) override {
-        constexpr int kLeast = 3, kMost = 8;  // One of these is the pipe to the party, and the only one to write to.
+        constexpr int kLeast = 3, kMost = 8;  // One of these is the pipe to the party, the only writable one.
         const std::uint8_t length[4] = {0, 0, 1, 0};
         for (std::size_t i = 0;; ++i) {
             const std::uint8_t byte = length[std::min<std::size_t>(i, 3)];

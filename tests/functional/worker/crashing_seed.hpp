@@ -5,11 +5,11 @@
 
 namespace retrace::testing {
 
-/// Of tasks whose programs crash the worker of crashing_retrace,
+/// A task with this seed crashes the worker of crashing_retrace.
 inline constexpr std::uint64_t kCrashingSeed = 666;
-/// or keep it from ever being ready,
+/// A task with this seed keeps the worker from ever becoming ready.
 inline constexpr std::uint64_t kSilentSeed = 667;
-/// or take it over and answer a step by a byte now and then.
+/// A task with this seed takes over the worker and answers a step one byte at a time.
 inline constexpr std::uint64_t kDrippingSeed = 668;
 
 }  // namespace retrace::testing

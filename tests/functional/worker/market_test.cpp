@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A market whose worker processes die: by chance, and by a program that crashes them. No duty of a party is missed for
-// it, and no stake lost.
+// A market whose worker processes die, by chance and because of a program that crashes them. No party misses a duty or
+// loses stake because of it.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 const std::vector<std::string> kHonest{"--price", "0.5", "--stake", "400000"};
 const std::string kTraining = " --hidden 64 --batch 32 --price-ceiling 1 --audit-percent 100";
-/// Honest is who is slow within these, also on two busy cores.
+/// Windows long enough for a slow honest party, also on two busy cores.
 const std::map<std::string, std::uint64_t> kWindows{
     {"bid_blocks", 20},        {"reveal_blocks", 20},   {"epoch_blocks", 10},
     {"challenge_blocks", 60}, {"verdict_blocks", 150}, {"reveal_verdict_blocks", 150}};
@@ -29,7 +29,7 @@ class WorkerMarket : public MarketTest {
 protected:
     std::string log_of(Role role) const { return text_of(cast_->log_of(std::string(node::name_of(role)))); }
 
-    /// Whoever was slashed, but for `cheater`.
+    /// Expects that nobody was slashed except `cheaters`.
     void expect_nobody_slashed_but(const std::vector<ledger::Address>& cheaters) const {
         auto rpc = client();
         const auto logs =
@@ -41,14 +41,14 @@ protected:
                 ADD_FAILURE() << "block " << placed.height << ": " << slash->reason;
         }
     }
-    /// Until its model is there; the task may have settled by itself meanwhile.
+    /// Waits until its model is available; the task may have settled by itself meanwhile.
     void follow(std::uint64_t id) const {
         const std::string state(say("task follow " + std::to_string(id) + node()).at("state").as_string());
         EXPECT_TRUE(state == "delivering" || state == "settled") << state;
     }
 };
 
-/// Ends a worker of some party now and then.
+/// Kills a worker of some party from time to time.
 class Killer {
 public:
     explicit Killer(std::uint32_t seed) : thread_([this, seed] { run(seed); }) {}
@@ -74,7 +74,7 @@ private:
     }
 
     std::atomic<bool> stop_ = false;
-    unsigned kills_ = 0;  // The thread's until it has ended.
+    unsigned kills_ = 0;  // Owned by the thread until it has ended.
     std::thread thread_;
 };
 
@@ -134,7 +134,7 @@ TEST_F(WorkerMarket, a_program_that_crashes_a_verifiers_workers_costs_it_that_se
           [&](const node::RemoteState& state) { return views::verifier(state, itself).has_value(); });
     const std::string hostile = compile(
         kTraining + " --steps 20 --checkpoint-every 10 --seed " + std::to_string(kCrashingSeed), "hostile");
-    // Nobody waits longer than that for a verdict that does not come.
+    // Limits how long others wait for a missing verdict.
     std::string terms = text_of(fs::path(hostile) / "task.toml");
     const std::string usual = "replay_blocks = 300";
     ASSERT_NE(terms.find(usual), std::string::npos) << terms;
@@ -164,7 +164,7 @@ TEST_F(WorkerMarket, a_program_that_crashes_a_verifiers_workers_costs_it_that_se
         EXPECT_EQ(slash->party, itself);
         EXPECT_NE(slash->reason, "beacon_missed") << "a signature that had nothing to do with the program";
     }
-    // A verdict of it on each segment of the other task that it was drawn for.
+    // It has a verdict on each segment of the other task for which it was drawn.
     read([&](const node::RemoteState& state) {
         for (std::uint64_t audit = 1; audit <= views::audit_count(state); ++audit) {
             const auto seen = views::audit(state, audit);

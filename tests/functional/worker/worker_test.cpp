@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Worker processes as they are: what they have, what they give, and what becomes of work whose worker dies.
+// Worker processes: their resources, their results, and the handling of work whose worker dies.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ protected:
         return std::make_unique<RemoteRunner>(task.terms.id, "task 5", task.train.program(), task.inputs(), options,
                                               record_);
     }
-    /// Alive, but without a word from now on.
+    /// They stay alive, but no longer answer.
     static void stop_workers() {
         for (const int worker : workers_of(::getpid())) ::kill(worker, SIGSTOP);
     }
@@ -56,7 +56,7 @@ protected:
         return "nothing";
     }
     using Roots = std::map<std::uint64_t, Hash32>;
-    /// To the end; roots of the checkpoints on the way.
+    /// Trains to the end and collects the roots of the checkpoints.
     static void train(TinyTask& task, StepRunner& runner, kernels::State& state, Roots& roots,
                       const Trainer::OnProgress& progress = {}) {
         Trainer trainer(task.train, runner, task.terms.schedule, task.pool);
@@ -116,10 +116,10 @@ TEST_F(Workers, give_the_bits_of_a_runner_in_this_process) {
     EXPECT_EQ(record_->figures().deaths, 0u);
 }
 
-/// What a party shows in a dispute, down to a tile part of the way.
+/// The evidence that a party shows in a dispute, including a partial tile.
 TEST_F(Workers, give_the_evidence_of_a_runner_in_this_process) {
     kernels::ModelSpec model;
-    model.hidden = {9};  // Of images of 28 × 28, so that products have links.
+    model.hidden = {9};  // Images have 28 × 28 pixels, so that products have links.
     model.classes = 3;
     kernels::TrainingSpec training;
     training.samples = training.batch = 8;
@@ -180,7 +180,7 @@ TEST_F(Workers, that_are_killed_at_any_moment_cost_work_and_no_bit) {
             for (const int worker : workers_of(::getpid())) ::kill(worker, random() % 2 == 0 ? SIGKILL : SIGSEGV);
         }
     });
-    // Steps take their time, so that there is something to kill.
+    // Slows the steps down, so that there are workers to kill.
     const auto slowly = [](const Progress&) {
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         return true;
@@ -191,7 +191,7 @@ TEST_F(Workers, that_are_killed_at_any_moment_cost_work_and_no_bit) {
             train(task, *there, other, roots, slowly);
             done = true;
         } catch (const std::exception& often) {
-            // Three times at one step, by chance: an agent tries again later, and so does this. The state is whole.
+            // Killed three times at one step, by chance: like an agent, this tries again later. The state is intact.
             std::cout << often.what() << std::endl;
             std::this_thread::sleep_for(std::chrono::milliseconds(300));
         }
@@ -310,7 +310,7 @@ TEST_F(Workers, that_send_a_byte_now_and_then_get_no_more_time_for_it) {
     EXPECT_LT(StepTimeout::Clock::now() - began, std::chrono::seconds(60));
 }
 
-/// The party can do its other duties, and the task is not at fault before its time is over.
+/// The party can do its other duties, and the task is not at fault before its timeout.
 TEST_F(Workers, that_do_not_answer_are_left_when_something_waits_whatever_they_were_asked) {
     TinyTask task;
     Preemption preemption(std::chrono::milliseconds(50));
@@ -330,7 +330,7 @@ TEST_F(Workers, that_do_not_answer_are_left_when_something_waits_whatever_they_w
         EXPECT_TRUE(workers_of(::getpid()).empty());
         preemption.clear();
         EXPECT_EQ(training->step(), 1u);
-        training->advance();  // By another worker.
+        training->advance();  // Uses another worker.
         ProgramRunner here(task.train.program(), task.inputs(), task.pool);
         kernels::State own = task.initial();
         for (int i = 0; i < 2; ++i) here.step(own);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ABI codec: what decodes as a type is what its value encodes to, byte by byte, a naive reader takes the same data
-// and finds the same values in it, and type names are read strictly.
+// The ABI codec: data that decodes is the encoding of its value byte for byte, a naive reader accepts the same data and
+// finds the same values, and type names are parsed strictly.
 #include "contracts/abi/codec.hpp"
 
 #include "tests/fuzz/contracts/naive_abi.hpp"
@@ -22,7 +22,7 @@ constexpr std::string_view kSignatures[] = {
     "f((string,bytes32[],uint256)[2][],int256,(bool,uint16)[2])",
 };
 
-/// A value of the type: small numbers, two elements in every array.
+/// A sample value of the type: small numbers, two elements in every array.
 abi::Value sample(const abi::Type& type) {
     using Kind = abi::Type::Kind;
     switch (type.kind) {
@@ -42,7 +42,7 @@ abi::Value sample(const abi::Type& type) {
     return {word};
 }
 
-/// As the naive reader writes it.
+/// Formats a value as the naive reader does.
 std::string shown(const abi::Value& value) {
     if (const auto* word = std::get_if<abi::Word>(&value.data)) return to_hex(view(*word)) + ",";
     if (const auto* bytes = std::get_if<Bytes>(&value.data)) return to_hex(*bytes) + ".";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What parties that take part in the market would call next, so that the fuzzer of the contracts gets past the first
-// checks: everything that could be legal now, and a little that is a lie.
+// Generates the calls that parties of the market could make next, so that the fuzzer of the contracts gets past the
+// first checks: every call that could be legal now, and some lies.
 #pragma once
 
 #include <algorithm>
@@ -49,7 +49,7 @@ public:
         return std::move(out_);
     }
 
-    /// The root of state `index`, or what a liar says it is.
+    /// The root of state `index`, or a liar's false root.
     static Hash32 root(std::uint64_t index, bool lie) {
         Hash32 out;
         out.bytes[0] = static_cast<std::uint8_t>(index + 1);
@@ -67,7 +67,7 @@ private:
     }
     bool lie() { return choices_.below(8) == 0; }
 
-    /// The hash chain of a party from its start to the head that is registered.
+    /// A party's hash chain from its start to the registered head.
     static const std::vector<Hash32>& beacon_chain(const ledger::Address& who) {
         static std::map<ledger::Address, std::vector<Hash32>> chains;
         std::vector<Hash32>& chain = chains[who];
@@ -180,7 +180,7 @@ private:
     static Hash32 commitment_of(std::uint64_t task, std::uint32_t run, std::uint64_t index, bool wrong) {
         return solver::checkpoint_commitment(task, run, index, {}, root(index, wrong));
     }
-    /// What the solver committed to: the truth, or its lie.
+    /// The root that the solver committed to: the true one, or its lie.
     Hash32 opening(std::uint64_t task, std::uint32_t run, std::uint64_t index) const {
         const auto checkpoint = contracts::views::checkpoint(view_, task, run, index);
         return root(index, checkpoint && checkpoint->commitment == commitment_of(task, run, index, true));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The native contracts under arbitrary transactions in arbitrary blocks: calls that parties would make, calls of any
-// fields, damaged calldata, noise, with any value, and reads. A refused call changes nothing, the invariants hold after
-// every call, a simulation says what the call then does, a read only reads, and at the end all records add up.
+// The native contracts under arbitrary transactions in arbitrary blocks: plausible calls, calls with random fields,
+// damaged calldata, noise, any value, and reads. A refused call changes nothing, the invariants hold after every call,
+// a simulation predicts the result of the call, a read writes nothing, and at the end all records add up.
 #include "contracts/executor.hpp"
 #include "contracts/lifecycle/invariants.hpp"
 #include "contracts/records/methods.hpp"
@@ -55,14 +55,14 @@ TaskSpec sample_spec(Choices& choices) {
     return spec;
 }
 
-/// Numbers that could be ids, roots that could be right.
+/// Returns a number that could be an id, or a root that could be right.
 Hash32 pick_hash(Choices& choices) {
     Hash32 out;
     out.bytes[0] = static_cast<std::uint8_t>(choices.below(3));
     return out;
 }
 
-/// Fills the fields of a call.
+/// Fills the fields of a call with choices.
 struct Filler {
     Choices& choices;
     void fill(bool& v) { v = choices.flip(); }
@@ -82,7 +82,7 @@ struct Filler {
     }
 };
 
-/// A call of method `index` with any fields, or noise.
+/// Returns a call of method `index` with random fields, or noise.
 template <std::size_t I = 0>
 Action any_call(std::size_t index, Choices& choices) {
     if constexpr (I == std::variant_size_v<AnyCall>) {
@@ -95,7 +95,7 @@ Action any_call(std::size_t index, Choices& choices) {
     }
 }
 
-/// A read of view `index` with ids and parties that may exist, or may not.
+/// Returns a read of view `index` with ids and parties that may or may not exist.
 template <std::size_t I = 0>
 Action any_read(std::size_t index, Choices& choices) {
     if constexpr (I == std::variant_size_v<AnyRead>) {
@@ -122,7 +122,7 @@ public:
         (void)executor_.begin_block(after, block_);
         take_over(after);
     }
-    /// Deadlines pass by themselves.
+    /// Passes blocks, so that deadlines expire.
     void wait(std::size_t blocks) {
         for (; blocks > 0; --blocks) next_block();
     }
@@ -139,7 +139,7 @@ public:
         require(after.diff().empty(), "a refused call changes nothing");
         require(result.logs.empty() && decode_refusal(result.output), "a refusal says why");
     }
-    /// Of whatever is there: an answer or a refusal by name, in bounded gas, and nothing written.
+    /// A read must return an answer or a named refusal within bounded gas, and write nothing.
     void read(const Action& action) const {
         ledger::State after = ledger::State::over(state_);
         const ledger::Call call{action.sender, address_of(action.contract), action.value, action.data, kReadGas};
@@ -150,7 +150,7 @@ public:
         require(result.ok ? result.output.size() % 32 == 0 : decode_refusal(result.output).has_value(),
                 "a read answers in words, or says why not");
     }
-    /// What somebody would do now, or anything.
+    /// Returns a plausible call, or any call.
     Action pick(Choices& choices) const {
         if (choices.below(8) != 0) {
             auto likely = Actions(state_, params_, block_.height, choices).all();

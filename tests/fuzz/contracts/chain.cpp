@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A ledger of the native contracts under whole games: tens of parties, tasks, audits, disputes and reports,
-// blocks and restarts, by parameters at the edges of their ranges. What has to hold is in
-// tests/stateful/SPEC.md. An input is a seed of eight bytes, and the first choices of the game after it.
+// Whole games on a ledger of the native contracts: tens of parties, tasks, audits, disputes and reports, blocks and
+// restarts, with parameters at the edges of their ranges. The properties are listed in tests/stateful/SPEC.md. An input
+// is a seed of eight bytes, followed by the first choices of the game.
 #include "tests/fuzz/driver/target.hpp"
 #include "tests/stateful/games.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Logs and revert data as an agent or explorer reads them from a node that it does not trust.
+// Logs and revert data as an agent or explorer reads them from an untrusted node.
 #include "contracts/calls/encode.hpp"
 #include "ledger/block/receipt.hpp"
 #include "tests/fuzz/driver/choices.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace contracts;
 
-/// Every event with its default values.
+/// One log of every event, with its default values.
 template <class... Event>
 std::vector<ledger::Log> every_log(std::type_identity<std::variant<Event...>>) {
     return {to_log(Event{})...};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A reader of ABI arguments that shares nothing with contracts/abi: types are pieces of text, parts of the data are
-// copied, and tails must lie where an encoder puts them, one after the other. A value is written as text.
+// A reader of ABI arguments that shares no code with contracts/abi: types are strings, parts of the data are copied,
+// and tails must lie where an encoder puts them, one after the other. Values are written as text.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,8 @@ namespace retrace::fuzz {
 
 class NaiveAbi {
 public:
-    /// The text of the arguments, `types` being "(uint64,string)"; nullopt unless `data` is their one encoding.
+    /// Returns the text of the arguments, for `types` such as "(uint64,string)"; nullopt unless `data` is their unique
+    /// encoding.
     static std::optional<std::string> read(const std::string& types, const Bytes& data) {
         const auto out = members(parts(types), data);
         if (!out || out->size != data.size()) return std::nullopt;
@@ -25,11 +26,11 @@ private:
     using Types = std::vector<std::string>;
     struct Read {
         std::string text;
-        std::size_t size;  ///< Bytes that it took.
+        std::size_t size;  ///< Number of bytes read.
     };
     using Maybe = std::optional<Read>;
 
-    /// "(a,(b,c)[])": "a" and "(b,c)[]".
+    /// Splits "(a,(b,c)[])" into "a" and "(b,c)[]".
     static Types parts(const std::string& tuple) {
         Types out;
         std::string part;
@@ -45,7 +46,7 @@ private:
     static bool ends(const std::string& type, const char* end) { return type.ends_with(end); }
     static std::string element(const std::string& type) { return type.substr(0, type.rfind('[')); }
     static std::size_t count(const std::string& type) { return std::stoul(type.substr(type.rfind('[') + 1)); }
-    /// The members of a tuple or of an array of fixed length; none of any other type.
+    /// Returns the members of a tuple or of an array of fixed length; none for any other type.
     static Types inside(const std::string& type) {
         if (ends(type, ")")) return parts(type);
         if (ends(type, "]") && !ends(type, "[]")) return Types(count(type), element(type));
@@ -67,7 +68,7 @@ private:
     static Bytes from(const Bytes& data, std::size_t at) {
         return at > data.size() ? Bytes() : Bytes(data.begin() + static_cast<std::ptrdiff_t>(at), data.end());
     }
-    /// The first word as a number, if it is a small one.
+    /// Returns the first word as a number if it is small; nullopt otherwise.
     static std::optional<std::size_t> number(const Bytes& data) {
         std::size_t out = 0;
         for (std::size_t i = 0; i < 32; ++i) {
@@ -134,7 +135,7 @@ private:
         return Read{to_hex(View(data).first(32)) + ",", 32};
     }
 
-    /// Every character is spelt as RFC 3629 spells its number.
+    /// Whether every character has its RFC 3629 encoding.
     static bool utf8(const std::string& text) {
         const auto spell = [](std::uint32_t c) -> std::string {
             const auto more = [&](int shift) { return static_cast<char>(0x80 | (c >> shift & 63)); };

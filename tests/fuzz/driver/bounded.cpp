@@ -22,7 +22,7 @@ namespace {
 using retrace::Bytes;
 namespace fs = std::filesystem;
 
-constexpr unsigned kSecondsAnInput = 20;  // An input that takes longer is a failure: somebody can send it.
+constexpr unsigned kSecondsAnInput = 20;  // Longer inputs are failures, because an attacker could send them.
 
 struct Options {
     double seconds = 1.0;
@@ -30,7 +30,7 @@ struct Options {
     std::vector<Bytes> kept;
 };
 
-// What is running, for the handler of fatal signals.
+// The current input, for the handler of fatal signals.
 const Bytes* running = nullptr;
 std::uint64_t running_number = 0;
 
@@ -39,7 +39,7 @@ Bytes read_file(const fs::path& path) {
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-/// Keeps the input that did it. Only calls that are safe in a handler, but for printing the number.
+/// Saves the input that caused the signal. Uses only async-signal-safe calls, except to print the number.
 void on_fatal(int signal_number) {
     const char kPath[] = "fuzz-crash.bin";
     if (running != nullptr) {
@@ -101,7 +101,8 @@ int main(int argc, char** argv) {
     std::uint64_t done = 0;
     for (; done < options.runs && elapsed() < options.seconds; ++done) {
         running_number = options.first_run + done;
-        retrace::fuzz::Random random(running_number);  // Each run by its number alone, so that one can be repeated.
+        retrace::fuzz::Random random(running_number);  // The generator depends only on the number of the run, so that a
+                                                       // single run can be repeated.
         run_one(retrace::fuzz::mutate(corpus, random));
     }
     std::printf("%zu seeds, %llu mutations, %.2f s\n", corpus.size(), static_cast<unsigned long long>(done), elapsed());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reads an input as a sequence of choices, for targets that build something before they break it. Past the end every
-// choice is zero, so that every input is a complete one.
+// Reads an input as a sequence of choices, for targets that build something before they damage it. Past the end every
+// choice is zero, so every input is complete.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ public:
         for (int i = 0; i < 8; ++i) out |= std::uint64_t{byte()} << (8 * i);
         return out;
     }
-    /// In [0, count); count ≤ 256.
+    /// Returns a number in [0, count); count ≤ 256.
     std::size_t below(std::size_t count) noexcept { return count == 0 ? 0 : byte() % count; }
-    /// In [low, high]; at most 256 values.
+    /// Returns a number in [low, high]; at most 256 values.
     std::size_t between(std::size_t low, std::size_t high) noexcept { return low + below(high - low + 1); }
     bool flip() noexcept { return (byte() & 1) != 0; }
     View take(std::size_t size) noexcept {
@@ -47,7 +47,7 @@ private:
     View left_;
 };
 
-/// Up to three flips, replacements, cuts or insertions anywhere in `bytes`.
+/// Applies up to three flips, replacements, cuts or insertions anywhere in `bytes`.
 inline void damage(Bytes& bytes, Choices& choices) {
     for (std::size_t i = choices.below(4); i > 0 && !bytes.empty(); --i) {
         const auto at = static_cast<std::size_t>(choices.number() % bytes.size());
@@ -60,7 +60,7 @@ inline void damage(Bytes& bytes, Choices& choices) {
     }
 }
 
-/// An input that begins with the choice `kind`.
+/// Returns an input that begins with the choice `kind`.
 inline Bytes with_kind(std::uint8_t kind, View rest) {
     Writer out;
     out.u8(kind).raw(rest);

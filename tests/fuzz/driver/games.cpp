@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Games on a ledger, from seeds: `fuzz_chain`. A game that fails is cut down to a trace, which plays again by
+// Plays games on a ledger from seeds: `fuzz_chain`. A failing game is shortened to a trace, which can be replayed by
+// itself.
 // itself.
 //
 //   fuzz_chain [--calls N] [--seconds S] [--games N] [--first-seed K] [--seed K] [--json] [FILE|FOLDER]…
@@ -39,7 +40,7 @@ struct Arguments {
 
 volatile std::uint64_t running_seed = 0;
 
-/// What no NonFatalScope turns into a failure.
+/// Handles fatal signals, which NonFatalScope does not turn into failures.
 void on_fatal(int signal_number) {
     std::fprintf(stderr, "fatal signal %d in the game of seed %llu\n", signal_number,
                  static_cast<unsigned long long>(running_seed));
@@ -123,7 +124,7 @@ public:
         if (path.extension() == ".trace") return play_trace(path);
         if (path.extension() == ".txt") return play_list(path);
         const std::string bytes = read_file(path);
-        retrace::fuzz::run(view(bytes));  // Ends the process where it fails.
+        retrace::fuzz::run(view(bytes));  // Ends the process on a failure.
     }
     int run() {
         for (const fs::path& path : arguments_.files) play_file(path);

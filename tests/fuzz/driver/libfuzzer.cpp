@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver of the fuzz preset: libFuzzer's entry points. The seeds go into the corpus folder before it is read.
+// The driver of the fuzz preset: entry points of libFuzzer. The seeds are written to the corpus folder before it is
+// read.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
             std::ofstream out(folder / ("seed-" + std::to_string(number++)), std::ios::binary);
             out.write(reinterpret_cast<const char*>(seed.data()), static_cast<std::streamsize>(seed.size()));
         }
-        break;  // The first folder is the one that libFuzzer writes to.
+        break;  // libFuzzer writes to the first folder only.
     }
     return 0;
 }

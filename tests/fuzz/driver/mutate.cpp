@@ -21,7 +21,7 @@ Run pick_run(const Bytes& bytes, Random& random, std::size_t limit) {
     return {first, most == 0 ? 0 : 1 + random.below(most)};
 }
 
-/// A number from the list of edges over 1, 2, 4 or 8 bytes, in either byte order.
+/// Writes a number from the list of edges over 1, 2, 4 or 8 bytes, in either byte order.
 void write_edge(Bytes& bytes, Random& random) {
     const std::size_t width = std::min(std::size_t{1} << random.below(4), bytes.size());
     const std::size_t at = random.below(bytes.size() - width + 1);

@@ -9,8 +9,8 @@ namespace retrace::fuzz {
 
 inline constexpr std::size_t kInputMax = 64 * 1024;
 
-/// One of `corpus`, damaged in one to eight places: bits, bytes, numbers at edges, runs removed, doubled, inserted,
-/// exchanged with another member. At most kInputMax bytes. `corpus` is not empty.
+/// Returns a member of `corpus` with one to eight mutations: bits, bytes, edge numbers, and ranges removed, doubled,
+/// inserted or exchanged with another member. The result has at most kInputMax bytes. `corpus` must not be empty.
 Bytes mutate(const std::vector<Bytes>& corpus, Random& random);
 
 }  // namespace retrace::fuzz

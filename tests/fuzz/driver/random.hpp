@@ -7,7 +7,7 @@
 
 namespace retrace::fuzz {
 
-/// A small generator of our own, SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every standard library.
+/// A small generator, SplitMix64 (Steele, Lea, Flood 2014), that gives the same numbers with every standard library.
 class Random {
 public:
     explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
@@ -17,14 +17,14 @@ public:
         z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
         return z ^ (z >> 31);
     }
-    /// In [0, count); 0 for count 0.
+    /// Returns a number in [0, count); 0 for count 0.
     std::size_t below(std::size_t count) noexcept { return count == 0 ? 0 : next() % count; }
 
 private:
     std::uint64_t state_;
 };
 
-/// `first` and `size` random bytes: a seed for a target that reads its input as choices.
+/// Returns `first` and `size` random bytes: a seed for a target that reads its input as choices.
 inline Bytes random_choices(std::uint8_t first, std::uint64_t number, std::size_t size) {
     Bytes out{first};
     Random random(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a fuzz target is: one file that defines these two functions. The driver is either libFuzzer (fuzz preset) or a
-// bounded loop of seeded mutations (every other build).
+// Interface of a fuzz target: a file that defines these two functions. The driver is either libFuzzer (fuzz preset) or
+// a bounded loop of seeded mutations (every other build).
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace retrace::fuzz {
 
-/// Valid inputs, small ones: where mutations start from.
+/// Returns small valid inputs from which mutations start.
 std::vector<Bytes> seeds();
-/// Feeds `input` to the code under test. Aborts when a property does not hold; every other return is fine.
+/// Feeds `input` to the code under test. Aborts if a property does not hold; returns otherwise.
 void run(View input);
 
-/// A property of the code under test. A failure prints its place, and the driver keeps the input.
+/// Checks a property of the code under test. A failure prints its place, and the driver keeps the input.
 inline void require(bool holds, const char* property, Place where = Place::here()) {
     ensure(holds, property, where);
 }

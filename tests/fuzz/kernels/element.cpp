@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The referee's view of an op: facts, element numbers and evidence all come from a hostile party. Whatever passes the
-// shape rule can be evaluated anywhere, within bounded time and evidence.
+// The referee's evaluation of an op: facts, element numbers and evidence all come from a hostile party. Facts that pass
+// the shape rule can be evaluated at any element, with bounded time and evidence.
 #include "kernels/ops/element.hpp"
 
 #include "kernels/ops/op.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 using namespace kernels;
 
-/// Elements whose bits are a function of their place; some are missing.
+/// Elements whose bits depend on their position; some are missing.
 class Source final : public ElementSource {
 public:
     Source(const OpFacts& facts, std::uint32_t salt, bool complete) : facts_(facts), salt_(salt), complete_(complete) {}
@@ -70,7 +70,7 @@ OpFacts pick_facts(Choices& choices) {
     for (std::size_t i = 0; i < attributes; ++i)
         facts.op.attributes.push_back(choices.below(8) == 0 ? choices.number() : choices.below(9));
     if (rule.has_stream) facts.op.stream = "s";
-    // Half of the time the output that the rule asks for, so that many facts pass.
+    // Half of the time, uses the output that the rule requires, so that many facts pass.
     facts.output = choices.flip() || facts.inputs.empty() ? pick_operand(choices) : facts.inputs.front();
     for (const OpFacts::Operand& operand : facts.inputs)
         if (!check_dims(operand.dims)) return facts;

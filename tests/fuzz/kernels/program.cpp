@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Program files and their records: one program has one encoding, and what passes the checker can be committed, planned
-// and, where it is tiny, run.
+// Program files and their records: a program has exactly one encoding, and a program that passes the checker can be
+// committed, planned and, if it is tiny, run.
 #include "kernels/program/codec.hpp"
 
 #include "kernels/builder/training.hpp"
@@ -24,7 +24,7 @@ bool is_tiny(const Program& program) {
     return step_cost(program) <= kTinyCost;
 }
 
-/// One step on both back ends, on states and data of zeros.
+/// Runs one step on both back ends, on states and data of zeros.
 void run_step(const Program& program) {
     static ThreadPool pool(1);
     State state;

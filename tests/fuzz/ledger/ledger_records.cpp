@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records of the ledger that come from a disk or a peer: headers, logs, receipts, genesis, rows of the data base, files
-// of a snapshot.
+// Records of the ledger that come from a disk or a peer: headers, logs, receipts, genesis, database rows, snapshot
+// files.
 #include "ledger/chain/records.hpp"
 
 #include "ledger/chain/genesis.hpp"
@@ -20,7 +20,7 @@ Bytes encoded(const T& value) {
     return std::move(out).take();
 }
 
-/// Decodes with `decode` and requires that the bytes come back.
+/// Decodes with `decode` and requires that encoding gives the same bytes.
 template <class Decode>
 void round_trip(View bytes, Decode decode) {
     Reader in(bytes);

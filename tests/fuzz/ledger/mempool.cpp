@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The pool under any order of arrivals, blocks and floods, with limits so small that it is always full. A
-// naive list of what was taken and what went says the same as the pool; who is refused changes nothing; what
-// is ready can run.
+// The mempool under any order of arrivals, blocks and floods, with limits so small that it is always full. A naive list
+// of the accepted and removed transactions agrees with the pool; a refused transaction changes nothing; ready
+// transactions can run.
 #include "ledger/mempool/mempool.hpp"
 
 #include "tests/fuzz/driver/choices.hpp"
@@ -32,7 +32,7 @@ public:
     mutable std::array<Account, kParties> accounts{};
 };
 
-/// One contract whose calls use a third of what most limits promise.
+/// A contract whose calls use a third of what most gas limits allow.
 class OneContract final : public TxExecutor {
 public:
     static constexpr std::uint64_t kGas = 20'000;
@@ -44,7 +44,7 @@ public:
     void genesis(State&, View) const override {}
 };
 
-/// As read_tx would return it, but nobody signed: the pool looks at no signature.
+/// Builds the result of read_tx without a signature, which the pool does not look at.
 TxPtr make(Choices& choices, std::uint64_t serial, const Accounts& state) {
     auto tx = std::make_shared<SignedTx>();
     const std::size_t who = choices.below(kParties);
@@ -84,7 +84,7 @@ public:
                     "who is refused changes nothing");
         }
     }
-    /// Transactions of the pool and, at times, one that it never saw.
+    /// Makes a block of transactions from the pool and sometimes one that the pool has never seen.
     void block(Choices& choices) {
         const auto ready = pool_.ready(state_, base_fee_, 100 + 10 * choices.byte(), kGasLimit);
         Block block;

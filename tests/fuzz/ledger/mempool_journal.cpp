@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recovery of the mempool's journal from a file that may hold anything, against a naive reader; and what is appended to
-// a recovered journal is found again behind it.
+// Recovery of the mempool's journal from an arbitrary file, compared with a naive reader. A record appended to a
+// recovered journal is found again after it.
 #include "ledger/mempool/journal.hpp"
 
 #include <unistd.h>
@@ -43,15 +43,15 @@ Bytes record_of(const Bytes& raw) {
     return out;
 }
 
-/// Of one that was given up.
+/// Record of a transaction that was given up.
 Bytes gone_of(const Hash32& hash) {
     Bytes out = record_of(to_bytes(view(hash)));
     store_u32(out.data(), 0xffffffff);
     return out;
 }
 
-/// The longest run of whole records at the front, found by writing each one again and comparing. One that is given up,
-/// or stands there again, is struck out where it stood.
+/// Returns the longest prefix of whole records, found by encoding each one again and comparing. A record is removed
+/// from its earlier place if its transaction is given up or recorded again.
 std::vector<Bytes> naive(View content) {
     std::vector<Bytes> out;
     while (content.size() > 8) {

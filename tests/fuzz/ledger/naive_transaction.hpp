@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A reader of signed transactions that shares nothing with ledger/: RLP becomes a tree of copies, is spelt again and
-// compared, and the fields are tried against a row of letters for each type.
+// A reader of signed transactions that shares no code with ledger/: it parses RLP into a tree of copies, encodes it
+// again and compares, and matches the fields against a string of letters for each type.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,12 @@ namespace retrace::fuzz {
 
 class NaiveTransaction {
 public:
-    /// The fields in order as hexadecimal text, a legacy v as it stands; nullopt for what no transaction can be.
+    /// Returns the fields in order as hexadecimal text, with a legacy v unchanged; nullopt if no transaction has this
+    /// encoding.
     static std::optional<std::vector<std::string>> read(Bytes raw) {
         if (raw.empty() || raw.size() > 131'072) return std::nullopt;
         const std::uint8_t type = raw[0] >= 0xc0 ? 0 : raw[0];
-        // Numbers of 64 bits and wide ones of 256, To, Data, access List; v, r and s are the end.
+        // N: number of 64 bits, W: number of 256 bits, T: To, D: Data, L: access list. The last three are v, r and s.
         const std::string_view row = type == 0   ? "NWNTWDWWW"
                                      : type == 1 ? "NNWNTWDLWWW"
                                      : type == 2 ? "NNWWNTWDLWWW"
@@ -36,7 +37,7 @@ public:
         }
         const Bytes& v = tx->items[row.size() - 3].bytes;
         if (type != 0) return v.empty() || v == Bytes{1} ? std::optional(out) : std::nullopt;
-        // EIP-155: 35 + 2 * chain id + parity, of a chain id of 64 bits: 35 ≤ v < 2^65 + 35.
+        // EIP-155: v is 35 + 2 * chain id + parity, with a chain id of 64 bits: 35 ≤ v < 2^65 + 35.
         const bool low = v.empty() || (v.size() == 1 && v[0] < 35);
         const Bytes end{2, 0, 0, 0, 0, 0, 0, 0, 35};
         return low || v.size() > end.size() || (v.size() == end.size() && v >= end) ? std::nullopt : std::optional(out);
@@ -54,9 +55,9 @@ private:
         in.erase(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(size));
         return out;
     }
-    /// Takes the first item off `in`, however it is spelt.
+    /// Removes the first item from `in`, canonical or not.
     static std::optional<Item> take(Bytes& in, int depth) {
-        if (in.empty() || depth == 5) return std::nullopt;  // A transaction has four lists in each other.
+        if (in.empty() || depth == 5) return std::nullopt;  // A transaction has at most four nested lists.
         if (in[0] < 0x80) return Item{false, cut(in, 1), {}};
         Item out;
         out.is_list = in[0] >= 0xc0;

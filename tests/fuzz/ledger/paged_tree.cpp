@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The state tree in pages, under keys that somebody chose so that pages split deep down, join again and hold
-// lone leaves: against the tree with a key for every node, and against itself at earlier heights. A damaged
-// page or record is noticed or does not matter; it never shows anything that is not so.
+// The state tree in pages, with keys chosen so that pages split at great depth, merge again and hold single leaves. It
+// is compared with the tree that has a key for every node, and with itself at earlier heights. A damaged page or record
+// is detected or has no effect; it never proves anything false.
 #include "ledger/chain/paged_tree.hpp"
 
 #include "ledger/chain/keys.hpp"
@@ -23,7 +23,7 @@ using Contents = std::map<Hash32, Hash32>;
 constexpr std::size_t kUpdatesMax = 48;  // one and a half pages
 const GoOn kGoOn = [](std::size_t) { return true; };
 
-/// Keys of a few families, the members of which differ first at a depth that the input says.
+/// Returns keys of a few families whose members first differ at a depth that the input chooses.
 Hash32 pick_key(Choices& choices) {
     Hash32 key;
     key.bytes[0] = static_cast<std::uint8_t>(choices.below(3) << 6);
@@ -75,7 +75,7 @@ public:
             found == contents_[at].end() ? std::nullopt : std::optional(found->second);
         require(merkle::verify_sparse(roots_[at], key, value, *proof).has_value(), "and the proof holds");
     }
-    /// The pages follow from the leaves alone.
+    /// Checks that the pages depend on the leaves alone.
     void check_layout() const {
         MemoryStore fresh;
         const std::vector<merkle::SparseUpdate> all(contents_.back().begin(), contents_.back().end());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strict RLP against a naive twin: a recursive reader that accepts any spelling and writes the canonical one. The
-// strict decoder accepts exactly what the twin writes back unchanged.
+// Strict RLP compared with a naive recursive reader, which accepts any encoding and writes the canonical one. The
+// strict decoder accepts exactly the inputs that the naive reader writes back unchanged.
 #include "ledger/codec/rlp.hpp"
 
 #include "tests/fuzz/driver/target.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 namespace rlp = ledger::rlp;
 
-/// The length in `width` big-endian bytes at `at`; nullopt past the end or when it is over the input.
+/// Reads a length of `width` big-endian bytes at `at`; nullopt past the end or if the length exceeds the input.
 std::optional<std::size_t> long_length(View in, std::size_t at, std::size_t width) {
     std::size_t out = 0;
     for (std::size_t i = 0; i < width; ++i) {
@@ -31,7 +31,7 @@ void put_header(Bytes& out, std::uint8_t base, std::size_t size) {
     out.insert(out.end(), length.begin(), length.end());
 }
 
-/// Appends the canonical spelling of the first value of `in` and moves `in` past it.
+/// Appends the canonical encoding of the first value of `in` and moves `in` past it.
 bool respell(View& in, Bytes& out, int depth) {
     if (in.empty()) return false;
     const std::uint8_t first = in[0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Snapshots as a hostile peer would make them: bytes changed with digests that fit again, entries left out,
-// doubled, exchanged and invented, chunks cut elsewhere. What is imported is the state that the trusted block
-// commits to, or nothing that a node would open.
+// Snapshots from a hostile peer: bytes changed with matching digests, entries left out, doubled, exchanged and
+// invented, chunks cut elsewhere. The result of an import is the state that the trusted block commits to, or nothing
+// that a node would open.
 #include "ledger/snapshot/snapshot.hpp"
 
 #include <unistd.h>
@@ -37,7 +37,7 @@ Address number(std::uint64_t n) {
     return out;
 }
 
-/// A chain without contracts.
+/// An executor without contracts.
 class NoRules final : public TxExecutor {
 public:
     bool is_contract(const Address&) const override { return false; }
@@ -74,7 +74,7 @@ TxPtr payment(std::uint64_t nonce) {
     return sign_tx(tx, payer());
 }
 
-/// A chain of three blocks and what it is made of.
+/// An honest chain of three blocks and its parts.
 struct Honest {
     Honest() {
         auto opened = Chain::open(store, genesis, executor, {.threads = 1});
@@ -119,7 +119,7 @@ Bytes invented_key(Choices& choices) {
     return out;
 }
 
-/// Whether the entries are still the state.
+/// Damages the entries; returns whether they still are the state.
 bool change_entries(Entries& entries, Choices& choices) {
     for (std::size_t i = choices.below(3); i > 0 && !entries.empty(); --i) {
         const std::size_t at = choices.below(entries.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Signed transactions: what decodes is encoded as it was, a naive reader takes the same bytes and finds the same fields
-// in them, and everything computed from it is safe.
+// Signed transactions: a decoded transaction encodes to the same bytes, a naive reader accepts the same bytes and finds
+// the same fields, and all derived values can be computed safely.
 #include "ledger/tx/transaction.hpp"
 
 #include "ledger/crypto/keccak.hpp"
@@ -28,14 +28,14 @@ Bytes signed_bytes(ledger::TxType type) {
     return ledger::sign_tx(tx, *key)->raw;
 }
 
-/// A number without leading zeros.
+/// Formats a number without leading zeros.
 std::string shown(const ledger::U256& value) {
     const std::string digits = to_hex(value.to_be());
     const std::size_t first = digits.find_first_not_of('0');
     return first == std::string::npos ? "" : digits.substr(first / 2 * 2);
 }
 
-/// The fields as the naive reader writes them.
+/// Formats the fields as the naive reader does.
 std::vector<std::string> fields_of(const ledger::DecodedTx& decoded) {
     const ledger::Transaction& tx = decoded.tx;
     const bool legacy = tx.type == ledger::TxType::legacy;

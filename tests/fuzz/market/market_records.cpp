@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Records of the market and the parameters of genesis: one record has one encoding, and parameters that pass are such
-// that escrow and stake can be computed.
+// Records of the market and the parameters of genesis: a record has exactly one encoding, and escrow and stake can be
+// computed from any parameters that pass the check.
 #include "market/record.hpp"
 
 #include "market/params.hpp"
@@ -15,7 +15,7 @@ using namespace market;
 using AnyRecord = std::variant<TaskSpec, Task, Bid, Run, Checkpoint, Segment, Audit, Dispute, Report, Stake, SolverInfo,
                                VerifierInfo, Params>;
 
-/// Enums must not be zero, and lists should not be empty.
+/// Fills fields so that enums are not zero and lists are not empty.
 struct Filler {
     template <class T>
     static void fill(T& value) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The sparse tree: updates against the naive tree, proofs of presence and absence, and damaged proofs, which never
-// show anything that is not so.
+// The sparse tree: updates compared with the naive tree, proofs of presence and absence, and damaged proofs, which
+// never prove anything false.
 #include "merkle/tree/sparse_proof.hpp"
 
 #include "merkle/tree/sparse_tree.hpp"
@@ -15,7 +15,8 @@ namespace {
 using namespace merkle;
 using Contents = std::map<Hash32, Hash32>;
 
-/// Keys that share prefixes, because there the shapes are; few share long ones, which cost most.
+/// Returns keys that share prefixes, since these give the interesting shapes; few share long ones, which are the most
+/// expensive.
 Hash32 pick_key(Choices& choices) {
     Hash32 key = naive::number(choices.below(3));
     const bool deep = choices.below(16) == 0;
@@ -98,7 +99,7 @@ void decode_anything(Choices& choices) {
     if (const auto node = SparseNode::decode(bytes)) require(equal(node->encode(), bytes), "one node has one encoding");
 }
 
-/// A store that lies: bytes of nodes are exchanged. The tree answers with an error, never with another value.
+/// A store that exchanges the bytes of nodes. The tree returns an error, never another value.
 void read_damaged_store(Choices& choices) {
     MemoryNodeStore store;
     std::map<Hash32, std::optional<Hash32>> contents;
@@ -116,8 +117,8 @@ void read_damaged_store(Choices& choices) {
     (void)tree.apply({{pick_key(choices), naive::number(1)}});
 }
 
-/// The same contents in other orders, batches and detours have the same root and the same nodes; and a proof for one
-/// root shows of a later one only what is so there too.
+/// The same contents reached by other orders, batches and detours have the same root and the same nodes, and a proof
+/// for one root proves for a later one only what is true there too.
 void histories_do_not_matter(Choices& choices) {
     MemoryNodeStore store, slow_store;
     Contents first, second;
@@ -134,7 +135,7 @@ void histories_do_not_matter(Choices& choices) {
         return change->root;
     };
     const Hash32 at_once = change_of(store, {}, {first.begin(), first.end()});
-    // One by one, each with a detour: a wrong value, or a key that goes again.
+    // Inserts keys one by one, each with a detour: a wrong value first, or a key that is removed again.
     Hash32 slowly;
     for (std::size_t start = choices.below(keys.size()), i = 0; i < keys.size(); ++i) {
         const Hash32& key = keys[(start + i) % keys.size()];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Multi-proofs of tile trees and append trees: an honest proof verifies, a damaged one never shows a leaf that is not
-// there. The twin is the naive tree of the unit tests.
+// Multi-proofs of tile trees and append trees: an honest proof verifies, and a damaged one never proves a leaf that
+// does not exist. Compared with the naive tree of the unit tests.
 #include "merkle/tree/append_tree.hpp"
 #include "merkle/tree/proof_codec.hpp"
 #include "tests/fuzz/driver/choices.hpp"
@@ -46,7 +46,7 @@ void damage(Statement& statement, Choices& choices) {
     if (leaves.empty()) leaves.push_back({choices.byte(), choices.hash()});
 }
 
-/// Builds a tree, proves some leaves, damages the statement, and asks whether what still verifies is true.
+/// Builds a tree, proves some leaves, damages the statement, and checks that a statement which still verifies is true.
 void prove_and_damage(Choices& choices) {
     const std::vector<Hash32> all = naive::leaves(choices.between(1, 40), choices.below(4));
     const TileTree tree(all);
@@ -86,7 +86,7 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, Hash32> nodes_;
 };
 
-/// A leaf of an append tree, proved in the tree as it was at some earlier length.
+/// Proves a leaf of an append tree in the tree at some earlier length.
 void append_and_prove(Choices& choices) {
     const std::vector<Hash32> all = naive::leaves(choices.between(1, 60));
     AppendTree tree;
@@ -106,7 +106,7 @@ void append_and_prove(Choices& choices) {
         require(leaf.index < size && leaf.hash == all[leaf.index], "a proof shows only what is there");
 }
 
-/// Bytes from outside as a proof, leaf counts and leaves: anything but a crash or an endless loop.
+/// Arbitrary bytes as a proof, with any leaf counts and leaves, cause neither a crash nor an endless loop.
 void decode_anything(Choices& choices) {
     const std::uint64_t leaf_count = choices.number();
     std::vector<IndexedLeaf> leaves;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages of the artifact transfer, from a peer that nobody trusts. Protobuf has many spellings of one message, so the
-// property is that a second pass changes nothing.
+// Messages of the artifact transfer from an untrusted peer. Protobuf has many encodings of one message, so the property
+// is that a second pass changes nothing.
 #include "node/wire/artifact_codec.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The block log opened on a file that may hold anything: it is refused, or its torn end is cut, and then it
-// goes on like any other. The first byte says how many blocks were executed, the second whether a right head
-// is put in front.
+// Opens the block log on an arbitrary file: it is refused, or its torn end is cut, after which it works like any other.
+// The first byte gives the number of executed blocks, the second whether a valid head is put in front.
 #include "node/server/engine/block_log.hpp"
 
 #include <unistd.h>
@@ -46,7 +45,7 @@ StoredBlock block(Height height) {
     return out;
 }
 
-/// A file with a right head and so many blocks.
+/// A file with a valid head and so many blocks.
 const Bytes& sample(Height blocks) {
     static std::map<Height, Bytes> files;
     const auto found = files.find(blocks);
@@ -59,7 +58,7 @@ const Bytes& sample(Height blocks) {
     return files[blocks] = read_file();
 }
 
-/// Records as their lengths say, without a look at what is in them.
+/// Counts records by their lengths, without reading their contents.
 std::size_t naive_count(View records) {
     std::size_t out = 0;
     while (records.size() >= 8) {

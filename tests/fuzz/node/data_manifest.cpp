@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// manifest.json of a data set, with the files of a right one beside it. What loads, loads again from what it
-// writes.
+// The manifest.json of a data set, next to the files of a valid one. A manifest that loads can be written and loaded
+// again.
 #include <unistd.h>
 
 #include <filesystem>

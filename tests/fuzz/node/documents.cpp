@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Text documents that come from somebody else: receipts, task files, genesis files, amounts. What is read is written as
-// it was, where one value has one spelling.
+// Untrusted text documents: receipts, task files, genesis files, amounts. Where a value has only one encoding, a
+// document that is read is written back unchanged.
 #include <unistd.h>
 
 #include <fstream>

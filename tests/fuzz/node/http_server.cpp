@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bytes on the node's port: HTTP requests, upgrades, WebSocket frames. Whatever comes in, what goes out is
-// nothing or HTTP (then frames), the connection ends, and the next client is served.
+// Bytes on the node's port: HTTP requests, upgrades, WebSocket frames. For any input, the output is nothing or HTTP
+// (then frames), the connection ends, and the next client is served.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -64,8 +64,8 @@ public:
         to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
         const timeval timeout{10, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
-        // Ends with a reset where it can, and each has an address of its own: thousands in a second would use
-        // up the ports of one, which rest for a minute, and nobody else on this machine could connect.
+        // Closes with a reset where it can, and each connection has its own address. Otherwise thousands of connections
+        // per second would exhaust the ports of one address, which stay in TIME_WAIT for a minute, for all programs.
         const linger at_once{1, 0};
         ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
         static std::uint32_t run = 0;
@@ -79,7 +79,7 @@ public:
     ~Socket() { ::close(fd_); }
     Socket(const Socket&) = delete;
 
-    /// False when the server has hung up meanwhile.
+    /// Returns false if the server has closed the connection.
     bool send(View bytes) {
         while (!bytes.empty()) {
             const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -89,7 +89,7 @@ public:
         return true;
     }
     void end() { ::shutdown(fd_, SHUT_WR); }
-    /// Until the server ends the connection, which it must.
+    /// Reads until the server ends the connection, which it must do.
     std::string read_all() {
         std::string out;
         char chunk[4096];
@@ -111,7 +111,7 @@ std::string post(std::string_view body) {
            std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 
-/// A client's frame: masked, with a mask of zeros.
+/// A frame of a client, masked with zeros.
 std::string frame(std::uint8_t first, std::string_view payload) {
     std::string out{static_cast<char>(first)};
     out += static_cast<char>(0x80 | payload.size());
@@ -122,7 +122,7 @@ constexpr std::string_view kEcho = R"({"jsonrpc":"2.0","id":1,"method":"echo","p
 
 }  // namespace
 
-// The first byte: odd for frames after an upgrade, even for what a connection begins with.
+// The first byte is odd for frames after an upgrade, and even for the start of a connection.
 std::vector<Bytes> seeds() {
     const std::string requests[] = {
         std::string(1, '\0') + post(kEcho),

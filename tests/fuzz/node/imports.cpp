@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Files of data sets that a requester downloaded somewhere: IDX, gzip, NumPy arrays and archives, CSV, safetensors,
-// tokens, images. What is accepted is a data set that passes the checker.
+// Untrusted files of data sets: IDX, gzip, NumPy arrays and archives, CSV, safetensors, tokens, images. An accepted
+// file gives a data set that passes the checker.
 #include "node/tasks/data/gzip.hpp"
 #include "node/tasks/data/images.hpp"
 #include "node/tasks/data/import.hpp"
@@ -41,7 +41,7 @@ Bytes npy_file() {
     return std::move(out).take();
 }
 
-/// An archive with one stored member.
+/// A ZIP archive with one stored member.
 Bytes zip_file(std::string_view name, View data) {
     Writer out;
     const auto fields = [&](bool central) {
@@ -70,7 +70,7 @@ Bytes safetensors_file() {
     return std::move(out).take();
 }
 
-// "hello hello hello" as a gzip file, and a grey PNG of 2 × 2 points.
+// "hello hello hello" as a gzip file, and a grey PNG of 2 × 2 pixels.
 constexpr std::string_view kGzip =
     "1f8b0800000000000203cb48cdc9c957c84090008088f9e511000000";
 constexpr std::string_view kPng =

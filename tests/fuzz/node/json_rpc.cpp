@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Bodies of JSON-RPC requests, on a chain in memory with all methods of Ethereum's families. Whatever comes in, what
-// goes out is nothing or JSON that answers as JSON-RPC 2.0 says; a naive reader agrees on what is JSON at all.
+// Bodies of JSON-RPC requests, on a chain in memory with all methods of Ethereum's families. For any input, the output
+// is nothing or a valid JSON-RPC 2.0 response, and a naive reader agrees on whether the input is JSON.
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
@@ -22,7 +22,7 @@ namespace {
 using namespace node;
 namespace json = boost::json;
 
-/// An engine that takes transactions into the pool and never makes a block by itself.
+/// An engine that accepts transactions into the pool and never makes a block by itself.
 class IdleEngine final : public engine::Engine {
 public:
     explicit IdleEngine(LedgerApplication& application) : application_(application) {}
@@ -89,7 +89,7 @@ void check_answer(const json::value& answer) {
     require(error.at("code") != rpc::kInternalError, "nothing from outside is an internal error");
 }
 
-/// The twin: a parse error is answered when, and only when, the text is no JSON of at most 32 levels.
+/// Checks that a parse error is returned exactly if the text is not JSON of at most 32 levels.
 void check_parse(std::string_view body, bool parse_error) {
     naive::JsonReader reader(body, rpc::BodyLimits{}.depth);
     const bool is_json = reader.read().has_value();
@@ -185,7 +185,7 @@ void run(View input) {
     }
     check_answer(parsed);
     const json::value* error = parsed.as_object().if_contains("error");
-    // What is over a limit was read up to there.
+    // A body over a limit was parsed only up to there.
     if (error != nullptr && (error->at("message") == "batch too large" ||
                              error->at("message") == "too many values in one body"))
         return;

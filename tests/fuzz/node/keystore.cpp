@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Keystore files, mnemonics, paths and typed data: what a user pastes into the wallet. A naive reader
-// of keystores says the same as ours.
+// Keystore files, mnemonics, paths and typed data that a user pastes into the wallet. A naive reader of keystores gives
+// the same results.
 #include "node/wallet/keystore.hpp"
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ constexpr std::string_view kTypedData = R"({"types":{"EIP712Domain":[{"name":"na
 "type":"string"}]},"primaryType":"Mail","domain":{"name":"Retrace","chainId":7298},"message":{"from":
 "0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","amounts":[1,"0x2"],"text":"hello"}})";
 
-// --- the naive twin: the fields of a V3 file one after the other, as the format's page lists them ---
+// --- the naive reader: the fields of a V3 file one after the other, as the format's page lists them ---
 
 enum class Opened { no_keystore, wrong_passphrase, key };
 
@@ -109,10 +109,10 @@ void open_keystore(std::string_view text) {
 }  // namespace
 
 std::vector<Bytes> seeds() {
-    // Two rounds of scrypt: the derivation is not what is tested here.
+    // A scrypt cost of two, since the key derivation is not under test here.
     const auto key = ledger::SecretKey::from_bytes(Bytes(32, 9));
     const std::string file = encrypt_keystore(*key, kPassphrase, {2, 1, 1});
-    // The same key by PBKDF2 with a capital letter, as old writers have it.
+    // The same key with PBKDF2 and a capital letter, as old writers have it.
     const Bytes salt(8, 1), iv(16, 2);
     const Bytes derived = *ledger::pbkdf2_hmac_sha256(view(kPassphrase), salt, 1, 32);
     const Bytes ciphertext = ledger::aes_128_ctr(View(derived).first(16), iv, key->bytes());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A naive reader of JSON (RFC 8259), the twin of the library's: recursive, one function a rule, no speed.
+// A naive reader of JSON (RFC 8259) to compare with the library's: recursive, one function per rule, not fast.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace retrace::fuzz::naive {
 
 struct Json {
     enum class Kind { null, boolean, number, string, array, object } kind = Kind::null;
-    std::string text;                     ///< Of a number as it stood, of a string without escapes.
-    std::vector<Json> items;              ///< Of an array.
-    std::map<std::string, Json> members;  ///< Of an object; the last of equal names.
+    std::string text;                     ///< The text of a number, or a string without escapes.
+    std::vector<Json> items;              ///< Elements of an array.
+    std::map<std::string, Json> members;  ///< Members of an object; the last one wins among equal names.
 
     const Json* member(const std::string& name) const {
         const auto found = members.find(name);
@@ -26,14 +26,14 @@ class JsonReader {
 public:
     JsonReader(std::string_view text, std::size_t depth) : left_(text), depth_(depth) {}
 
-    /// nullopt for what is no JSON text, or nests deeper than `depth` arrays and objects.
+    /// Returns nullopt if the text is not JSON, or nests deeper than `depth` arrays and objects.
     std::optional<Json> read() {
         Json out;
         if (!value(out, depth_)) return std::nullopt;
         space();
         return left_.empty() ? std::optional(std::move(out)) : std::nullopt;
     }
-    /// An exponent was so long that a reader may give up on it.
+    /// An exponent was so long that a reader may refuse it.
     bool huge_exponent() const noexcept { return huge_exponent_; }
 
 private:
@@ -162,7 +162,7 @@ private:
         else if (point < 0x10000) out += static_cast<char>(0xe0 | point >> 12), tail(6), tail(0);
         else out += static_cast<char>(0xf0 | point >> 18), tail(12), tail(6), tail(0);
     }
-    /// Bytes of the character that begins here, by the table of RFC 3629; 0: none does.
+    /// Length of the character that begins here, by the table of RFC 3629; 0: invalid.
     std::size_t utf8_size() const {
         const auto at = [&](std::size_t i) { return i < left_.size() ? static_cast<unsigned char>(left_[i]) : 0; };
         const auto is = [&](std::size_t i, int low, int high) { return at(i) >= low && at(i) <= high; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a node, or somebody in its place, answers to our client: HTTP heads, JSON-RPC envelopes, results of
-// every typed call. Whatever comes in, the call ends with a value or with a sentence.
+// Responses of a node, or of an impostor, to the client: HTTP heads, JSON-RPC envelopes, results of every typed call.
+// Every call ends with a value or an error message.
 #include "node/rpc_client/rpc_client.hpp"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace node;
 
-/// Answers each connection's first request with the same bytes, whatever they are.
+/// Answers the first request of each connection with the same arbitrary bytes.
 class Impostor {
 public:
     Impostor() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -31,7 +31,7 @@ public:
                     ::getsockname(listener_, reinterpret_cast<sockaddr*>(&at), &size) == 0,
                 "a port is free");
         url = "http://127.0.0.1:" + std::to_string(ntohs(at.sin_port));
-        std::thread([this] { serve(); }).detach();  // lives as long as the process
+        std::thread([this] { serve(); }).detach();  // Runs until the process ends.
     }
 
     void answer_with(Bytes reply) {
@@ -46,7 +46,7 @@ private:
         for (;;) {
             const int peer = ::accept(listener_, nullptr, nullptr);
             if (peer < 0) continue;
-            const linger at_once{1, 0};  // no port stays taken
+            const linger at_once{1, 0};  // Reset, so that no port stays in TIME_WAIT.
             ::setsockopt(peer, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
             char chunk[4096];
             ssize_t got = 1;
@@ -102,11 +102,11 @@ std::string http_reply(std::string_view body) {
            std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
 }
 
-constexpr std::uint8_t kWholeReply = 0x80;  // the input is all of the reply, not only its body
+constexpr std::uint8_t kWholeReply = 0x80;  // The input is the whole reply, not only its body.
 
 }  // namespace
 
-// The first byte: which call, and kWholeReply.
+// The first byte selects the call, plus kWholeReply.
 std::vector<Bytes> seeds() {
     const auto result = [](const std::string& value) {
         return R"({"jsonrpc":"2.0","id":1,"result":)" + value + "}";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Answers to "this is not served" (contracts 16): a solver's own answer verifies, and a damaged one, or one to another
-// question, never shows a tile or a record that is not there.
+// Answers to unavailability reports (contracts 16): a solver's own answer verifies, and a damaged one, or one to
+// another question, never proves a tile or a record that does not exist.
 #include "solver/artifacts/availability.hpp"
 
 #include "kernels/builder/training.hpp"
@@ -30,7 +30,7 @@ struct World {
     kernels::StateCommitment commitment = kernels::commit_state(program.root(), state, pool);
 };
 
-/// Small numbers, now and then one past the end, rarely any.
+/// Returns small numbers, sometimes one past the end, rarely any number.
 std::uint64_t pick(Choices& choices, std::uint64_t count) {
     return choices.below(16) == 0 ? choices.number() : choices.below(count + 1);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Proofs of measured capability (market 9): an honest one verifies, and a damaged one, or one of another
-// claim, never shows an element that the benchmark does not have.
+// Proofs of measured capability (market 9): an honest one verifies, and a damaged one, or one of another claim, never
+// proves an element that the benchmark does not have.
 #include <algorithm>
 
 #include "solver/capability/bench.hpp"
@@ -28,7 +28,7 @@ struct World {
     Bytes honest = bench.prove(kChallenge, kSeed, claim.rounds, draws);
 };
 
-/// A proof of this claim, in part or damaged: what verifies is the honest proof, for the questions that were
+/// Damages or truncates a proof of this claim: if it verifies, it is the honest proof for the questions that were
 /// asked.
 void damaged_proof(World& world, Choices& choices) {
     Bytes bytes = world.honest;
@@ -50,8 +50,8 @@ void damaged_proof(World& world, Choices& choices) {
             "what was asked is what was shown");
     require(!verify_capability(*proof, kSeed + 1, rounds, world.claim.root, draws).has_value(),
             "a run of another seed shows nothing");
-    // A tile holds four rows, so a proof may answer its neighbours' questions too; its bytes stay the honest
-    // ones.
+    // A tile holds four rows, so a proof may answer questions about neighbouring rows too, but its bytes stay the
+    // honest ones.
     require(bytes == world.honest, "only tiles of the run verify");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A call of every op that has a rule, as PyTorch would record it, and models around them. No LibTorch is needed.
+// A call of every supported op as PyTorch would record it, and models built from these calls. LibTorch is not needed.
 #pragma once
 
 #include <charconv>
@@ -13,9 +13,9 @@
 
 namespace retrace::testing {
 
-/// One call in a line: name, arguments, "->", results. Of arguments and results:
-///   2x3 float32 of these extents (f of none), i:2x3 int32, b:2x3 bool; [2x3;2] a list of float32
-///   =1 a whole number, (1,2) whole numbers, ~0.5 a number, ~(1,2) numbers, ?1 a truth value, "same" a text, _ none
+/// One call per line: name, arguments, "->", results. Arguments and results are written as follows:
+/// 2x3 float32 of these extents (f of none), i:2x3 int32, b:2x3 bool; [2x3;2] a list of float32
+/// =1 a whole number, (1,2) whole numbers, ~0.5 a number, ~(1,2) numbers, ?1 a truth value, "same" a text, _ none
 inline const std::vector<std::string>& recorded_calls() {
     static const std::vector<std::string> calls = [] {
         std::vector<std::string> out{
@@ -97,7 +97,7 @@ inline const std::vector<std::string>& recorded_calls() {
     return calls;
 }
 
-/// Writes lines as ops of a recording.
+/// Parses lines into ops of a recording.
 class CallWriter {
 public:
     solver::Recording take() && { return std::move(out_); }
@@ -115,7 +115,7 @@ public:
         return number;
     }
 
-    /// The results of the call.
+    /// Returns the ids of the call's results.
     std::vector<std::uint32_t> call(const std::string& line, const std::vector<std::uint32_t>& first = {}) {
         std::istringstream words(line);
         std::string word;
@@ -204,18 +204,18 @@ inline std::string text_of(const solver::RecordedValue& value) {
     return out.empty() ? "f" : out;
 }
 
-/// x [4, 3] and the sum of all that the calls make of parameters.
+/// Builds a model with input x [4, 3], which adds the sums of all results that the calls compute from parameters.
 inline solver::Recording recording_of(const std::vector<std::string>& lines) {
     CallWriter writer;
     std::uint32_t y = writer.add(solver::ValueKind::input, kernels::DType::f32, {4, 3});
     for (const std::string& line : lines) {
         for (std::uint32_t result : writer.call(line)) {
             const std::string shape = text_of(writer.recording().values[result]);
-            // Places of maxima are no results that may be read.
+            // Skips positions of maxima, which may not be read.
             const bool places = line.starts_with("max_pool") || line.starts_with("adaptive_max");
             const bool is_float = writer.recording().values[result].dtype == kernels::DType::f32;
             if (places && !is_float) continue;
-            // int32 of bool first, as float32 is made of either.
+            // Converts bool to int32 first, since both can be converted to float32.
             if (!is_float) result = writer.call("_to_copy -> " + shape, {result})[0];
             const std::uint32_t total = writer.call("sum -> f", {result})[0];
             y = writer.call("add -> 4x3", {y, total})[0];

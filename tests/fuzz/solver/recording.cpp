@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a taken-over process may say that it recorded: refused by name, or a program that passes the checker. An input
-// is a recording, or choices that take real calls and break them where a decoder would not notice.
+// Recordings from a compromised process: refused by name, or compiled to a program that passes the checker. An input is
+// a recording, or choices that modify real calls in ways that a decoder would not notice.
 #include <cmath>
 #include <limits>
 
@@ -42,7 +42,7 @@ T edge(Choices& choices, const T (&list)[count]) {
     return list[choices.below(count)];
 }
 
-/// Data of the length that the extents say, where that is small.
+/// Resizes small data to the length that the extents require.
 void fit(solver::RecordedValue& value) {
     const bool has_data = value.kind != ValueKind::input && value.kind != ValueKind::result;
     if (!has_data) {
@@ -72,7 +72,7 @@ void break_value(Recording& recording, Choices& choices) {
     fit(value);
 }
 
-/// An extent is another one wherever it occurs, so that what fitted together still does.
+/// Replaces an extent by another wherever it occurs, so that shapes that matched still match.
 void stretch(Recording& recording, Choices& choices) {
     const Dims& some = recording.values[choices.number() % recording.values.size()].dims;
     if (some.empty()) return;
@@ -178,7 +178,7 @@ solver::RecordedModel broken(Choices& choices) {
     return out;
 }
 
-/// Samples and targets as long as the recording says.
+/// Compiles with samples and targets of the recorded length.
 void compile(const solver::RecordedModel& model, LossKind loss) {
     Dims in, out = model.train.values[model.train.output].dims;
     solver::MappingOptions options;

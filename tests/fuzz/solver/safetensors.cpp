@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// model.safetensors: the header is JSON and so has many spellings, but what was read survives being written.
+// model.safetensors: its JSON header has many encodings, but a file that was read can be written and read again.
 #include "solver/export/safetensors.hpp"
 
 #include "tests/fuzz/driver/target.hpp"

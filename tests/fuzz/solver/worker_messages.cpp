@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Messages between a party and a worker process that a stranger's program may have taken over: what decodes has one
-// encoding and no more of anything than the program says, and a worker ends in order whatever it is sent.
+// Messages between a party and a worker process that a stranger's program may have compromised: a decoded message has
+// exactly one encoding and no more of anything than the program allows, and a worker exits cleanly for any input.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -54,7 +54,7 @@ void require_within(const WorkerReply& reply, View bytes, const ReplyLimits& lim
     }
 }
 
-/// A worker has a limit; a program may ask for more than this machine has.
+/// Workers have a memory limit, because a program may ask for more than this machine has.
 void limit_memory() {
     static const int limited = [] {
         rlimit most{};
@@ -65,7 +65,7 @@ void limit_memory() {
     require(limited == 0, "a limit can be set");
 }
 
-/// All of it comes, and then nothing more.
+/// Sends all bytes, then end of file.
 void serve_bytes(View bytes) {
     limit_memory();
     std::array<int, 2> in{};

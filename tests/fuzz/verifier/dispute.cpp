@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whole disputes in which one side is honest and the other plays what the input says: its own consistent lie, moves
-// with damaged bytes, moves of other phases. The honest side never loses, and what is refused changes nothing.
+// Whole disputes in which one side is honest and the other plays moves from the input: its own consistent lie, moves
+// with damaged bytes, moves of other phases. The honest side never loses, and a refused move changes nothing.
 #include "kernels/builder/training.hpp"
 #include "kernels/commit/contract.hpp"
 #include "tests/fuzz/driver/choices.hpp"
@@ -14,7 +14,7 @@ namespace {
 using namespace verifier;
 
 constexpr std::uint64_t kSeed = 11, kSteps = 20, kLieStep = 9;
-constexpr int kRefusalsMax = 6;  ///< Of the hostile side, then its clock has run out.
+constexpr int kRefusalsMax = 6;  ///< After so many refused moves, the hostile side's clock runs out.
 
 /// Runs the program; a liar flips a bit of the first element of one op in one step.
 class Runner final : public solver::ProgramRunner {
@@ -41,7 +41,7 @@ kernels::TrainingPrograms programs() {
     return kernels::build_training(model, training, 4, 2).value();
 }
 
-/// A task with the accounts of an honest party and of one liar: of a segment, or of the seeded initialiser.
+/// A task about a segment or the seeded initialiser, with the accounts of an honest party and of a liar.
 struct World {
     explicit World(bool initialiser);
     Game begin(bool honest_solver) {
@@ -56,10 +56,10 @@ struct World {
     std::unique_ptr<Runner> honest_runner, liar_runner;
     std::unique_ptr<Replayer> honest, liar;
     Facts facts;
-    Claim claim;  ///< The honest one.
+    Claim claim;  ///< Claim of the honest party.
 };
 
-/// An op whose output reaches the next state.
+/// Returns an op whose output reaches the next state.
 std::uint32_t writer_of(const kernels::Program& program) {
     for (const kernels::TensorRecord& tensor : program.tensors)
         if (tensor.writer != kernels::kNoWriter) return tensor.writer;
@@ -95,7 +95,7 @@ World::World(bool initialiser) {
     }
 }
 
-/// The bytes of a move with some of them changed, cut or doubled; nullopt when they are no move any more.
+/// Returns the move with some of its bytes changed, cut or doubled; nullopt if the result is no longer a move.
 std::optional<Move> damaged(const Move& move, Choices& choices) {
     Bytes bytes = encode(move);
     for (std::size_t i = choices.between(1, 3); i > 0; --i) {
@@ -130,7 +130,7 @@ std::optional<Move> hostile_move(World& world, const Game& game, Choices& choice
     return own ? std::optional(std::move(*own)) : std::nullopt;
 }
 
-/// Plays to the end. Every game goes through its encoding, as it does on the chain.
+/// Plays to the end, and encodes and decodes every game as the chain does.
 void play(World& world, Side honest_side, Choices& choices) {
     Game game = world.begin(honest_side == Side::solver);
     for (int refused = 0; game.phase != Phase::decided;) {
@@ -162,7 +162,7 @@ void play(World& world, Side honest_side, Choices& choices) {
 std::vector<Bytes> seeds() {
     std::vector<Bytes> out;
     for (std::uint8_t kind = 0; kind < 4; ++kind) {
-        out.push_back(with_kind(kind, Bytes(80, 5)));  // The liar's own account, to the end.
+        out.push_back(with_kind(kind, Bytes(80, 5)));  // Plays the liar's own account to the end.
         for (std::uint64_t i = 0; i < 12; ++i) out.push_back(random_choices(kind, i, 300));
     }
     return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Bytes of moves and of stored games: what decodes has one encoding.
+// Encoded moves and stored games: bytes that decode are the only encoding of their value.
 #include "kernels/ops/opcode.hpp"
 #include "tests/fuzz/driver/choices.hpp"
 #include "tests/fuzz/driver/target.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The ABI codec against encodings made by ethers and viem (tests/vectors/ethereum).
+// Compares the ABI codec with encodings made by ethers and viem (tests/vectors/ethereum).
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -144,7 +144,7 @@ TEST(Abi, AFlippedByteDecodesToAnotherValueOrNotAtAll) {
 }
 
 TEST(Abi, AliasedListsCannotDescribeMuchWithLittle) {
-    // Each level points every element at the same tail: 64^4 values in a few kilobytes.
+    // Every element of each level points at the same tail: 64^4 values in a few kilobytes.
     const Type type = parse_signature("f(uint256[][][][])").value();
     Bytes data;
     const auto word = [&](std::uint64_t v) {
@@ -169,7 +169,7 @@ TEST(Abi, EventsHaveTheTopicsOfEthers) {
         const Value all = value_of(type, vector.at("args"));
         const auto& values = std::get<List>(all.data);
         const auto& topics = vector.at("topics").as_array();
-        // The vectors index their first arguments.
+        // In the vectors, the first arguments are the indexed ones.
         Type rest = type;
         List plain = values;
         for (std::size_t i = 1; i < topics.size(); ++i) {

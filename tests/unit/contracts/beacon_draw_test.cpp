@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each reveal draws segments for itself (SPEC 11.6, market 7.2), on a whole chain.
+// Each reveal draws segments independently of the others (SPEC 11.6, market 7.2), on a whole chain.
 #include "contracts/records/store.hpp"
 #include "market/draw.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -11,8 +11,8 @@ class BeaconDraw : public MarketTest {
 protected:
     std::vector<market::Reveal> reveals() const { return list<market::Reveal>(state, keys::reveals()); }
 
-    /// The audited ones of sixty segments that were all committed in one epoch; v4 keeps its reveal of the
-    /// next to itself.
+    /// Returns the audited ones of sixty segments that were all committed in one epoch; with `withheld`, v4 does not
+    /// reveal in the next epoch.
     std::set<std::uint64_t> audited(bool withheld) {
         begin(small_params());
         events.clear();
@@ -26,7 +26,7 @@ protected:
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
         EXPECT_EQ(send("alice", AcceptData{1}), Verdict::ok);
-        while (height % params.epoch_blocks != 2) next_block();  // All have revealed in this epoch.
+        while (height % params.epoch_blocks != 2) next_block();  // All members have revealed in this epoch.
         for (std::uint64_t i = 0; i <= 60; ++i)
             EXPECT_EQ(checkpoint("alice", i), Verdict::ok) << last.revert_reason;
         if (withheld) silent.insert("v4");

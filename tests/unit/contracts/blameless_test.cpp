@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Who is silent because nothing else was possible loses no stake, and nobody else by it. What the third
-// hostile review did.
+// A party that is silent because it could not act loses no stake, and causes no loss to others. These are the attacks
+// of the third hostile review.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/audits/rounds.hpp"
 #include "contracts/lifecycle/disputes/cases.hpp"
@@ -29,7 +29,7 @@ protected:
         ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
     }
 
-    /// A task that costs next to nothing, audited in its first segment and its last.
+    /// A task that costs almost nothing, with audits of its first and last segment.
     TaskSpec cheap_spec() const {
         TaskSpec spec = small_spec();
         spec.audit_bp = 1;
@@ -39,7 +39,7 @@ protected:
         return spec;
     }
 
-    /// Reports tiles of the start of segment 0 until no report is left; each is answered at once.
+    /// Reports tiles of the start of segment 0 until no report is left; each one is answered at once.
     void use_up_reports(const std::string& who, std::uint64_t task, const std::string& solver) {
         for (std::uint64_t tile = 0; tile < params.reports; ++tile) {
             ASSERT_EQ(send(who, ReportUnavailable{1, task, 0, 0, 0, tile}, params.report_fee), Verdict::ok);
@@ -122,7 +122,7 @@ TEST_F(Blameless, OneLiarAmongSilentAuditorsTakesNoStakeFromTheSolver) {
     assign("alice", 1);
     const U256 before = bonded("alice");
     for (std::uint64_t i = 0; i <= 1; ++i) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
-    lazy = {"v1", "v2", "v3", "v4"};  // three are too slow for this task, one says that nothing is served
+    lazy = {"v1", "v2", "v3", "v4"};  // three are too slow for this task, one reports that nothing is served
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
     use_up_reports("v1", 1, "alice");
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
@@ -134,7 +134,7 @@ TEST_F(Blameless, OneLiarAmongSilentAuditorsTakesNoStakeFromTheSolver) {
     EXPECT_EQ(task(1).state, market::TaskState::bidding);
 }
 
-/// Otherwise a solver that a dispute is about to convict would leave with its stake.
+/// Otherwise a solver that is about to be convicted in a dispute could leave with its stake.
 TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
     start_with(small_params(), {"v1", "v2", "v3", "v4"}, {"alice"});
     TaskSpec spec = cheap_spec();
@@ -155,7 +155,7 @@ TEST_F(Blameless, ARunDoesNotEndBesideADisputeBecauseAuditorsAreSilent) {
     for (int i = 0; i < 150; ++i) serve("alice"), next_block();
     EXPECT_EQ(run().state, RunState::running);
     EXPECT_GT(first_audit(1).redraws, params.redraws);
-    // However long it lasts: after so many draws nobody more is drawn, and the audit only waits.
+    // However long it lasts, no further auditors are drawn after so many draws, and the audit only waits.
     market::Audit often = first_audit(1);
     often.redraws = kRedrawsMax;
     store(state, keys::audit(often.id), often);
@@ -180,14 +180,14 @@ TEST_F(Blameless, WhoServesNobodyStillLosesItsLock) {
     lazy = {"v1", "v2", "v3"};
     ASSERT_TRUE(advance_until([&] { return serve("alice"), collects(1); }));
     use_up_reports("v1", 1, "alice");
-    use_up_reports("v2", 1, "alice");  // the third is on the cheater's side and says nothing
+    use_up_reports("v2", 1, "alice");  // the third colludes with the cheater and is silent
     ASSERT_TRUE(advance_until([&] { return serve("alice"), run().state != RunState::running; }));
     EXPECT_EQ(run().state, RunState::forfeited);
     ASSERT_EQ(all<Slashed>().size(), 1u);
     EXPECT_EQ(all<Slashed>()[0].party, party("alice"));
 }
 
-/// Another round of a replica's audit does not take back what a deadline has begun for.
+/// Another round of a replica's audit does not cancel a deadline that has begun.
 TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     auto wanted = small_params();
     wanted.open_blocks = wanted.reveal_segment_blocks = 60;
@@ -206,7 +206,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     for (const std::uint32_t r : {0u, 1u})
         for (std::uint64_t i = 0; i <= 1; ++i)
             ASSERT_EQ(checkpoint(r == 0 ? "alice" : "bob", i, r), Verdict::ok);
-    // Alice's auditor is her own: it accuses, and loses the dispute at once, so that another round begins.
+    // Alice's auditor belongs to her: it accuses her and loses the dispute at once, so that another round begins.
     const auto audit_by = [&](std::uint32_t r) {
         for (const market::Seat& seat : views::audit(state, segment(0, r).audit)->seats) {
             const std::string name = name_of(seat.auditor);
@@ -257,7 +257,7 @@ TEST_F(Blameless, AReplicaMayOpenUntilTheDeadlineThatBegan) {
     EXPECT_EQ(run(1).state, RunState::running);
 }
 
-/// The queue's first may wait for its own few, but not the whole market with it.
+/// The first audit of the queue may wait for the few auditors it can have, but must not block the whole market.
 TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     auto wanted = small_params();
     wanted.checkpoint_blocks = 2'000;
@@ -268,7 +268,7 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     for (const char* name : {"alice", "carol"}) add_solver(name);
     ASSERT_EQ(send("v3", RegisterSolver{"http://x", 1}), Verdict::ok);
     advance(9);
-    // It locks its stake in runs of its own, one of which is disputed, so it counts as busy.
+    // The accomplice locks its stake in runs of its own, one of which is disputed, so it counts as busy.
     TaskSpec own = cheap_spec();
     own.replay_blocks = 2'000;
     own.auditors = 1;
@@ -284,9 +284,9 @@ TEST_F(Blameless, AnAuditThatWaitsForOneAccompliceKeepsNobodyElseWaiting) {
     ASSERT_EQ(send("dave", ChallengeSegment{1, 0, 0, word("x")}, params.challenge_bond), Verdict::ok);
     while (views::stake(state, party("v3")).available() >= params.audit_bond + params.beacon_penalty)
         assign("v3", post(own));
-    // Whoever replayed that has been quick: it has nothing left to do.
+    // The auditors that replayed it were quick: they have no work left.
     for (const char* name : {"v1", "v2"}) store(state, keys::backlog(party(name)), Backlog{});
-    // Carol serves nobody and answers every report, so only the accomplice is left for her audit.
+    // Carol serves no data and answers every report, so only the accomplice is left for her audit.
     const std::uint64_t bait = post(cheap_spec());
     assign("carol", bait);
     const U256 carol = bonded("carol");

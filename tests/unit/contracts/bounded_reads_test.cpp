@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a call reads does not grow with what is open elsewhere: gas follows from the bytes of a call alone
-// (SPEC 4.4), so a party with many disputes would make every call, also one that is refused, cost the nodes
-// more than it pays.
+// The reads of a call do not grow with the number of records open elsewhere. Gas follows from the bytes of a call alone
+// (SPEC 4.4), so otherwise a party with many disputes could make every call, even a refused one, cost the nodes more
+// than it pays.
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "tests/unit/contracts/counted_reads.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 class BoundedReads : public MarketTest {
 protected:
-    /// Everything that lists the open disputes of a party names this many, all about another task.
+    /// Fills every list of a party's open disputes with `count` disputes about another task.
     void open_elsewhere(std::string_view name, std::size_t count) {
         std::vector<std::uint64_t> ids(count);
         for (std::size_t i = 0; i < count; ++i) {
@@ -25,7 +25,7 @@ protected:
         }
         store_list(state, keys::open_disputes(party(name)), ids);
     }
-    /// Records that the executor reads for a call, which changes nothing here.
+    /// Returns how many records the executor reads for a call; the state is not changed.
     template <class Call>
     std::size_t reads_of(std::string_view sender, const Call& call, const U256& value) {
         const CountedReads counted(state);
@@ -42,7 +42,7 @@ protected:
         EXPECT_LE(reads_of(sender, call, value), alone + 8) << "2048 disputes of " << busy;
         EXPECT_EQ(last.revert_reason, said);
     }
-    /// Both ends of alice's first segment are open.
+    /// Opens both ends of alice's first segment.
     void open_segment() {
         start_run();
         for (const std::uint64_t i : {0, 1, 2}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
@@ -85,7 +85,7 @@ TEST_F(BoundedReads, AnAuditorsReportDoesNotReadWhatOthersReported) {
 TEST_F(BoundedReads, ARefusedChallengeDoesNotReadTheDisputesOfItsSender) {
     open_segment();
     ASSERT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
-    // A second one of this kind about this segment is refused, however many others are open.
+    // A second challenge of this kind about this segment is refused, however many others are open.
     const std::size_t alone = reads_of("bob", ChallengeSegment{1, 0, 0, word("other")}, params.challenge_bond);
     EXPECT_FALSE(last.ok);
     open_elsewhere("bob", 2048);
@@ -119,7 +119,7 @@ TEST_F(BoundedReads, AnOpeningDoesNotReadTheDisputesOfReplicasAboutOtherTasks) {
     post(spec);
     auction({{"alice", 400}, {"bob", 500}});
     for (const char* name : {"alice", "bob"}) ASSERT_EQ(send(name, AcceptData{1}), Verdict::ok);
-    wrong_from = 0;  // bob's first state differs: his opening finds it.
+    wrong_from = 0;  // bob's first state differs, which his opening shows
     wrong_run = 1;
     for (const std::uint64_t i : {0, 1, 2}) {
         ASSERT_EQ(checkpoint("alice", i, 0), Verdict::ok);

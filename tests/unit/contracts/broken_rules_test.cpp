@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 8.3 to 8.5: a record is damaged behind the rules' back, so that an invariant breaks in the middle of their work.
+// SPEC 8.3 to 8.5: a record is damaged directly, so that an invariant breaks during a call or a block.
 #include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
@@ -16,7 +16,7 @@ protected:
     void damage(const keys::Key& key, Bytes value = {}) {
         state.set_slot(address_of(key.contract), key.bytes, std::move(value));
     }
-    /// What was reported since the last call.
+    /// Returns the number of violations reported since the last call.
     std::size_t reported() { return std::exchange(broken, {}).size(); }
 };
 
@@ -46,7 +46,8 @@ TEST_F(BrokenRules, AScheduledItemFreezesItsTaskAndNoOther) {
     EXPECT_EQ(send("requester", CancelTask{1}), Verdict::task_frozen);
     EXPECT_EQ(send("bob", CommitBid{1, word("bid")}, params.bid_deposit), Verdict::task_frozen);
 
-    // The book is put in order, as a new version of the program would. What was locked and paid in goes back by itself.
+    // The record is repaired, as a new version of the program would do. Locked and deposited coins are returned
+    // automatically.
     damage(bid, kept);
     books_are_damaged = false;
     const U256 before = ledger::balance_of(state, party("requester")), escrow = task(1).escrow + task(1).audit_budget;
@@ -69,7 +70,7 @@ TEST_F(BrokenRules, ARunThatCannotBePaidIsFrozenAndItsLockReturns) {
     EXPECT_GE(reported(), 1u);
     EXPECT_FALSE(run().locked.is_zero());
     EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::task_frozen);
-    // Auditors of another task are drawn meanwhile, and the beacon goes on.
+    // Meanwhile auditors of another task are drawn, and the beacon continues.
     const auto epoch = views::beacon(state)->epoch;
     damage(book, kept);
     advance(params.unbond_blocks + 2);
@@ -106,7 +107,7 @@ TEST_F(BrokenRules, AnAuditThatCannotBeSeatedLeavesTheQueue) {
         serve("alice");
         return views::audit_count(state) == 1 && views::audit(state, 1)->phase == market::AuditPhase::drawing;
     }));
-    // The auditors' pool is barred by the runs of the task: one of them is gone.
+    // A run of the task is missing, so the auditors' pool cannot exclude the task's solvers.
     auto damaged = task();
     damaged.active.push_back(7);
     store(state, keys::task(1), damaged);

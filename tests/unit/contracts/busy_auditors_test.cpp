@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps auditors busy gains nothing by it (SPEC 14.2): audits wait for them, in order, and hold nothing meanwhile.
+// Keeping auditors busy gains nothing (SPEC 14.2): audits wait for them in order, and hold no resources meanwhile.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -11,7 +11,7 @@ using market::TaskState;
 
 class BusyAuditors : public MarketTest {
 protected:
-    /// Verifiers with the stake for one seat each.
+    /// Adds verifiers with enough stake for one seat each.
     void begin_with_single_seats(const std::vector<std::string>& names) {
         auto single = small_params();
         single.audit_bond = single.min_verifier_stake - single.beacon_penalty;  // all that is free (11.7)
@@ -20,7 +20,7 @@ protected:
         for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
         advance(9);
     }
-    /// `name` wins the task alone, and accepts.
+    /// `name` wins the task as the only bidder, and accepts.
     void assign(const std::string& name, std::uint64_t id, const U256& price = 400) {
         auction({{name, price.low64()}}, id);
         ASSERT_EQ(send(name, AcceptData{id}), Verdict::ok);
@@ -34,7 +34,7 @@ protected:
         const auto audits = open_audits(id);
         return !audits.empty() && audits[0].phase == AuditPhase::collecting;
     }
-    /// Carol has a task whose first audit has seats; its auditors say nothing for now.
+    /// Gives carol a task whose first audit has seats, with auditors that stay silent for now.
     void keep_busy(std::uint8_t seats) {
         TaskSpec junk = small_spec();
         junk.auditors = seats;
@@ -52,7 +52,7 @@ protected:
     }
 };
 
-/// The attack of the review: one task of many segments, all drawn, whose audits wait for one another.
+/// The attack of the review: one task with many segments, all of them drawn, whose audits wait for one another.
 TEST_F(BusyAuditors, ATaskOfManyAuditsDoesNotLeaveAnothersFraudUnaudited) {
     for (const char* name : {"v1", "v2", "v3", "v4"}) add_verifier(name, 1);
     for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
@@ -150,7 +150,8 @@ TEST_F(BusyAuditors, NobodyKnowsBeforeTheOpeningWhoAudits) {
     EXPECT_EQ(height % params.epoch_blocks, 0u);
 }
 
-/// Both auditors that there are sit in the audit of one replica, which may not reveal before the other's is through.
+/// Both existing auditors have seats in the audit of one replica, which may not reveal before the other replica's audit
+/// is over.
 TEST_F(BusyAuditors, ReplicasDoNotWaitForOneAnotherForEver) {
     begin_with_single_seats({"v1", "v2"});
     TaskSpec spec = small_spec();
@@ -165,7 +166,7 @@ TEST_F(BusyAuditors, ReplicasDoNotWaitForOneAnotherForEver) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
-/// A replica that has not committed the end yet keeps nobody in a seat.
+/// A replica that has not committed the end state yet keeps no auditor in a seat.
 TEST_F(BusyAuditors, NoSeatIsHeldWhileASlowerReplicaComputes) {
     begin_with_single_seats({"v1", "v2", "v3"});
     TaskSpec spec = small_spec();
@@ -202,7 +203,7 @@ TEST_F(BusyAuditors, WhereThereIsNoVerifierASegmentCountsAsNotDrawnIfTheTaskAllo
     EXPECT_EQ(segment(0).state, market::SegmentState::unaudited);
 }
 
-/// A bid locks at least what it can keep locked of the auditors of one segment.
+/// A bid locks at least as much stake as it can keep locked of the auditors of one segment.
 TEST_F(BusyAuditors, TheStakeFloorCoversTheBondsOfASegment) {
     TaskSpec cheap = small_spec();
     cheap.price_ceiling = U256(1);

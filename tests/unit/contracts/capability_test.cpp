@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Capability challenges on the ledger: from the registration to a score, or to none.
+// Capability challenges on the ledger: from the registration to a score, or to a failure.
 #include "market/capability.hpp"
 
 #include "contracts/records/explain_bids.hpp"
@@ -217,7 +217,8 @@ TEST_F(CapabilityTest, AMachineThatCannotKeepItsPromiseIsSetAsideByName) {
         advance(2);
     }
     TaskSpec heavy = small_spec();
-    // The bids promise 900 blocks; four times as long would not do.
+    // At the measured capability the task takes five times the 900 blocks that the bids promise; four times would not
+    // be enough for this test.
     heavy.step_cost = info().capability * 900 / heavy.steps * 5;
     post(heavy);
     ASSERT_EQ(commit_bid("alice", 400), Verdict::ok);

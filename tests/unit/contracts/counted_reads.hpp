@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// How much of the state a call reads.
+// Counts how much of the state a call reads.
 #pragma once
 
 #include "contracts/executor.hpp"
 
 namespace retrace::contracts {
 
-/// Counts what is read through it.
+/// A view that counts reads.
 class CountedReads final : public ledger::StateView {
 public:
     explicit CountedReads(const ledger::StateView& under) : under_(under) {}

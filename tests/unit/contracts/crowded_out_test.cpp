@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Places that are bounded must not keep out who has to be heard (SPEC 15.2, 16.1).
+// Limited places must not exclude parties that have a right to act (SPEC 15.2, 16.1).
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class CrowdedOut : public MarketTest {
 protected:
-    /// alice's seeded run: state 0 is open, and forged.
+    /// Opens a forged state 0 of alice's seeded run.
     void open_forged_start() {
         for (const char* name : {"v1", "v2", "v3", "v4"}) add_verifier(name);
         for (const char* name : {"alice", "bob"}) add_solver(name);
@@ -28,7 +28,7 @@ protected:
     Verdict challenge_initial(const std::string& name, const std::string& root = "x") {
         return send(name, ChallengeInitial{1, 0, word(root)}, params.challenge_bond);
     }
-    /// Accounts of one owner, with the stake of a verifier each.
+    /// Returns an account of one owner, with the stake of a verifier.
     std::string accomplice(int i) {
         const std::string name = "accomplice " + std::to_string(i);
         EXPECT_TRUE(ledger::mint(state, party(name), U256(10) * kCoin));
@@ -57,7 +57,7 @@ TEST_F(CrowdedOut, SixteenAccountsDoNotShutOutAnAuditor) {
 TEST_F(CrowdedOut, NorWhenItsAuditHadNoMatchInAnyRound) {
     open_forged_start();
     const std::vector<std::string> auditors{auditor(0), auditor(1)};
-    // As if both had been wrong in the last round (14.12.14).
+    // As if both auditors had been wrong in the last round (14.12.14).
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
     auto last_round = segment(0);
@@ -97,7 +97,7 @@ TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
         ASSERT_EQ(send("alice", PlayMove{id, verifier::encode(verifier::Move{post})}), Verdict::ok);
     }
     EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::too_many_open);
-    // The accomplices say no more, and their clocks last longer than the window.
+    // The accomplices stay silent, and their clocks last longer than the window.
     ASSERT_TRUE(advance_until([&] { return views::dispute(state, 16)->state != market::DisputeState::open; }));
     ASSERT_GT(height, window_end);
     EXPECT_EQ(segment(0).window_end, height + params.challenge_blocks);
@@ -105,7 +105,7 @@ TEST_F(CrowdedOut, WhoWasShutOutHasAWindowWhenThereIsRoomAgain) {
     EXPECT_EQ(send("bob", challenge, params.challenge_bond), Verdict::ok) << last.revert_reason;
 }
 
-/// An accomplice with eight disputes says of 64 tiles that they are missing.
+/// An accomplice with eight disputes reports 64 tiles as missing.
 TEST_F(CrowdedOut, ReportsOfChallengersDoNotShutOutAnAuditor) {
     auto slow = params;
     slow.checkpoint_blocks = 300;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// No list grows beyond what its record holds: what would make it longer is refused. SPEC 12.3.12 and 15.9.
+// No list grows beyond the capacity of its record: a call that would make it longer is refused. SPEC 12.3.12 and 15.9.
 #include "contracts/records/store.hpp"
 #include "merkle/base/non_fatal.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 class FullLists : public MarketTest {
 protected:
-    /// As send, without sums over all records after each call: there are hundreds of tasks here.
+    /// Like send, but without sums over all records after each call, since there are hundreds of tasks here.
     template <class Call>
     Verdict quick(std::string_view sender, const Call& call, const U256& value = 0) {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
@@ -57,8 +57,7 @@ TEST_F(FullLists, BidsAndRunsOfASolverCountTogether) {
     check_deep();
 }
 
-/// The sequence that is played with five solvers on 1,025 tasks, from where the list is full: replicas of a seeded task
-/// that start from different states.
+/// Five solvers on 1,025 tasks, starting with a full list: replicas of a seeded task that start from different states.
 TEST_F(FullLists, ReplicasThatDifferHaltNothingWhenASolverIsInAsManyDisputesAsAListHolds) {
     const NonFatalScope failed_invariants_are_thrown;
     for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every method, event and error of the interfaces against vectors by ethers and viem (tests/vectors/ethereum):
-// selectors, topics and encodings, in both directions, and through the executor's own tables.
+// Compares every method, event and error of the interfaces with vectors made by ethers and viem
+// (tests/vectors/ethereum): selectors, topics and encodings, in both directions, and through the executor's own tables.
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -91,13 +91,13 @@ json::value named(const T& value) {
     }
 }
 
-/// Of what was decoded, if it was; an Expected or an optional.
+/// Returns the named values of a decoded Expected or optional, or nullopt if decoding failed.
 template <class Maybe>
 std::optional<json::value> shown(const Maybe& decoded) {
     return decoded.has_value() ? std::optional(json::value(named(*decoded))) : std::nullopt;
 }
 
-/// Whatever `decode` takes, it takes no part of it and nothing that is longer.
+/// Checks that `decode` accepts `data`, but no proper part of it and no longer data.
 template <class Decode>
 void expect_only_whole(const Bytes& data, const Decode& decode) {
     EXPECT_TRUE(decode(data));
@@ -110,7 +110,7 @@ void expect_only_whole(const Bytes& data, const Decode& decode) {
     }
 }
 
-/// What our tables and encoders make of one call, view or event; its vectors are named alike.
+/// Our encoding of one call, view or event; its vectors have the same name.
 struct Ours {
     Contract contract;
     std::string name, signature;
@@ -122,7 +122,7 @@ struct Ours {
     std::optional<json::value> (*decode_log)(const ledger::Log& log) = nullptr;
 
     std::string where() const { return std::string(interface_name(contract)) + " " + name; }
-    /// Make interfaces.json anew after a change of the interfaces (see interfaces.mjs).
+    /// If this throws, regenerate interfaces.json after a change of the interfaces (see interfaces.mjs).
     const json::object& vectors_in(std::string_view list) const {
         for (const auto& entry : of_contract(contract).at(list).as_array())
             if (text(entry.at("name")) == name) return entry.as_object();
@@ -273,19 +273,19 @@ TEST(InterfaceVectors, TheErrorCarriesCodeAndSlug) {
     }
 }
 
-/// The executor on a state with the vectors' data, as a wallet of other people meets it.
+/// The executor on a state with the data of the vectors, called as other people's wallets do.
 class Executed : public testing::Test {
 protected:
     Executed() { executor.genesis(state, market::encode(small_params())); }
     ledger::CallResult call(Contract contract, Bytes data) const {
         return executor.view_call(state, block, {party("bob"), address_of(contract), 0, data, kGas});
     }
-    /// "" when the call was done.
+    /// Returns "" if the call succeeded, else the slug of its refusal.
     std::string refusal(Contract contract, Bytes data) const {
         const auto result = call(contract, std::move(data));
         return result.ok ? "" : decode_refusal(result.output).value().slug;
     }
-    /// What the vector says is stored under `key`: reading it gives the vector's result.
+    /// Reading the record that the vector stores under `key` gives the vector's result.
     template <class Read, class KeyOf>
     void expect_answer(const KeyOf& key_of) {
         const json::object& entry = named_alike<Read>().vectors_in("functions");

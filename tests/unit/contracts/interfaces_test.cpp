@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The committed interface files are what the tables say.
+// The committed interface files agree with the tables.
 #include "contracts/interfaces.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a replica that joins a running task is paid for, and how long others wait for it. SPEC 12.7.9, 13.1.1.
+// Payment of a replica that joins a running task, and how long others wait for it. SPEC 12.7.9, 13.1.1.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -37,7 +37,7 @@ protected:
 
 TEST_F(JoinedPay, BlindCommitmentsOfOthersTakeNothing) {
     start(kSegments, 60);
-    // alice opens nothing: the words that she committed to were chosen by nobody who computed anything.
+    // alice opens nothing: the roots that she committed to are not the result of any computation.
     for (int i = 0; i < 400 && task().state == TaskState::running; ++i) {
         if (run(1).next_state <= kSegments) {
             ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
@@ -60,7 +60,7 @@ TEST_F(JoinedPay, AFinishedRunDoesNotWaitForASlowReplica) {
             ASSERT_EQ(checkpoint("alice", run(0).next_state), Verdict::ok);
             finished = height;
         }
-        // bob computes a state in the time that it has for one.
+        // bob uses the whole time that he has for each state.
         if (run(1).state == RunState::running && run(1).next_state <= kSegments && height + 1 >= run(1).deadline) {
             ASSERT_EQ(checkpoint("bob", run(1).next_state, 1), Verdict::ok);
         }
@@ -76,7 +76,7 @@ TEST_F(JoinedPay, AFinishedRunDoesNotWaitForASlowReplica) {
 
 TEST_F(JoinedPay, WhatAnotherRunHadOpenedIsNotPaidThoughThatRunIsGone) {
     start(6, 60);
-    std::uint64_t open_by_alice = 0;  // She opens what is due, and stops at state 5.
+    std::uint64_t open_by_alice = 0;  // She opens the states that are due, and stops at state 5.
     for (int i = 0; i < 400 && run(0).state == RunState::running; ++i) {
         if (height + 1 < run(1).deadline) {
             serve("alice", 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A replica that would join when nothing is left to run. SPEC 12.7.10.
+// A replica that joins when no work is left to run. SPEC 12.7.10.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -10,7 +10,7 @@ using market::TaskState;
 
 class JoiningLate : public MarketTest {
 protected:
-    /// alice and bob have committed everything; bob opens what is due twelve blocks late.
+    /// alice and bob have committed all states; bob opens due states twelve blocks late.
     void start() {
         auto slow = small_params();
         slow.checkpoint_blocks = 100;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps a state has something to lose until the task is over, and what a state that nobody kept costs.
-// SPEC 16.3.
+// A keeper of a state has stake to lose until the task is over; and the cost of a state that was not kept. SPEC 16.3.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -13,7 +12,7 @@ using market::TaskState;
 
 class Keepers : public MarketTest {
 protected:
-    /// alice's first segment is verified; who matched has not attested yet.
+    /// alice's first segment is verified; the auditors that matched have not attested yet.
     void verify_a_segment(const TaskSpec& spec = small_spec()) {
         auto slow = small_params();
         slow.checkpoint_blocks = 300;
@@ -29,7 +28,7 @@ protected:
         keeper = name_of(audit.seats.at(0).auditor);
         second = name_of(audit.seats.at(1).auditor);
     }
-    /// Out of the beacon, with everything that may leave; in the next epochs nobody draws it.
+    /// Leaves the beacon and withdraws everything possible; it is not drawn in the next epochs.
     void leave(const std::string& name) {
         ASSERT_EQ(send(name, RetireVerifier{}), Verdict::ok);
         advance(3 * params.epoch_blocks);
@@ -40,7 +39,7 @@ protected:
     }
     U256 bonded(const std::string& name) const { return views::stake(state, party(name)).bonded; }
     Verdict attest(const std::string& name) { return send(name, AttestRetention{1, 0, 1}); }
-    /// alice falls silent, and bob is to go on from state 1.
+    /// alice falls silent, and bob continues from state 1.
     void replace_alice() {
         ASSERT_TRUE(advance_until([&] { return run().state == RunState::forfeited; }, 400));
         auction({{"bob", 500}});
@@ -61,7 +60,7 @@ TEST_F(Keepers, OneThatLeavesKeepsABondUntilTheTaskIsOver) {
     EXPECT_EQ(send(keeper, BeginUnbond{params.audit_bond}), Verdict::ok) << last.revert_reason;
 }
 
-/// Otherwise whoever succeeds to a run could make its keepers busier for good with each report (18.7).
+/// Otherwise a run's successor could increase its keepers' backlog permanently with each report (18.7).
 TEST_F(Keepers, WhatIsAskedOfThemIsReturnedWithTheAnswer) {
     TaskSpec spec = small_spec();
     spec.replay_blocks = 20;

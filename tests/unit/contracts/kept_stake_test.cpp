@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a member of the beacon keeps free, so that withholding a reveal costs it something. SPEC 11.7 and 10.5.8.
+// Stake that a member of the beacon must keep free, so that withholding a reveal has a cost. SPEC 11.7 and 10.5.8.
 #include "market/odds.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
@@ -71,8 +71,8 @@ TEST_F(KeptStake, WhatABidNeedsIsLockedFromItsCommitmentOn) {
     join();
     add_solver("alice");
     TaskSpec audited = small_spec();
-    audited.auditors = 2;  // As many as there are, so that who can be drawn is drawn,
-    audited.allow_unaudited = true;  // alone if need be.
+    audited.auditors = 2;  // As many as there are verifiers, so that every eligible one is drawn.
+    audited.allow_unaudited = true;  // An eligible verifier may be the only one.
     post(audited);
     auction({{"alice", 400}});
     ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);

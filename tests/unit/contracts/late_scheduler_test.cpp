@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What may still be sent when reminders come late (SPEC 9.2): a deadline that is over stays over.
+// Calls that are still accepted when reminders come late (SPEC 9.2): an expired deadline stays expired.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -7,7 +7,7 @@ namespace {
 
 class LateScheduler : public MarketTest {
 protected:
-    /// Blocks pass and nothing is handled in them: so many items wait before those of these heights.
+    /// Passes blocks in which no item is handled, as if a backlog were waiting before the items of these heights.
     void pass_unhandled(std::uint64_t blocks) { height += blocks; }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole lives of tasks.
+// Complete lives of tasks.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -40,7 +40,7 @@ TEST_F(Life, ASolverThatLosesItsClockIsConvictedAndReplacedFromTheLastPaidSegmen
     start_run();
     wrong_from = 4;  // the last segment, which is always audited
     play("alice");
-    // The auditors' reveals differ: disputes are open, alice does not move, her clock runs out.
+    // The auditors' reveals differ: disputes are open, alice does not move, and her clock runs out.
     ASSERT_EQ(run().state, RunState::forfeited);
     const auto slashed = all<Slashed>();
     ASSERT_EQ(slashed.size(), 1u);

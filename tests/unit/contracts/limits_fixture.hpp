@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks with one solver each, accounts of one owner that challenge, and auditors whose verdicts a test chooses.
+// Tasks with one solver each, challengers that belong to one owner, and auditors whose verdicts a test chooses.
 #pragma once
 
 #include "market/escrow.hpp"
@@ -25,20 +25,20 @@ protected:
     static TaskSpec spec_of(std::uint64_t segments, std::uint8_t auditors = 2, std::uint64_t replay_blocks = 0) {
         TaskSpec spec = small_spec();
         spec.steps = 10 * segments;
-        spec.audit_bp = 1;  // but the first segment and the last
+        spec.audit_bp = 1;  // except the first segment and the last
         spec.price_ceiling = U256(1'000);
         spec.auditors = auditors;
         spec.replay_blocks = replay_blocks;
         return spec;
     }
-    /// `name` wins the task alone and accepts.
+    /// `name` wins the task as the only bidder, and accepts.
     std::uint64_t assign(const std::string& name, const TaskSpec& spec) {
         const std::uint64_t id = post(spec);
         auction({{name, 400}}, id);
         EXPECT_EQ(send(name, AcceptData{id}), Verdict::ok);
         return id;
     }
-    /// Commits to the first states and serves until both ends of the last segment among them are open.
+    /// Commits to the first states and serves until both ends of the last of these segments are open.
     void open_segments(const std::string& name, std::uint64_t id, std::uint64_t count) {
         for (std::uint64_t i = 0; i <= count; ++i) ASSERT_EQ(checkpoint(name, i, 0, id), Verdict::ok);
         ASSERT_TRUE(advance_until([&] {
@@ -51,7 +51,7 @@ protected:
         const U256 bond = market::challenge_bond(params, views::spec(state, id).value());
         return send(who, ChallengeSegment{id, 0, segment, word("mine")}, bond);
     }
-    /// Accounts of one owner, with the stake of a verifier each.
+    /// Returns an account of one owner, with the stake of a verifier.
     std::string accomplice(int i) {
         const std::string name = "accomplice " + std::to_string(i);
         if (known_.insert(name).second) {
@@ -61,7 +61,7 @@ protected:
         }
         return name;
     }
-    /// Challenges until the decoy takes no more: each account once on each segment. Returns how many it took.
+    /// Challenges each segment once from each account until the decoy accepts no more. Returns how many were accepted.
     std::uint64_t fill(std::uint64_t id, std::uint64_t segments, int accounts) {
         std::uint64_t taken = 0;
         for (std::uint64_t segment = 0; segment < segments; ++segment)
@@ -75,7 +75,7 @@ protected:
         return send(who, PlayMove{dispute, verifier::encode(verifier::Move{post})});
     }
     market::Dispute dispute(std::uint64_t id) const { return views::dispute(state, id).value(); }
-    /// Everybody who has a seat in the audit commits, `wrong` to something else than the others; the solver reveals.
+    /// All auditors with a seat commit, those in `wrong` to another root than the others; the solver reveals.
     void commit_verdicts(const std::string& solver, std::uint64_t id, const std::set<std::string>& wrong) {
         ASSERT_TRUE(advance_until([&] {
             serve(solver, 0, id);

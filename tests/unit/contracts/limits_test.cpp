@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is limited, and per whom: no accounts, decoy tasks or stalling accomplices keep a fraud from being convicted,
-// and none of them takes the time of an honest machine. SPEC 15, 18 and 19.
+// Limits and the party that each one applies to: no set of accounts, decoy tasks or stalling accomplices prevents the
+// conviction of a fraud, and none of them uses up the time of an honest machine. SPEC 15, 18 and 19.
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/rules/audits/rules.hpp"
@@ -16,7 +16,7 @@ using market::DisputeState;
 using market::RunState;
 using market::SeatState;
 
-/// Counts what is read.
+/// A view that counts reads.
 class CountingView final : public ledger::StateView {
 public:
     explicit CountingView(const ledger::StateView& inner) : inner_(inner) {}
@@ -31,7 +31,7 @@ private:
     const ledger::StateView& inner_;
 };
 
-/// Hole 3, the cheap way: challenges about a decoy run of the same solver.
+/// Hole 3, the cheap variant: challenges about a decoy run of the same solver.
 TEST_F(Limits, ChallengesOfADecoyShutNobodyOutElsewhere) {
     start(slow_params(), {"alice", "bob"});
     const std::uint64_t decoy = assign("alice", spec_of(20));
@@ -42,7 +42,7 @@ TEST_F(Limits, ChallengesOfADecoyShutNobodyOutElsewhere) {
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
 }
 
-/// Hole 3: 2,048 disputes about a decoy task, and no verdict that differs opened a dispute any more.
+/// Hole 3: with 2,048 disputes about a decoy task, a verdict that differed could no longer open a dispute.
 TEST_F(Limits, AVerdictThatDiffersIsPlayedHoweverManyDisputesTheSolverIsIn) {
     start(slow_params(), {"alice"});
     wrong_from = 1;
@@ -82,7 +82,7 @@ TEST_F(Limits, BidsAndRunsOfAnAccountCountTogether) {
     EXPECT_EQ(commit_bid("alice", 5, market::kOpenItemsMax + 2), Verdict::too_many_open);
 }
 
-/// Hole 5: one challenge on each of six runs of one machine, which needs all that it is allowed for each.
+/// Hole 5: one challenge on each of six runs of one machine that needs the full allowance for each.
 TEST_F(Limits, SixFalseChallengesAtOnceLeaveAMachineTheTimeForEach) {
     start(slow_params(), {"alice"});
     constexpr std::uint64_t kRuns = 6, kReplay = 20, kWork = 2 * kReplay;
@@ -101,7 +101,7 @@ TEST_F(Limits, SixFalseChallengesAtOnceLeaveAMachineTheTimeForEach) {
     EXPECT_EQ(views::stake(state, party("alice")).bonded, bonded);
 }
 
-/// The same of the other side: one honest machine that challenges six frauds.
+/// The same for the other side: one honest machine challenges six frauds.
 TEST_F(Limits, SixChallengesOfOneMachineLeaveItTheTimeForEach) {
     start(slow_params(), {"alice", "bob"});
     constexpr std::uint64_t kRuns = 6, kReplay = 20, kWork = 2 * kReplay;
@@ -121,7 +121,7 @@ TEST_F(Limits, SixChallengesOfOneMachineLeaveItTheTimeForEach) {
     }
 }
 
-/// 18.7: a challenger that says nothing for a while may come back to a machine that did something else meanwhile.
+/// 18.7: a challenger that is silent for a while may return to a machine that did other work meanwhile.
 TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     start(slow_params(), {"alice", "bob"});
     const std::uint64_t id = assign("alice", spec_of(4, 2, 40));
@@ -140,7 +140,7 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     const auto give = [&](Effects& fx) { return give_work(fx, party("alice"), 40); };
     const auto done = [&](Effects& fx) { return end_work(fx, party("alice"), 40), true; };
     EXPECT_EQ(with(give), opened + work + 40);
-    // bob's clock is long. She does the other work, and says so.
+    // bob's clock is long. Alice does her other work and reports it as done.
     advance(15);
     with(done);
     EXPECT_EQ(busy_until(state, party("alice"), height), height + work) << "all of the dispute may be to come";
@@ -158,7 +158,7 @@ TEST_F(Limits, WhatIsDoneWhileAnOpponentIsAwaitedReturnsNothing) {
     }
 }
 
-/// Hole 9: what a refusal reads does not grow with what the sender has open.
+/// Hole 9: the reads of a refused call do not grow with the number of records that the sender has open.
 TEST_F(Limits, RefusalsReadNoMoreHoweverMuchTheSenderHasOpen) {
     start(slow_params(), {"alice", "bob"});
     const std::uint64_t decoy = assign("alice", spec_of(20));
@@ -194,7 +194,7 @@ TEST_F(Limits, NothingOfARunBecomesFinalWhileStrangersAreRefused) {
     ASSERT_EQ(fill(id, 4, 16), kRunChallengesMax);
     for (std::uint64_t dispute = 1; dispute <= kRunChallengesMax; ++dispute)
         ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
-    // The accomplices say no more: all lose at once when their clocks are over.
+    // The accomplices stay silent and all lose at once when their clocks run out.
     EXPECT_EQ(challenge("bob", id, 7), Verdict::too_many_open);
     ASSERT_TRUE(advance_until([&] {
         serve("alice", 0, id);
@@ -222,7 +222,7 @@ TEST_F(Limits, WithoutFurtherChallengesARunThatWasFullIsPaid) {
     EXPECT_EQ(challenge("bob", id, 7), Verdict::window_closed);
 }
 
-/// 18.6: neither side of a dispute can be made, or make itself, as late as it likes by other cases.
+/// 18.6: a side of a dispute can neither be delayed arbitrarily by other cases nor delay itself by them.
 TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     auto wanted = slow_params();
     wanted.unbond_blocks = 2'000;
@@ -251,7 +251,7 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::ok) << last.revert_reason;
 }
 
-/// Nor can a challenger make itself as late as it likes.
+/// A challenger cannot delay itself arbitrarily either.
 TEST_F(Limits, WhoHasManyChallengesToPlayOpensNoFurther) {
     auto wanted = slow_params();
     wanted.unbond_blocks = 2'000;
@@ -268,7 +268,7 @@ TEST_F(Limits, WhoHasManyChallengesToPlayOpensNoFurther) {
     EXPECT_EQ(taken, challenges_ahead_max(params) / work + 1);
 }
 
-/// A false challenge pays for two executions of the segment and three of one of its steps.
+/// The bond of a false challenge pays for two executions of the segment and three of one of its steps.
 TEST_F(Limits, AChallengePaysForWhatItMakesTheSolverExecute) {
     start(slow_params(), {"alice", "bob"});
     TaskSpec spec = spec_of(4);

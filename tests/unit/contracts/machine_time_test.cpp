@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A party is one machine: what the ledger gives it to do has a place in one order, and each deadline counts from that
-// place. SPEC 18.
+// A party is one machine: work that the ledger assigns to it has a place in one order, and each deadline counts from
+// that place. SPEC 18.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/market/runs.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -13,11 +13,11 @@ using market::AuditPhase;
 using market::RunState;
 using market::SeatState;
 
-constexpr std::uint64_t kReplay = 30;   // allowance of a segment; the windows around it are of 5 to 8 blocks
+constexpr std::uint64_t kReplay = 30;   // allowance of a segment; the windows around it are 5 to 8 blocks
 
 class MachineTime : public MarketTest {
 protected:
-    /// A task whose segments take `kReplay` blocks, won and accepted by alice.
+    /// Posts a task whose segments take `kReplay` blocks; alice wins and accepts it.
     void start(const std::vector<std::string>& verifiers, std::uint8_t auditors, std::uint64_t checkpoints = 1'000) {
         market::Params wanted = small_params();
         wanted.checkpoint_blocks = checkpoints;
@@ -38,7 +38,7 @@ protected:
         auction({{solver, 400}}, id);
         ASSERT_EQ(send(solver, AcceptData{id}), Verdict::ok);
     }
-    /// Segment 0, which is always audited, of each task; the solvers open what is asked for until all have auditors.
+    /// Seats auditors for segment 0 of each task, which is always audited; the solvers open the required states.
     void seat_all(const std::vector<std::string>& solvers) {
         for (std::uint64_t id = 1; id <= solvers.size(); ++id)
             for (const std::uint64_t i : {0, 1})
@@ -51,7 +51,7 @@ protected:
         }));
     }
     market::Audit audit(std::uint64_t id = 1) const { return views::audit(state, id).value(); }
-    /// Its start is open, and the beacon that may draw has come.
+    /// Whether the start is open, and the beacon that may draw has come.
     bool audit_is_queued() const {
         if (views::audit_count(state) == 0 || audit().phase != AuditPhase::drawing) return false;
         const auto start = views::checkpoint(state, 1, 0, 0).value();
@@ -71,10 +71,10 @@ protected:
     std::uint64_t given(const std::string& who) const { return backlog(state, party(who)).total; }
 };
 
-/// One machine that needs the whole allowance for each replay and does one after the other.
+/// A machine that needs the whole allowance for each replay and runs them one after the other.
 class SlowMachine {
 public:
-    /// Takes up what is new; the audit whose replay ends at this height, if one does.
+    /// Adds new audits; returns the audit whose replay ends at this height, if any.
     std::optional<std::uint64_t> pass(std::uint64_t height, const std::vector<std::uint64_t>& owed) {
         for (const std::uint64_t id : owed)
             if (std::find(order_.begin(), order_.end(), id) == order_.end()) order_.push_back(id);
@@ -143,7 +143,7 @@ TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     ASSERT_EQ(say("v1", 1, 0, 0), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(audit().deadline, report(1).deadline + kReplay + params.verdict_blocks);
     advance(kReplay);
-    give("v1", 50);  // which it begins meanwhile
+    give("v1", 50);  // which it starts meanwhile
     const std::uint64_t until = backlog(state, party("v1")).until;
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
@@ -156,7 +156,8 @@ TEST_F(MachineTime, AnAuditorThatWaitedForATileHasAPlaceAnewWhenItIsShown) {
     EXPECT_EQ(backlog(state, party("v1")).open, kReplay + 50) << "the replay once";
 }
 
-/// Otherwise a verifier that is quick and drawn often would seem ever busier, and who waits for it would wait longer.
+/// Otherwise a quick verifier that is drawn often would seem ever busier, and parties that wait for it would wait
+/// longer.
 TEST_F(MachineTime, WhatIsDoneEarlyIsNotWaitedFor) {
     start({"v1"}, 1);
     seat_all({"alice"});
@@ -169,8 +170,8 @@ TEST_F(MachineTime, WhatIsDoneEarlyIsNotWaitedFor) {
     EXPECT_EQ(given("v1"), 1 + 100) << "the block that its replay took, and this";
 }
 
-/// What is done before its turn returns no more than what is left of the order: else a place that is given later would
-/// not hold what is still to do (found by the composed simulation).
+/// Work done before its turn returns no more than is left of the order. Otherwise a place given later would not cover
+/// the work still to do (found by the composed simulation).
 TEST_F(MachineTime, WhatIsDoneOutOfOrderLeavesRoomForWhatIsNot) {
     start({"v1"}, 1);
     for (int i = 0; i < 4; ++i) give("v1", 20);
@@ -180,7 +181,7 @@ TEST_F(MachineTime, WhatIsDoneOutOfOrderLeavesRoomForWhatIsNot) {
         end_work(fx, party("v1"), 20);
         state.apply(next.diff());
     };
-    // The second, third and fourth are done in half of their time each, and the first is still to come.
+    // The second, third and fourth are done in half of their time each; the first is still to do.
     for (int i = 0; i < 3; ++i) {
         advance(10);
         done();
@@ -252,7 +253,7 @@ TEST_F(MachineTime, AllReportsAboutOneStateAreAnsweredFromOneTreeAndOthersHaveTh
     ASSERT_EQ(say(auditor(1, 0), 2, 0, 0), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(report(10).deadline, from + 2 * kReplay + answer) << "a record of the program lies ready";
     EXPECT_EQ(given("alice"), 2 * kReplay);
-    // Once none is open any more, the tree may be gone.
+    // Once no report is open any more, the tree may be deleted.
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
     for (std::uint64_t id = 1; id <= 8; ++id) close_report(fx, id, party("alice"));
@@ -313,7 +314,7 @@ TEST_F(MachineTime, TrainingIsPutOffByWhatItsSolverIsGiven) {
     EXPECT_EQ(run().finish_height, finish + 200);
     while (height < deadline + 200) next_block();
     ASSERT_EQ(checkpoint("alice", 0), Verdict::ok) << "in the last block";
-    // What has been given and not been done yet is still to be done before the next one.
+    // Work that was assigned and not yet done still precedes the next one.
     give("alice", 300);
     ASSERT_EQ(checkpoint("alice", 1), Verdict::ok);
     EXPECT_EQ(run().deadline, height + 300 + params.checkpoint_blocks);
@@ -359,7 +360,7 @@ TEST_F(MachineTime, AChallengeWindowHasRoomForAReplay) {
     EXPECT_EQ(send("bob", ChallengeSegment{1, 0, 0, word("mine")}, params.challenge_bond), Verdict::ok);
 }
 
-/// A challenger's clock waits once for what it reports at one time.
+/// A challenger's clock waits only once for reports made at the same time.
 TEST_F(MachineTime, AChallengersClockWaitsForAllItsReportsTogether) {
     start({"v1", "v2"}, 2);
     for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How many disputes replicas can be drawn into, and how much time they have for them. SPEC 15.3 and 15.8.1.
+// The number of disputes that replicas can be drawn into, and the time they have for them. SPEC 15.3 and 15.8.1.
 #include "contracts/lifecycle/disputes/cases.hpp"
 #include "market/work.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -61,7 +61,7 @@ TEST_F(ManyDisputes, AReplicaThatAccusesSeveralHasAReplayForEach) {
     start(3, 10);
     wrong_from = 2;
     wrong_run = 0;
-    wrong_runs = {1};  // alice and bob agree in what is wrong
+    wrong_runs = {1};  // alice and bob agree on the wrong state
     for (int i = 0; i < 200 && between_replicas().size() < 2; ++i) play_all(1, 1);
     const auto disputes = between_replicas();
     ASSERT_EQ(disputes.size(), 2u);
@@ -73,7 +73,7 @@ TEST_F(ManyDisputes, AReplicaThatAccusesSeveralHasAReplayForEach) {
               disputes[1].challenger_due + params.moves * params.move_blocks);
 }
 
-/// 13.5: what it would have lost as an accuser is not escaped by missing a checkpoint before its clock is over.
+/// 13.5: an accuser cannot avoid its loss by missing a checkpoint before its clock runs out.
 TEST_F(ManyDisputes, AnAccuserThatFallsSilentLosesItsWholeLock) {
     auto wanted = small_params();
     wanted.moves = 200;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A market without machines: parties are names, states are hashes of words, and time passes block by block. Invariants
-// are checked after every call and every block, the deep ones too.
+// A market without machines: parties are names, states are hashes of words, and time passes block by block. All
+// invariants, including the deep ones, are checked after every call and every block.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ inline market::Params small_params() {
     p.bid_blocks = 3;
     p.reveal_blocks = 3;
     p.accept_blocks = 5;
-    p.checkpoint_blocks = 24;   // longer than two draws: of the segment, and of its auditors
+    p.checkpoint_blocks = 24;   // longer than two draws, of the segment and of its auditors
     p.open_blocks = 6;
     p.verdict_blocks = 6;
     p.reveal_segment_blocks = 6;
@@ -97,7 +97,7 @@ protected:
         return out;
     }
 
-    /// The next block: what is due happens, then the beacon's members reveal.
+    /// Passes one block: scheduled items are handled, then the beacon's members reveal.
     void next_block() {
         ledger::State next{static_cast<const ledger::StateView&>(state)};
         ++height;
@@ -125,7 +125,7 @@ protected:
         ASSERT_FALSE(broken.has_value()) << *broken << " at height " << height;
     }
 
-    /// The verdict of a call; its effects are kept when it is accepted, and nothing changes when it is not.
+    /// Sends a call and returns its verdict. Its effects are kept if it is accepted; otherwise nothing changes.
     template <class Call>
     Verdict send(std::string_view sender, const Call& call, const U256& value = 0) {
         return send_raw(party(sender), address_of(Call::kContract), calldata(call), value);
@@ -201,7 +201,7 @@ protected:
     Verdict reveal_bid(std::string_view name, const U256& price, std::uint64_t id = 1) {
         return send(name, RevealBid{id, price, task(id).reveal_end + 900, word(name)});
     }
-    /// One auction with these bids, up to its close.
+    /// Plays one auction with these bids up to its close.
     void auction(const std::map<std::string, std::uint64_t>& prices, std::uint64_t id = 1) {
         for (const auto& [name, price] : prices) ASSERT_EQ(commit_bid(name, price, id), Verdict::ok);
         while (height < task(id).bid_end) next_block();
@@ -210,9 +210,9 @@ protected:
         while (height < close) next_block();
     }
 
-    // --- runs: state i of a run is a word, salt too ---
+    // --- runs: state i of a run is a word, and so is its salt ---
 
-    /// Or real roots, when a test computes states: of honest solvers, and of the one that cheats.
+    /// Root of state i of an honest solver; from `real_roots` if a test computes states.
     Hash32 root(std::uint64_t i) const {
         return real_roots.empty() ? word("state " + std::to_string(i)) : real_roots.at(i);
     }
@@ -222,7 +222,7 @@ protected:
     Hash32 wrong_root(std::uint64_t i) const {
         return forged_roots.empty() ? word("wrong " + std::to_string(i)) : forged_roots.at(i);
     }
-    /// What a solver that cheats from state `wrong` on has at state i.
+    /// Root of state i of a solver that cheats from state `wrong_from` on.
     Hash32 solver_root(std::uint64_t i, std::uint32_t run = 0) const {
         return (run == wrong_run || wrong_runs.contains(run)) && i >= wrong_from ? wrong_root(i) : root(i);
     }
@@ -231,7 +231,7 @@ protected:
         return send(name, CommitCheckpoint{id, run, i, blind});
     }
 
-    /// Lets the solver of a run answer whatever is due of it.
+    /// The solver of a run answers everything that is due.
     void serve(const std::string& name, std::uint32_t index = 0, std::uint64_t id = 1) {
         const auto run = views::run(state, id, index);
         if (!run || run->state != market::RunState::running) return;
@@ -256,7 +256,7 @@ protected:
             }
         }
     }
-    /// The solver opens what the audit asks for, and a beacon draws who audits.
+    /// The solver opens the states that the audit needs, and a beacon draws the auditors.
     void seat_auditors(const std::string& solver, std::uint64_t audit = 1) {
         ASSERT_TRUE(advance_until([&] {
             serve(solver);
@@ -271,7 +271,7 @@ protected:
         }
         return out;
     }
-    /// Lets all honest auditors do what is due of them.
+    /// All honest auditors make their due calls.
     void check_audits() {
         for (std::uint64_t a = 1; a <= views::audit_count(state); ++a) {
             const market::Audit drawn = views::audit(state, a).value();
@@ -297,7 +297,8 @@ protected:
             if (party(name) == address) return name;
         return "nobody";
     }
-    /// Everybody does what is due, and the solver posts a checkpoint a block, until the run is over or delivering.
+    /// All parties make their due calls, and the solver posts a checkpoint per block, until the run is over or
+    /// delivering.
     void play(const std::string& solver, std::uint32_t index = 0, std::uint64_t id = 1, std::uint64_t limit = 200) {
         const std::uint64_t segments = views::spec(state, id)->segments();
         for (std::uint64_t i = 0; i < limit; ++i) {
@@ -312,7 +313,7 @@ protected:
         }
     }
 
-    /// As play, for all runs of a task at once: everybody does what is due until the task stops running.
+    /// Like play, for all runs of a task at once, until the task stops running.
     void play_all(std::uint64_t id = 1, std::uint64_t limit = 200) {
         const std::uint64_t segments = views::spec(state, id)->segments();
         for (std::uint64_t i = 0; i < limit && task(id).state == market::TaskState::running; ++i) {
@@ -348,10 +349,10 @@ protected:
     static constexpr std::uint64_t kChain = 400;
     EmptyView nothing;
     ledger::State state{nothing};
-    /// Broken invariants that the executor met. A test that breaks one on purpose takes it away.
+    /// Broken invariants that the executor reported. A test that breaks one on purpose removes it.
     std::vector<std::string> broken;
     Executor executor{[this](const std::string& what) { broken.push_back(what); }};
-    /// By the test itself: all records are not summed then.
+    /// Set if the test itself damages records, so that the sums over all records are skipped.
     bool books_are_damaged = false;
     void TearDown() override { EXPECT_TRUE(broken.empty()) << broken.front(); }
     market::Params params;
@@ -361,8 +362,9 @@ protected:
     std::vector<Address> parties;
     std::map<std::string, std::uint64_t> chains;    ///< Steps left of each verifier's hash chain.
     std::set<std::string> silent, lazy, liars, hiding;   ///< No reveals; no verdicts; wrong verdicts; no openings.
-    bool keeping = true;                                 ///< Auditors attest what they matched, and are paid for it.
-    std::uint32_t wrong_run = 0;                         ///< Which run cheats (or which ones),
+    bool keeping = true;                                 ///< Auditors attest the states that they matched, and are paid
+                                                         ///< for it.
+    std::uint32_t wrong_run = 0;                         ///< Index of the cheating run; `wrong_runs` adds more.
     std::set<std::uint32_t> wrong_runs;
     std::vector<Hash32> real_roots, forged_roots;
     std::uint64_t wrong_from = ~std::uint64_t{0};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a call schedules is paid for by the call: an item costs what a block's share of the scheduler costs
-// (SPEC 4.4, decisions/005), or a burst of cheap calls makes all deadlines late.
+// A call pays for the items that it schedules: an item costs its share of the scheduler's work in a block (SPEC 4.4,
+// decisions/005). Otherwise a burst of cheap calls would delay all deadlines.
 #include "contracts/calls/gas.hpp"
 #include "contracts/records/store.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 class PaidReminders : public MarketTest {
 protected:
-    /// Items that wait, at whatever height.
+    /// Number of scheduled items at all heights.
     std::uint64_t scheduled() const {
         std::uint64_t count = 0;
         for (std::uint64_t at = height + 1; at < height + 2'000; ++at) count += counter(state, keys::due_count(at));
@@ -40,7 +40,7 @@ TEST_F(PaidReminders, ABurstOfReportsPaysForItsDeadlines) {
     }
     ASSERT_GE(sent, 1u) << "an auditor that is not served may say so";
     const std::uint64_t items = scheduled() - before;
-    // One reminder for each audit and each of its auditors may be the chain's own: their number is bounded.
+    // The chain may pay for one reminder per audit and per auditor, since their number is bounded.
     EXPECT_GE(gas, (items - std::min<std::uint64_t>(items, 1 + seats.size())) * kGasReminder)
         << items << " items for " << sent << " reports";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A raise is paid for from the state at which its replicas join, whatever happens before its auction ends. SPEC 12.7.8.
+// The price of a raise counts from the state at which its replicas join, regardless of events before its auction ends.
+// SPEC 12.7.8.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -12,7 +13,7 @@ class RaiseEscrow : public MarketTest {
 protected:
     static constexpr std::uint64_t kSegments = 12;
 
-    /// alice computes alone, and nobody keeps a state of hers: what is finalised is not paid.
+    /// alice computes alone, and no party keeps her states, so finalised segments are not paid.
     void start() {
         auto wide = small_params();
         wide.checkpoint_blocks = 150;
@@ -37,7 +38,7 @@ protected:
         check_audits();
         next_block();
     }
-    /// The ceiling is what each of as many bidders as are wanted is paid.
+    /// As many bidders as are wanted bid the ceiling, which each of them is paid.
     void raise_auction(const std::vector<const char*>& bidders) {
         for (const char* name : bidders) ASSERT_EQ(commit_bid(name, 900), Verdict::ok) << last.revert_reason;
         while (height < task().bid_end) block();
@@ -54,11 +55,11 @@ TEST_F(RaiseEscrow, ALostLeaderDoesNotMoveTheStateAtWhichReplicasJoin) {
     const std::uint64_t joining = views::joining_state(state, task()).index;
     ASSERT_GT(joining, 5u) << "alice is far";
     ASSERT_EQ(run(0).paid, 0u) << "and nobody keeps her states";
-    // Two in all: bob joins, and fetches program and data for a while.
+    // Two in all: bob joins and takes a while to fetch program and data.
     ASSERT_EQ(send("requester", RaiseReplicas{1, 2}, price(1)), Verdict::ok) << last.revert_reason;
     raise_auction({"bob"});
     ASSERT_EQ(task().active.size(), 2u);
-    // Four in all: two more, from where alice is. She is gone before they are chosen.
+    // Four in all: two more, from alice's state. She is gone before they are chosen.
     ASSERT_EQ(send("requester", RaiseReplicas{1, 4}, price(2)), Verdict::ok) << last.revert_reason;
     raise_auction({"carol", "dave"});
     ASSERT_EQ(run(0).state, RunState::forfeited) << "alice was silent";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// More replicas for a task that runs, and what several solvers owe each other.
+// More replicas for a running task, and the duties of several solvers to each other.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -13,7 +13,7 @@ protected:
     U256 price(std::uint8_t more) const {
         return market::escrow_of_more(small_spec(), params, views::joining_state(state, task()).index, more).total();
     }
-    /// Segments of a run whose ends nobody else had opened when it committed its own.
+    /// Number of segments of a run whose ends no other run had opened when it committed its own.
     std::uint64_t originals(std::uint32_t index) const {
         std::uint64_t count = 0;
         for (std::uint64_t i = run(index).first_state + 1; i <= 4; ++i) {
@@ -29,7 +29,7 @@ protected:
         }
         return count;
     }
-    /// alice has a segment that nobody can dispute any more, and two more that are committed.
+    /// alice has a finalised segment and two more committed ones.
     void run_for_a_while() {
         auto slow = params;
         slow.checkpoint_blocks = 100;
@@ -154,7 +154,7 @@ TEST_P(Crowd, OneHonestReplicaWinsAgainstAllOthers) {
     post(spec);
     auction({{"alice", 400}, {"bob", 500}, {"carol", 700}});
     ASSERT_EQ(task().active.size(), 3u);
-    // All but one collude: the same wrong states from state 2 on.
+    // All replicas but one collude, with the same wrong states from state 2 on.
     wrong_from = 2;
     wrong_run = ~0u;
     const std::uint32_t honest = GetParam();
@@ -173,7 +173,7 @@ TEST_P(Crowd, OneHonestReplicaWinsAgainstAllOthers) {
             serve(name, index);
             check_audits();
         }
-        // The honest one moves in every dispute; the others have no answer that would stand, and give none.
+        // The honest replica moves in every dispute; the others have no valid answer and give none.
         for (std::uint64_t id = 1; id <= views::dispute_count(state); ++id) {
             const auto dispute = views::dispute(state, id).value();
             const auto game = views::game(state, id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a requester pays for more replicas is enough for the segments that they are paid for, whatever happens to the
-// other runs between the call and the end of the auction. SPEC 12.7.
+// The requester's payment for more replicas covers the segments that they are paid for, whatever happens to the other
+// runs between the call and the end of the auction. SPEC 12.7.
 #include "merkle/base/non_fatal.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
@@ -24,7 +24,7 @@ protected:
         const std::uint64_t start = views::joining_state(state, task()).index;
         return market::escrow_of_more(views::spec(state, 1).value(), params, start, more).total();
     }
-    /// Bids for the auction that is open, up to its end.
+    /// Raises the task and bids in the new auction, up to its end.
     void raise_to(std::uint8_t replicas, const std::vector<std::string>& bidders) {
         const auto more = static_cast<std::uint8_t>(replicas - task().active.size());
         ASSERT_EQ(send("requester", RaiseReplicas{1, replicas}, price(more)), Verdict::ok) << last.revert_reason;
@@ -34,7 +34,7 @@ protected:
         const std::uint64_t close = task().reveal_end;
         while (height < close) next_block();
     }
-    /// What the runs that are not over are still to be paid.
+    /// Payments still due to the runs that are not over.
     U256 due() const {
         U256 out;
         for (const std::uint32_t index : task().active) {
@@ -44,7 +44,7 @@ protected:
         }
         return out;
     }
-    /// alice has ten clear segments, of which one is paid because an auditor keeps its end, and is silent from then on.
+    /// alice has ten clear segments, one of which is paid because an auditor keeps its end; then she falls silent.
     void lead() {
         for (const char* name : {"v1", "v2", "v3"}) add_verifier(name);
         for (const char* name : {"alice", "bob", "carol", "dave"}) add_solver(name);

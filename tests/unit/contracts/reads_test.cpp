@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What reading costs. SPEC 6.3 and 6.5.
+// The cost of reads. SPEC 6.3 and 6.5.
 #include "contracts/records/methods.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 

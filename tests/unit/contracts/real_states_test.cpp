@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The contracts with states that kernels computed: disputes down to the referee, and tiles with their proofs.
+// The contracts with states computed by kernels: disputes down to the referee, and tiles with their proofs.
 #include "solver/artifacts/availability.hpp"
 #include "solver/attacks/frauds.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
@@ -16,7 +16,7 @@ class RealStates : public MarketTest {
 protected:
     static constexpr std::uint64_t kSegments = 3;
 
-    /// Checkpoints 0 … 3 by the runner that `factory` makes, from `first`.
+    /// Returns checkpoints 0 … 3, computed from `first` by the runner that `factory` makes.
     std::vector<kernels::State> train(const solver::RunnerFactory& factory, kernels::State first) {
         const auto runner = factory(task_.terms, task_.train.program(), task_.inputs(), task_.pool);
         std::vector<kernels::State> out{first};
@@ -36,7 +36,7 @@ protected:
         return out;
     }
 
-    /// alice runs the task of real kernels; three verifiers.
+    /// alice runs the task with real kernels; there are three verifiers.
     void start_real() {
         market::Params real = small_params();
         real.contract_hash = kernels::contract_hash();
@@ -61,7 +61,7 @@ protected:
         ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
     }
 
-    /// A party's account of a segment, by the runner it uses.
+    /// A party's account of a segment, computed by its runner.
     struct Account {
         std::unique_ptr<solver::StepRunner> runner;
         std::unique_ptr<verifier::Replayer> truth;
@@ -90,7 +90,7 @@ protected:
             ASSERT_EQ(send(mover, PlayMove{id, verifier::encode(*move)}), Verdict::ok) << last.revert_reason;
         }
     }
-    /// Sends what does not fit in place of the move that is due; collects why it is refused.
+    /// Sends invalid moves in place of the one that is due, and collects the reasons for their refusals.
     void try_bad_moves(const std::string& mover, std::uint64_t id, const verifier::Move& due) {
         const auto send_bad = [&](const Bytes& move) {
             const Verdict verdict = send(mover, PlayMove{id, move});
@@ -123,7 +123,7 @@ protected:
         refused_moves_.insert(send(other, PlayMove{id, encoded}));
     }
 
-    /// Everybody does what is due, the disputes included, until a dispute is decided.
+    /// All parties make their due calls and moves until a dispute is decided.
     void play_to_a_verdict(Account& solver, Account& challenger) {
         for (int i = 0; i < 150 && all<DisputeDecided>().empty(); ++i) {
             if (run().next_state <= last_state_) {
@@ -136,7 +136,7 @@ protected:
         }
         ASSERT_FALSE(all<DisputeDecided>().empty());
     }
-    /// Two auditors of segment 0 collect; state 0 is open.
+    /// Two auditors of segment 0 commit verdicts; state 0 is open.
     void collect() {
         for (const std::uint64_t i : {0, 1}) ASSERT_EQ(checkpoint("alice", i), Verdict::ok);
         seat_auditors("alice");
@@ -144,7 +144,7 @@ protected:
 
     test::TinyTask task_;
     bool try_bad_ = false;
-    std::uint64_t last_state_ = kSegments;  ///< alice commits no further.
+    std::uint64_t last_state_ = kSegments;  ///< alice commits no later state.
     std::set<Verdict> refused_moves_;
 };
 
@@ -219,7 +219,7 @@ TEST_F(RealStates, AForgedInitialStateIsChallengedThoughEverySegmentIsRight) {
     const Hash32 truth = commit(task_.initial()).root;
     ASSERT_EQ(send("bob", ChallengeInitial{1, 0, truth}, params.challenge_bond), Verdict::ok) << last.revert_reason;
     EXPECT_EQ(views::dispute(state, 1)->kind, market::DisputeKind::initial);
-    // Nothing that the initialiser makes opens the forged root: alice has no move, and her clock runs out.
+    // No output of the initialiser opens the forged root: alice has no move, and her clock runs out.
     ASSERT_TRUE(advance_until([&] {
         if (run().state == RunState::running && run().next_state <= kSegments) {
             EXPECT_EQ(checkpoint("alice", run().next_state), Verdict::ok);

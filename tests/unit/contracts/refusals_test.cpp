@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each rule refuses what it must, by name, and the fixture checks that nothing changed.
+// Each rule refuses invalid calls by name, and the fixture checks that nothing changed.
 #include "contracts/records/methods.hpp"
 #include "ledger/chain/genesis.hpp"
 #include "ledger/tx/transaction.hpp"
@@ -49,8 +49,8 @@ TEST_F(Refusals, Executor) {
     EXPECT_EQ(decode_refusal(short_of_gas.output)->slug, "out_of_gas");
 }
 
-// 4.4: what a block has to have left for a call follows from its bytes, whatever the limit says; and the dearest call
-// that fits a transaction leaves room for others.
+// 4.4: the gas that a block must have left for a call follows from its bytes, regardless of the limit; and the most
+// expensive call that fits a transaction leaves room for others.
 TEST_F(Refusals, TheGasOfACallIsKnownFromItsBytes) {
     OpenRoots most;
     while (calldata(most).size() < ledger::kTxBytesMax) most.roots.emplace_back();
@@ -365,7 +365,7 @@ TEST_F(Refusals, ChallengesAndMoves) {
     verifier::PostHashes hashes;
     hashes.hashes.resize(verifier::search_positions(views::game(state, 1)->search).size());
     EXPECT_EQ(send("alice", PlayMove{1, verifier::encode(verifier::Move{hashes})}), Verdict::ok);
-    // bob never answers: his bond pays alice and the fire; the segment keeps its standing.
+    // bob never answers: one part of his bond is paid to alice, the rest is burned, and the segment keeps its state.
     const U256 before = ledger::balance_of(state, party("alice"));
     ASSERT_EQ(checkpoint("alice", 2), Verdict::ok);
     for (int i = 0; i < 25; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks that several solvers run at once.
+// Tasks that several solvers run at the same time.
 #include "tests/unit/contracts/market_fixture.hpp"
 
 namespace retrace::contracts {
@@ -47,7 +47,7 @@ TEST_F(Replicas, EqualRootsArePaidTwice) {
     EXPECT_EQ(task().state, market::TaskState::settled);
 }
 
-/// 13.4: a segment is finalised when every replica has opened its end; then the one that waited is paid too.
+/// 13.4: a segment is finalised when every replica has opened its end; then the run that waited is paid too.
 TEST_F(Replicas, WhoIsReadyFirstIsPaidWhenTheOtherHasOpened) {
     market::Params slow = small_params();
     slow.reveal_segment_blocks = 25;
@@ -100,7 +100,7 @@ TEST_F(Replicas, TheOneThatDiffersLosesAsAsserter) {
     for (const Slashed& event : all<Slashed>()) EXPECT_EQ(event.party, party("alice"));
 }
 
-/// One honest replica needs nobody's help: neither a bond nor an auditor, whom a forged start does not show (14.8).
+/// A single honest replica needs neither a bond nor an auditor, since an audit does not detect a forged start (14.8).
 TEST_F(Replicas, WhoForgesTheSeededStartIsAccusedByTheOther) {
     start(true);
     wrong_from = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who keeps states, what keeping earns and costs, and what happens to a segment that cannot be audited.
+// Keepers of states, the revenue and cost of keeping, and segments that cannot be audited.
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
@@ -12,7 +12,7 @@ using market::TaskState;
 
 class Retention : public MarketTest {
 protected:
-    /// alice has opened state 2, which no audit looked at, and goes no further; state 1 is paid for.
+    /// alice has opened state 2, which no audit checked, and stops there; state 1 is paid for.
     void open_state_2() {
         auto slow = params;
         slow.checkpoint_blocks = 300;
@@ -35,12 +35,12 @@ protected:
         advance(9);
         TaskSpec spec = small_spec();
         spec.audit_bp = audit_bp;
-        spec.price_ceiling = U256(1000);  // at this audit probability more would ask for a very large stake
+        spec.price_ceiling = U256(1000);  // a higher price would require a very large stake at this audit probability
         post(spec);
         auction({{"alice", 400}, {"bob", 700}});
         ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
     }
-    /// Two auditors of segment 0 collect.
+    /// Two auditors of segment 0 commit verdicts.
     void collect() {
         auto slow = params;
         slow.checkpoint_blocks = 300;
@@ -51,7 +51,7 @@ protected:
     }
     market::Audit audit() const { return views::audit(state, 1).value(); }
     std::string auditor(std::size_t seat) const { return name_of(audit().seats.at(seat).auditor); }
-    /// Reports, and lets alice answer (the rule of proofs is tested with real tiles elsewhere): until used up.
+    /// Reports tiles until none is left, and lets alice answer (proofs are tested with real tiles elsewhere).
     void use_up_reports(const std::string& name) {
         for (std::uint64_t i = 0; i < params.reports; ++i) {
             ASSERT_EQ(send(name, ReportUnavailable{1, 1, 0, 0, 0, i}, params.report_fee), Verdict::ok);
@@ -66,7 +66,7 @@ protected:
         state.apply(next.diff());
     }
     std::uint64_t time_for_verdicts() const { return params.verdict_blocks + small_spec().replay_blocks; }
-    /// Whoever holds a seat without a verdict says that nothing is served.
+    /// Every auditor without a verdict reports that nothing is served.
     void starve_seats() {
         for (const market::Seat& seat : audit().seats)
             if (seat.state == SeatState::drawn && seat.reports == 0) use_up_reports(name_of(seat.auditor));
@@ -94,8 +94,8 @@ TEST_F(Retention, ASolverPaysForKeepingAndIsPaidForItsWork) {
     EXPECT_EQ(run().state, RunState::running);
 }
 
-/// Solvers read from the list whether what is finalised waits for a keeper: a state that stayed there would keep them
-/// from asking for ever.
+/// Solvers use the list to see whether a finalised state waits for a keeper; a state that stayed in it would keep them
+/// from making further offers.
 TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
     open_state_2();
     EXPECT_FALSE(views::checkpoint(state, 1, 0, 1)->keepers.empty());
@@ -105,7 +105,7 @@ TEST_F(Retention, AStateThatIsPaidForIsNoLongerListedAsRetained) {
     EXPECT_THAT(run().retained, ::testing::IsEmpty());
 }
 
-/// So that one replica cannot take the others' room.
+/// One replica must not use up the offers of the others.
 TEST_F(Retention, EachRunOfATaskHasItsOwnRoomForOffers) {
     open_state_2();
     const auto fill = [&](std::uint32_t run_index, std::uint64_t from) {
@@ -197,7 +197,8 @@ TEST_F(Retention, WhoServesNoneOfAllWhoAreDrawnLosesItsLock) {
     EXPECT_EQ(task().state, TaskState::bidding);
 }
 
-/// Two of three say falsely that nothing is served: the third is drawn in the end, and nobody honest loses.
+/// Two of three auditors report falsely that nothing is served: the third is drawn in the end, and no honest party
+/// loses.
 TEST_F(Retention, OneHonestAuditorOfAllWhoAreDrawnSavesAnHonestSolver) {
     collect();
     const U256 bonded = views::stake(state, party("alice")).bonded;

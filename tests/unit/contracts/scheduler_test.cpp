@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How much the scheduler does in a block, what writing on it costs, and that one reminder of a kind is enough. SPEC 9.
+// Work of the scheduler per block, the cost of scheduling an item, and that one reminder of a kind is enough. SPEC 9.
 #include "contracts/calls/gas.hpp"
 #include "contracts/lifecycle/audits/reports.hpp"
 #include "contracts/lifecycle/effects.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using market::RunState;
 
-/// Counts what is read through it.
+/// A view that counts reads.
 class CountingView final : public ledger::StateView {
 public:
     explicit CountingView(const ledger::StateView& under) : under_(under) {}
@@ -29,7 +29,7 @@ private:
 
 class Scheduler : public MarketTest {
 protected:
-    /// What the scheduler may find nothing to do about: a challenge that a newer one has replaced.
+    /// An item that needs no action: a challenge that a newer one has replaced.
     static ScheduledItem idle(std::uint64_t i) { return {ScheduledKind::challenge, 1'000'000 + i, 0, 0}; }
     template <class Write>
     void change(Write write) {
@@ -89,7 +89,7 @@ TEST_F(Scheduler, ABlockHandlesSoManyItemsInOrderAndTheNextGoesOn) {
 TEST_F(Scheduler, WhatIsLateHappensAllTheSame) {
     start_run();
     const std::uint64_t deadline = run().deadline;
-    fill(deadline, 2 * kDueMax);  // handled at the deadline and in the block after it
+    fill(deadline, 2 * kDueMax);  // handled at the deadline and in the next block
     while (height <= deadline + 1) {
         EXPECT_EQ(run().state, RunState::running) << height;
         next_block();
@@ -140,7 +140,7 @@ TEST_F(Scheduler, ARunThatCommitsAndOpensMuchHasOneReminderOfEachKind) {
     EXPECT_LE(waiting(height + 1) + waiting(segment(10).window_end), 2u) << "eighteen states, one reminder of payment";
 }
 
-/// Eight reports of each auditor of each audit can be written at will, and each once moved two deadlines.
+/// Each auditor of each audit can make eight reports at will, and each report once moved two deadlines.
 TEST_F(Scheduler, AReportPaysForWhatItAndItsAnswerWrite) {
     auto slow = small_params();
     slow.checkpoint_blocks = 300;
@@ -195,7 +195,7 @@ TEST_F(Scheduler, AnOpeningRemindsOfOnePaymentHoweverManyReplicasThereAre) {
     EXPECT_EQ(payments(), 1u);
 }
 
-/// All bids are returned at once, which the auction's end would have done otherwise.
+/// All bids are returned at once, as the auction's end would have done.
 TEST_F(Scheduler, ACancelledTaskPaysAsTheEndOfItsAuctionDoes) {
     for (const char* name : {"alice", "bob", "carol"}) add_solver(name);
     advance(9);
@@ -208,7 +208,7 @@ TEST_F(Scheduler, WhatFillsItPaysForIt) {
     start_run();
     ASSERT_EQ(checkpoint("alice", 0), Verdict::ok);
     EXPECT_GE(last.gas_used, kCheckpointReminders * kGasReminder);
-    // As many as a block handles cost more gas than a block has.
+    // The maximum number of items per block costs more gas than a block has.
     EXPECT_GE(kDueMax * kGasReminder, 400'000'000u);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Tasks whose verifiers come, leave and fall silent, with replicas that join and requesters that decide or do not:
-// whatever happens, the books balance, an honest solver loses nothing, and the task ends. SPEC 12.7, 13.1.1, 14.12.
+// Random games on tasks whose verifiers join, leave and fall silent, with replicas that join and requesters that may
+// not decide. In each game the books balance, an honest solver loses nothing, and the task ends. SPEC 12.7, 13.1.1,
+// 14.12.
 #include <cstdlib>
 #include <random>
 
@@ -99,14 +100,14 @@ protected:
 };
 
 TEST_F(UnauditedGames, HonestSolversLoseNothingAndTasksEnd) {
-    // RETRACE_GAMES=N plays that many seeds, RETRACE_SEED=S begins with another one.
+    // RETRACE_GAMES=N plays N seeds, RETRACE_SEED=S starts at seed S.
     const char* const many = std::getenv("RETRACE_GAMES");
     const char* const from = std::getenv("RETRACE_SEED");
     const std::uint64_t first = from != nullptr ? std::strtoull(from, nullptr, 10) : 1;
     const std::uint64_t games = many != nullptr ? std::strtoull(many, nullptr, 10) : 12;
     std::vector<std::uint64_t> seeds;
     for (std::uint64_t seed = first; seed < first + games; ++seed) seeds.push_back(seed);
-    // 130: what had waited behind segment 0 was woken by nobody when its audit came to verdicts.
+    // In seed 130, the segments behind segment 0 were not woken when its audit had verdicts.
     if (from == nullptr) seeds.push_back(130);
     std::set<std::string> ends;
     for (const std::uint64_t seed : seeds) {

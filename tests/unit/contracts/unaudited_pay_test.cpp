@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What happens to a task that asks for more auditors than could be drawn. SPEC 14.12.
+// Tasks that ask for more auditors than can be drawn. SPEC 14.12.
 #include "contracts/lifecycle/audits/seats.hpp"
 #include "contracts/lifecycle/audits/waiting_audits.hpp"
 #include "contracts/lifecycle/staking/backlog.hpp"
@@ -14,7 +14,7 @@ using market::TaskState;
 
 class UnauditedPay : public MarketTest {
 protected:
-    /// alice wins a task of two auditors on a chain with these verifiers.
+    /// alice wins a task with two auditors on a chain with these verifiers.
     void start(const std::vector<const char*>& verifiers, const TaskSpec& spec = small_spec()) {
         for (const char* name : verifiers) add_verifier(name);
         add_solver("alice");
@@ -25,7 +25,7 @@ protected:
         ASSERT_EQ(send("alice", AcceptData{1}), Verdict::ok);
         before = ledger::balance_of(state, party("alice"));
     }
-    /// A block in which alice commits, opens what is due, and everybody audits.
+    /// Passes one block: alice commits and opens due states, and all auditors audit.
     void block() {
         if (run().state == RunState::running && run().next_state <= 4) {
             ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok);
@@ -39,7 +39,7 @@ protected:
 
 TEST_F(UnauditedPay, NothingIsPaidWhereNobodyCanBeDrawn) {
     start({});
-    wrong_from = 1;  // alice skips all the work: nobody is there to see it
+    wrong_from = 1;  // alice skips all work, and there is no auditor to detect it
     for (int i = 0; i < 200; ++i) block();
     EXPECT_TRUE(run().earned.is_zero());
     EXPECT_EQ(ledger::balance_of(state, party("alice")), before);
@@ -130,7 +130,7 @@ TEST_F(UnauditedPay, TheRequesterMayPayForWhatWaits) {
     EXPECT_EQ(all<UnauditedDecided>().size(), static_cast<std::size_t>(decisions));
 }
 
-/// The verifiers leave when the first segments are final: only the last one waits.
+/// The verifiers leave when the first segments are finalised, so only the last one waits.
 TEST_F(UnauditedPay, WhoDoesNotPayPaysForWhatIsFinalAndGetsNoMore) {
     start({"v1", "v2", "v3"});
     keeping = false;  // no state is kept, so nothing is paid yet
@@ -200,7 +200,7 @@ TEST_F(UnauditedPay, ReplicasThatWaitEndOneByOne) {
     EXPECT_TRUE(all<Slashed>().empty());
 }
 
-/// Who has forged a segment that is drawn cannot undo the draw by an accomplice that leaves.
+/// The forger of a drawn segment cannot undo the draw by an accomplice that leaves.
 TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
     start({"v1", "v2"});
     wrong_run = 0;
@@ -217,7 +217,7 @@ TEST_F(UnauditedPay, AMemberThatRetiresAfterTheDrawLeavesItToTheOthers) {
     EXPECT_EQ(views::dispute(state, 1)->challenger, party("v1"));
 }
 
-/// Nor by an audit of another segment that waits.
+/// Nor can it by an audit of another segment that waits.
 TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
     TaskSpec spec = small_spec();
     spec.audit_bp = 10'000;
@@ -239,13 +239,13 @@ TEST_F(UnauditedPay, ARunDoesNotEndWhileAuditorsHaveSomethingToSay) {
     }));
     ASSERT_EQ(of_segment(0)->phase, market::AuditPhase::verdicts);
     EXPECT_EQ(views::seated_audits(state, 1, 0), 2u);
-    // As if its auditors had found nothing that matches and nobody were left to draw (14.12.14).
+    // As if its auditors had found no match and no further auditors could be drawn (14.12.14).
     ledger::State next{static_cast<const ledger::StateView&>(state)};
     Effects fx{next, params, height, {}};
     auto waits = of_segment(0).value();
     for (market::Seat& seat : waits.seats) free_seat(fx, waits, seat);
     wait_for_auditors(fx, waits);
-    // Nobody can be drawn anew.
+    // No verifier can be drawn again.
     for (const char* name : {"v1", "v2", "v3", "v4"}) give_work(fx, party(name), params.unbond_blocks);
     state.apply(next.diff());
     EXPECT_EQ(views::seated_audits(state, 1, 0), 1u);

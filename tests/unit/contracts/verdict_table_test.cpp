@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every verdict that a call can be refused with is provoked here once; a verdict that nobody provokes fails the test.
+// Provokes every verdict with which a call can be refused; a verdict that is not provoked fails the test.
 #include <functional>
 
 #include "contracts/records/store.hpp"
@@ -50,7 +50,7 @@ protected:
         return name_of(views::audit(state, 1)->seats.at(seat).auditor);
     }
 
-    // --- how far a task has come ---
+    // --- progress of a task ---
 
     void posted() {
         add_solver("alice");
@@ -78,7 +78,7 @@ protected:
         audited();
         seat_auditors("alice");
     }
-    /// The audit of segment 0 is over; `rounds` of answers.
+    /// The audit of segment 0 is over after `rounds` of answers.
     void verified(int rounds = 3) {
         collecting();
         for (int i = 0; i < rounds; ++i) {
@@ -136,7 +136,7 @@ void VerdictTable::malformed_rows() {
     row(Verdict::too_many_tasks, [this] {
         std::vector<std::uint64_t> ids(market::kRecordListMax);
         for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i + 1;
-        store_list(state, keys::active_tasks(), ids);  // a list that would take very long to come about
+        store_list(state, keys::active_tasks(), ids);  // a list that would take very long to fill
         return send("requester", PostTask{small_spec()}, market::escrow_of(small_spec(), params)->total());
     });
     row(Verdict::out_of_gas, [this] {
@@ -367,7 +367,7 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
     audit_rows();
     report_rows();
     dispute_rows();
-    // Refusals of moves that need a game with real states: RealStates.MovesThatDoNotFitAreRefusedByName.
+    // Refusals of moves that require a game with real states: RealStates.MovesThatDoNotFitAreRefusedByName.
     const std::set<Verdict> elsewhere{Verdict::move_wrong_children, Verdict::move_bad_proof,
                                       Verdict::move_wrong_opening, Verdict::move_missing_input,
                                       Verdict::move_wrong_leaf,
@@ -377,8 +377,8 @@ TEST_F(VerdictTable, EveryVerdictIsProvoked) {
                                       Verdict::wrong_challenge_state, Verdict::wrong_capability_proof,
                                       Verdict::solvers_full,
                                       Verdict::task_frozen};  // BrokenRules; rules_broken is 4xx.
-    // Second lines of defence. A decided dispute is off the list before a move could reach its game; an audit share
-    // of at least one basis point and a colluding share below all leave some stake that suffices.
+    // Redundant checks. A decided dispute is removed from the list before a move could reach its game; with an audit
+    // share of at least one basis point and a colluding share below all, some stake always suffices.
     const std::set<Verdict> unreachable{Verdict::move_decided, Verdict::no_stake_suffices};
     for (std::uint16_t code = 1; code < 400; ++code) {
         const auto verdict = static_cast<Verdict>(code);

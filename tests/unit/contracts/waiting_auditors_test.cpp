@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Of the auditors of a segment that differ one plays at a time, and the others wait: nothing that one of them saw is
-// ever dropped, whoever plays first and however it plays. SPEC 15.9.
+// Auditors of a segment that differ play one at a time while the others wait. No finding of any of them is ever
+// dropped, in any order and with any moves. SPEC 15.9.
 #include "tests/unit/contracts/limits_fixture.hpp"
 
 namespace retrace::contracts {
@@ -26,7 +26,7 @@ protected:
             return segment(0, 0, id).audit != 0 && !audit_of(id).seats.empty();
         }));
         auto names = auditors_of(id);
-        std::reverse(names.begin(), names.end());  // not the order of the seats
+        std::reverse(names.begin(), names.end());  // another order than that of the seats
         const std::set<std::string> wrong(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(accomplices));
         commit_verdicts("alice", id, wrong);
         for (const std::string& name : names) EXPECT_EQ(reveal_verdict(name, id, wrong), Verdict::ok);
@@ -132,7 +132,7 @@ TEST_F(WaitingAuditors, ThatAllAreWrongLoseOneAfterTheOtherAndTheSegmentIsAudite
     for (const std::string& name : names) EXPECT_EQ(bonded(name), U256(100) * kCoin - params.audit_bond) << name;
 }
 
-/// One matches, two differ: the segment is verified, and not paid before both have played.
+/// One auditor matches and two differ: the segment is verified, but not paid before both have played.
 TEST_F(WaitingAuditors, KeepAVerifiedSegmentFromBeingPaid) {
     auto wanted = slow_params();
     wanted.challenge_blocks = 10;  // and 20 on each clock

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A solver that is as far ahead as it may be waits for others, and the wait is not its fault (SPEC 13.8.5, 13.8.6).
+// A solver that has committed as far ahead as it may waits for others, and the wait is not its fault (SPEC 13.8.5,
+// 13.8.6).
 #include "contracts/lifecycle/market/runs.hpp"
 #include "tests/unit/contracts/market_fixture.hpp"
 
@@ -8,7 +9,7 @@ namespace {
 
 class WaitingSolver : public MarketTest {
 protected:
-    /// alice has committed as many states as she may; the beacon is `phase` blocks into its epoch when she stops.
+    /// alice has committed as many states as she may, and stops `phase` blocks into an epoch of the beacon.
     void commit_all_that_is_allowed(std::uint64_t phase) {
         events.clear();
         auto brisk = small_params();
@@ -52,7 +53,7 @@ TEST_F(WaitingSolver, HasItsWholeTimeFromWhenItMayGoOn) {
 TEST_F(WaitingSolver, LosesNothingInAnyPhaseOfTheChain) {
     for (std::uint64_t phase = 0; phase < 12; phase += 3) {
         commit_all_that_is_allowed(phase);
-        bool seen = false;  // who commits has seen the block before
+        bool seen = false;  // the committer has seen the previous block
         for (int i = 0; i < 60 && run().next_state <= 1'040; ++i) {
             if (seen) {
                 ASSERT_EQ(checkpoint("alice", run().next_state), Verdict::ok) << "phase " << phase;

@@ -16,7 +16,7 @@ constexpr std::uint64_t kExtents[] = {1,  2,   3,   4,   5,   8,   12,  16,  31,
 constexpr std::uint64_t kSteps[] = {
     0,          1,          77,          0x7ffffffe,         0x7fffffff,
     0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, ~std::uint64_t{0} - 9};
-// What plans are made of is drawn more often than the rest.
+// Ops that matter for memory plans are drawn more often.
 constexpr OpCode kOften[] = {OpCode::matmul,
                              OpCode::matmul,
                              OpCode::row_sum,
@@ -44,7 +44,7 @@ constexpr OpCode kOften[] = {OpCode::matmul,
 class Generator {
 public:
     explicit Generator(std::uint64_t seed) : values_(seed) {
-        const std::uint64_t longest = below(6);  // Which of the extents may be long, if any.
+        const std::uint64_t longest = below(6);  // Which extent may be long, if any.
         a_ = below(12) == 0 ? 0 : kExtents[below(longest == 0 ? 21 : 13)];
         b_ = below(20) == 0 ? 0 : kExtents[below(longest == 1 ? 21 : 9)];
         c_ = kExtents[below(longest == 2 ? 21 : 11)];
@@ -146,7 +146,7 @@ private:
         }
     }
 
-    /// Mostly one of the newest, so that programs are deep.
+    /// Mostly one of the newest tensors, so that programs are deep.
     std::uint32_t some_tensor() {
         const std::uint64_t all = program_.tensors.size();
         return static_cast<std::uint32_t>(below(3) != 0 ? all - 1 - below(std::min<std::uint64_t>(all, 6))
@@ -288,7 +288,7 @@ private:
         }
     }
 
-    /// Extents, strides, paddings; every third time windows that lie side by side.
+    /// Extents, strides and paddings; a third of the windows do not overlap.
     std::vector<std::uint64_t> some_windows() {
         std::vector<std::uint64_t> out = {between(1, 4), between(1, 4), between(1, 5),
                                           between(1, 5), between(0, 4), between(0, 4)};
@@ -296,7 +296,7 @@ private:
         return out;
     }
 
-    /// Windows of what is reshaped to an image first.
+    /// Windows over a tensor that is first reshaped to an image.
     bool try_image(const OpFacts& of) {
         const std::uint64_t elements = geometry(of.inputs[0].dims).elements();
         const std::uint64_t height = between(1, 40), width = between(1, 40);
@@ -334,7 +334,7 @@ private:
         return add(scatter);
     }
 
-    /// False when a rule refuses it, or when it is too large for a test.
+    /// Returns false if a rule refuses the op, or if it is too large for a test.
     bool add(OpFacts facts) {
         const OpRule& rule = *find_rule(facts.op.code);
         const std::size_t attributes = facts.op.attributes.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random programs of every op kind that the shape rules let pass, with extents and data that no model would
-// have: what a hostile requester could post. (random_programs.hpp makes deep ones of a few kinds.)
+// Random programs of every op kind that pass the shape rules, with extents and data that no model would have: programs
+// that a hostile requester could post. (random_programs.hpp makes deep ones of a few kinds.)
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct AnyProgram {
     Inputs inputs() const;
 };
 
-/// The same for the same seed; the program passes `check`, has at least one op and at most 50, each of at
-/// most 60,000 elements and 3 million multiply-adds.
+/// Deterministic for a seed. The program passes `check` and has 1 to 50 ops, each of at most 60,000 elements and 3
+/// million multiply-adds.
 AnyProgram any_program(std::uint64_t seed);
 
 }  // namespace retrace::kernels::testing

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Values that break kernels.
+// Random values that are likely to reveal errors in kernels.
 #pragma once
 
 #include <array>
@@ -10,8 +10,7 @@
 
 namespace retrace::kernels::testing {
 
-// Zeros, NaN with payloads, infinities, subnormals, the largest and the smallest, borders of conversions and
-// of exp.
+// Zeros, NaN with payloads, infinities, subnormals, extremes, and bounds of conversions and of exp.
 inline constexpr std::uint32_t kFloats[] = {
     0x00000000, 0x80000000, 0x7fc00000, 0xffc12345, 0x7f800001, 0xff800001, 0x7f800000,
     0xff800000, 0x00000001, 0x80000001, 0x807fffff, 0x007fffff, 0x00800000, 0x80800000,
@@ -28,7 +27,7 @@ public:
     std::mt19937_64& random() { return random_; }
     std::uint64_t below(std::uint64_t n) { return random_() % n; }
 
-    /// 0: about one; 1: of all magnitudes; 2: special; 3: any bits; 4: few values, so that there are ties.
+    /// 0: around one; 1: all magnitudes; 2: special; 3: any bits; 4: few distinct values, so that there are ties.
     std::uint32_t float_bits(std::uint64_t kind) {
         if (kind == 3) return static_cast<std::uint32_t>(random_());
         if (kind == 2 && below(3) != 0) return kFloats[below(std::size(kFloats))];

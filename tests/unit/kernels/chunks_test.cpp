@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Attention a few heads at a time changes what memory a step takes and nothing that it gives.
+// Computing attention a few heads at a time changes the memory of a step, but not its results.
 #include "kernels/exec/chunks.hpp"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace {
 using testing::Data;
 using testing::random_state;
 
-/// Forward and backward; the mask, which would interrupt the run, comes first.
+/// Forward and backward pass; the mask comes first because it would interrupt the run of ops.
 Program attention(std::uint64_t heads, std::uint64_t tokens, std::uint64_t depth, bool causal) {
     return with_constants_first(testing::attention_program(heads, tokens, depth, causal));
 }
@@ -34,7 +34,7 @@ std::size_t count(const Program& program, OpCode code) {
                                                   [&](const OpRecord& op) { return op.code == code; }));
 }
 
-/// Two steps of `seen` by the reference are those of `program`.
+/// Expects two steps of `seen` on the reference back end to equal those of `program`.
 void expect_the_same(const Program& program, const Program& seen, const State& start, const Inputs& inputs) {
     ASSERT_TRUE(check(seen)) << check(seen).error().message;
     ThreadPool pool(2);
@@ -77,7 +77,7 @@ TEST(Chunks, there_are_never_more_than_asked_for) {
     expect_the_same(program, chunks, random_state(program, Data::bell, 1), {});
 }
 
-/// What the backward pass cuts as the forward pass did is never joined.
+/// Tensors that the backward pass splits like the forward pass are never joined.
 TEST(Chunks, weights_stay_in_pieces) {
     const Program program = attention(8, 64, 8, true);
     const Program chunks = with_runs_in_chunks(program, {2 * 64 * 64 * 4, 64, 100'000});
@@ -108,14 +108,14 @@ TEST(Chunks, published_trainings_with_all_that_is_computed_again_give_the_same_b
 
 constexpr ChunkLimits kOneHead{21 * 21 * 4, 64, 100'000};
 
-/// A run of two heads in which something else is shown under other extents, or under its own. States: the heads, five
+/// A run of two heads with a tensor that is also seen under other extents, or under its own. States: the heads, five
 /// values, and `other`.
 struct Strange : testing::RawProgram {
     std::uint32_t scores;
     explicit Strange(const Dims& other) : RawProgram({{2, 21, 1}, {5}, other}) {
         scores = op(OpCode::matmul, {0, 0}, {2, 21, 21}, {1, 0, 1});
     }
-    /// What follows from the scores: the largest of each row.
+    /// Continues from the scores: the maximum of each row.
     std::uint32_t tops() { return op(OpCode::row_max, {op(OpCode::relu, {scores}, {2, 21, 21})}, {2, 21, 1}); }
 
     void expect_the_same_in_chunks() const {
@@ -157,7 +157,7 @@ TEST(Chunks, programs_that_nobody_would_write_give_the_same_bits) {
             ASSERT_NO_FATAL_FAILURE(expect_the_same(any.program, chunks, any.state, any.inputs()));
         }
     }
-    EXPECT_GT(changed, 4u);  // few have products of batches
+    EXPECT_GT(changed, 4u);  // few have batched products
 }
 
 TEST(Chunks, long_contexts_take_the_memory_of_few_heads) {

@@ -18,7 +18,7 @@ Tensor random_tensor(DType dtype, Dims dims, std::uint64_t seed) {
     return tensor;
 }
 
-/// Contract 6 in the plainest words, element by element.
+/// A naive implementation of contract 6, element by element.
 Hash32 plain_root(const Tensor& tensor) {
     const Geometry shape = geometry(tensor.dims);
     const std::uint32_t size = size_of(tensor.dtype);
@@ -147,7 +147,7 @@ TEST(Commitment, of_a_later_step_hashes_what_the_program_writes) {
     state.tensors[2] = random_tensor(DType::f32, {40, 50}, 12);
     EXPECT_EQ(commit_next(program, before, state, pool).root, commit_state(root, state, pool).root);
 
-    // The tensor that nobody writes is not looked at.
+    // The tensor without a writer is not hashed again.
     const Hash32 honest = commit_next(program, before, state, pool).root;
     state.tensors[1].data[7] ^= 1;
     EXPECT_EQ(commit_next(program, before, state, pool).root, honest);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Memory that runs out while a commitment is hashed beside the training ends that commitment, not the
-// process.
+// Running out of memory while a commitment is hashed in the background ends the commitment, not the process.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,8 +10,8 @@
 
 namespace {
 
-std::atomic<bool> run_out{false};     ///< No thread gets memory but
-thread_local bool is_tester = false;  ///< this one.
+std::atomic<bool> run_out{false};     ///< Allocations fail on all other threads.
+thread_local bool is_tester = false;  ///< Allocations of this thread never fail.
 
 }  // namespace
 
@@ -40,7 +39,7 @@ TEST(StateCommitter, throws_in_finish_what_was_thrown_beside_the_training_and_st
     EXPECT_THROW(committer.finish(), std::bad_alloc);
     run_out = false;
     EXPECT_FALSE(committer.under_way());
-    // Nothing changed since, but the hashes are not those of what was taken.
+    // The state has not changed since, but the stored hashes are not those of the failed snapshot.
     committer.begin(state, pool);
     EXPECT_EQ(committer.finish().root, commit_state(root, state, pool).root);
     is_tester = false;

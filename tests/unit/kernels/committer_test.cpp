@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Commitments that hash what changed, beside the training, are those of the whole state.
+// Incremental commitments that are hashed in the background equal commitments of the whole state.
 #include "kernels/commit/committer.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// Four written state tensors of awkward shapes and one that nobody writes.
+/// Four written state tensors of awkward shapes and one without a writer.
 Program shapes_program() {
     Program program;
     program.states = 5;
@@ -77,12 +77,12 @@ TEST(StateCommitter, hashes_the_state_of_begin_whatever_is_trained_meanwhile) {
         committer.begin(state, pool);
         EXPECT_TRUE(committer.under_way());
         State next = random_state(program, random);
-        next.tensors[4] = state.tensors[4];  // nobody writes it
+        next.tensors[4] = state.tensors[4];  // no op writes it
         state = next;
         EXPECT_EQ(committer.finish().root, expected);
         EXPECT_FALSE(committer.under_way());
     }
-    committer.begin(state, pool);  // and ends with one under way
+    committer.begin(state, pool);  // and is destroyed while one is in progress
 }
 
 TEST(StateCommitter, says_beforehand_what_it_takes) {

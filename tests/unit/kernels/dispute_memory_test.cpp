@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a dispute takes is counted before a task is taken: trees over tiles of one column, and the states.
+// The memory of a dispute is counted before a task is accepted: trees over tiles of one column, and the states.
 #include "kernels/exec/dispute_memory.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kRows = 1 << 16;
 
-/// A bool column: of the 1024 bytes of a tile it fills 32.
+/// A bool column, which fills 32 of the 1024 bytes of a tile.
 Program columns() {
     Program program;
     program.states = 1;
@@ -61,7 +61,7 @@ TEST(DisputeMemory, counts_the_states_that_a_dispute_keeps) {
     ThreadPool pool(1);
     EXPECT_EQ(state_bytes(program), kRows);
     const Executor executor(program, pool);
-    const std::uint64_t apart = 2 * kRows;  // Two outputs have to be there for the third at least.
+    const std::uint64_t apart = 2 * kRows;  // The third op needs at least two outputs in memory.
     EXPECT_GE(executor.dispute_bytes(), apart + evidence_bytes(program) + 2 * state_bytes(program));
 }
 

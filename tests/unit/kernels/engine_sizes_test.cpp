@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Products and whole trainings give the same bits however the engine cuts them. The default run trains with two odd
-// cuts; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.sizes_on_LEVEL) with all, and without threads too.
+// Products and whole trainings give the same bits with any split sizes of the engine. The default run trains with two
+// odd splits; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.sizes_on_LEVEL) with all, and without threads too.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 
 namespace retrace::kernels {
 
-/// What the engine calls its friend.
+/// A friend of the engine.
 struct SizesForTests {
     static OtherSizes hold(const EngineSizes& sizes) { return OtherSizes(sizes); }
 };
@@ -104,7 +104,7 @@ TEST(ProductInOtherSizes, HasTheBitsOfTheReferenceAtEveryLevel) {
     }
 }
 
-// A kernel that notes which tiles it was given.
+// A kernel that records the tiles that it was given.
 const MatmulKernel* inner = nullptr;
 std::uint64_t tiles = 0;
 std::uint32_t highest = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the referee needs: bounded evidence, links that compose to the op, and errors instead of guesses.
+// Evidence for the referee: it is bounded, links compose to the op, and missing data gives errors instead of guesses.
 #include <gmock/gmock.h>
 
 #include "kernels/ops/op_call.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A thread whose program has chosen another rounding, or turned subnormals off, computes the contract's bits all the
-// same, and finds its own choice again.
+// A thread with another rounding mode, or with subnormals disabled, still computes the contract's bits, and keeps its
+// own setting afterwards.
 #include "kernels/scalar/float_environment.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ const std::vector<std::uint32_t> kOthers = {kUsual | kSubnormalsOff, kUsual | 0x
                                             kUsual | 0x40,           kUsual | kDown,
                                             kUsual | kUp,            kUsual | kTowardsZero | kSubnormalsOff};
 
-/// The thread's control bits while it lives.
+/// Sets the thread's floating-point control bits and restores them on destruction.
 class Chosen {
 public:
     explicit Chosen(std::uint32_t bits) : before_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(bits); }
@@ -121,12 +121,12 @@ TEST(FloatEnvironment, TilesOnTheWayOfADisputeAreTheSame) {
     }
 }
 
-/// A state after some steps and the loss of the last.
+/// Returns the state after some steps and the loss of the last step.
 std::pair<State, float> trained(unsigned threads, Backend backend) {
     const golden::Recipe recipe = golden::recipes()["gpt"];
     static const TrainingPrograms programs = golden::programs(recipe);
     const auto [x, y] = golden::data(recipe.model);
-    ThreadPool pool(threads);  // whose threads begin with the environment of this one
+    ThreadPool pool(threads);  // its threads inherit the environment of this one
     State state = run_initialiser(programs.init, golden::kSeed, pool);
     Executor executor(programs.train, pool, backend);
     float loss = 0;
@@ -150,7 +150,7 @@ TEST(FloatEnvironment, AThreadOfAPoolHasTheContractsWhateverItsMakersIs) {
     ThreadPool pool(4);
     const auto caller = std::this_thread::get_id();
     std::atomic<int> usual{0}, other{0};
-    // A busy machine may let the caller do all of a short job.
+    // On a busy machine the caller may do all of a short job.
     for (int job = 0; job < 1000 && usual + other == 0; ++job) {
         pool.parallel_for(16, 1, [&](std::uint64_t, std::uint64_t) {
             if (std::this_thread::get_id() != caller) ++(now() == kUsual ? usual : other);

@@ -12,7 +12,7 @@
 namespace retrace::kernels::sweep {
 namespace {
 
-constexpr std::size_t kStretch = 4096;  ///< Inputs that stay in the first-level cache with their results.
+constexpr std::size_t kStretch = 4096;  ///< Inputs that fit the first-level cache together with their results.
 constexpr std::uint64_t kSections = 64;
 
 using Values = std::array<std::uint32_t, kStretch>;
@@ -22,7 +22,7 @@ void judge(const Function& function, const Values& in, const Values& stored, std
     const bool estimated =
         function.estimate != nullptr && function.estimate(in.data(), stored.data(), n, estimates.data());
     for (std::size_t i = 0; i < n; ++i) {
-        // Whatever can be the largest is computed, and so is what no estimate is for (a NaN compares as false).
+        // Computes every value that may be the maximum or has no estimate (a NaN compares as false).
         if (estimated && estimates[i] + kEstimate < outcome.worst) continue;
         const double error = function.error(in[i], stored[i]);
         if (error > outcome.worst) outcome.worst = error, outcome.worst_at = in[i];

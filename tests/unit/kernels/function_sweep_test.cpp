@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Functions of one argument: equal on every back end, as near to the exact value as SPEC 2.2 says, and with its special
-// values. The default run samples; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.function_NAME) every one of the 2^32
-// inputs is tried.
+// Functions of one argument: equal on every back end, within the error bound of SPEC 2.2, and with its special values.
+// The default run samples; with RETRACE_EXHAUSTIVE=1 (ctest slow.kernels.function_NAME) all 2^32 inputs are tried.
 #include "tests/unit/kernels/function_sweep.hpp"
 
 #include <gtest/gtest.h>
@@ -23,15 +22,15 @@ void PrintTo(const Function& function, std::ostream* out) {
 
 namespace {
 
-/// Of the exact values, which are the library's in double precision: 2^-29 ulp for each of its own, of which none is
-/// more than 64 wrong.
+/// Error of the exact values, which come from the library in double precision: 2^-29 ulp for each of its own ulps, of
+/// which at most 64 are wrong.
 constexpr double kDoubt = 64 * 0x1p-29;
 
 bool exhaustive() {
     return std::getenv("RETRACE_EXHAUSTIVE") != nullptr;
 }
 
-/// A line for each eighth, as this takes minutes.
+/// Prints a line for each eighth, as this takes minutes.
 class Progress {
 public:
     explicit Progress(const char* name) : name_(name) {}
@@ -121,7 +120,7 @@ TEST_P(FunctionSweep, NothingIsEstimatedAcrossBinadesOrGapsOrWithoutAValue) {
 INSTANTIATE_TEST_SUITE_P(All, FunctionSweep, ::testing::ValuesIn(functions()),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// What the sweep must find: a fault in one of the million inputs of a sample.
+// The sweep must find a fault in one of the million inputs of a sample.
 
 const Function& exponential() {
     return functions().front();
@@ -137,7 +136,7 @@ void faulty_exp(const LoopOperand* in, void* out, std::size_t n) {
     }
 }
 
-/// The scalar loops, but for one result that is `change` units of the last place more.
+/// The scalar loops, except for one result that is `change` units in the last place too large.
 template <std::uint32_t change>
 Loops faulty() {
     Loops loops = loops_generic();

@@ -8,7 +8,7 @@
 namespace retrace::kernels::testing {
 namespace {
 
-/// Declares states for inputs and for results, which have to be declared before any op.
+/// Declares states for inputs and results, which must be declared before any op.
 class Layer {
 public:
     Value in(const std::string& name, Dims dims, DType dtype = DType::f32) {
@@ -18,7 +18,7 @@ public:
         const OpFacts::Operand shape = graph.shape(value);
         graph.set_next(graph.state("out" + std::to_string(results_++), shape.dtype, shape.dims), value);
     }
-    /// The output and the gradients of `wanted`, given that of the output.
+    /// Keeps the output and the gradients of `wanted`, given the gradient of the output.
     void keep_all(Value output, Value gradient, const std::vector<Value>& wanted) {
         keep(output);
         for (const Value value : tape.gradients(output, gradient, wanted)) keep(value);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One layer at a time as a program: what the executor fuses, for the tests of fusion and its benchmark.
-// Inputs are state tensors that never change, results state tensors that nobody reads.
+// Programs of a single layer with patterns that the executor fuses, for the tests of fusion and its benchmark. Inputs
+// are state tensors that never change; results are state tensors that no op reads.
 #pragma once
 
 #include <string>
@@ -22,8 +22,7 @@ Program bias_gelu_program(std::uint64_t rows, std::uint64_t width);
 Program attention_program(std::uint64_t heads, std::uint64_t tokens, std::uint64_t depth, bool causal);
 Program adamw_program(std::uint64_t rows, std::uint64_t width);
 
-/// All of them, small, with extents that divide nothing: rows and classes of 1, primes, more than one level
-/// of 256.
+/// All patterns at small size, with awkward extents: rows and classes of 1, primes, more than one level of 256.
 std::vector<FusedPattern> fused_patterns();
 
 }  // namespace retrace::kernels::testing

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fused layers give the bits of their composition, which the reference computes op by op, for data of every
-// kind.
+// Fused layers give the same bits as their composition, which the reference computes op by op, for all kinds of data.
 #include <gmock/gmock.h>
 
 #include "kernels/builder/compose.hpp"
@@ -64,7 +63,7 @@ TEST(Fusion, norms_losses_and_attention_are_one_band_in_each_direction) {
     const auto bands = [](const Program& program) {
         return plan_memory(with_constants_first(program)).bands;
     };
-    EXPECT_EQ(bands(testing::layer_norm_program(64, 32)).size(), 1u);  // both directions follow each other
+    EXPECT_EQ(bands(testing::layer_norm_program(64, 32)).size(), 1u);  // the forward and backward passes are adjacent
     EXPECT_EQ(bands(testing::softmax_cross_entropy_program(64, 10)).size(), 1u);
     EXPECT_EQ(bands(testing::attention_program(8, 32, 16, true)).size(), 1u);
     EXPECT_TRUE(bands(testing::adamw_program(64, 32)).empty());  // one elementwise run
@@ -88,8 +87,7 @@ TEST(Fusion, is_invisible_in_traces_and_outputs) {
 }
 
 TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole) {
-    // s is a row vector for the first op, and its next value follows element by element in the same run of
-    // ops.
+    // s is a row vector for the first op, and its next value follows element by element in the same run of ops.
     Program p;
     {
         using K = TensorKind;
@@ -115,7 +113,7 @@ TEST(Fusion, a_band_never_overwrites_a_state_that_a_later_chunk_reads_as_a_whole
     EXPECT_EQ(found, expected);
 }
 
-/// Each layer of a transformer makes its own mask.
+/// Each layer of a transformer creates its own mask.
 TEST(Fusion, constants_that_are_made_alike_are_made_once) {
     Graph g;
     const Value x = g.state("x", DType::f32, {6, 4}), kept = g.state("kept", DType::i32, {6, 4});
@@ -123,7 +121,7 @@ TEST(Fusion, constants_that_are_made_alike_are_made_once) {
     Value y = x;
     for (int i = 0; i < 3; ++i) y = select(g, g.op(OpCode::less_equal, {steps(), steps()}), y, g.scalar(0.0f));
     g.set_next(x, y);
-    g.set_next(kept, steps());  // the writer of a state stays itself
+    g.set_next(kept, steps());  // the writer of a state is kept
     const Program program = *g.build(), first = with_constants_first(program);
     ASSERT_TRUE(check(first));
     const auto count = [](const Program& p, OpCode code) {

@@ -51,7 +51,7 @@ Recipe transformer(const std::string& kind) {
     return run;
 }
 
-/// Only corrections of low rank are trained (LoRA).
+/// Trains low-rank corrections only (LoRA).
 Recipe gpt_lora() {
     Recipe run = transformer("gpt");
     run.model.lora_rank = 4;
@@ -61,7 +61,7 @@ Recipe gpt_lora() {
     return run;
 }
 
-/// A convolution and pooled averages of windows that overlap, then the built-in residual net with its batch norm.
+/// A convolution and average pooling with overlapping windows, then the built-in residual net with its batch norm.
 Value pooled_resnet(Declarer& declare, const Recipe& run, Value x, std::uint64_t, bool training) {
     const Precision precision = run.training.precision;
     x = relu(declare.tape(), declare.plain_conv("stem", x, 3, {3, 3, 1, 1}, precision));
@@ -78,7 +78,7 @@ Recipe resnet() {
     return run;
 }
 
-/// One block of a gpt that drops a share of what goes in and of what each half of the block adds.
+/// One block of a gpt with dropout on its input and on the addition of each half of the block.
 Value dropped_gpt(Declarer& declare, const Recipe& run, Value x, std::uint64_t batch, bool training) {
     Tape& tape = declare.tape();
     const ModelSpec& model = run.model;
@@ -113,7 +113,7 @@ Recipe gpt_dropout() {
     return run;
 }
 
-/// Pixels and labels that a net can learn, made of integers alone.
+/// Pixels and labels that a net can learn, derived from integers alone.
 Tensor pixels(const ModelSpec& model) {
     Dims dims{kSamples};
     dims.insert(dims.end(), model.input.begin(), model.input.end());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Gradients of layers against finite differences of the loss.
+// Checks gradients of layers against finite differences of the loss.
 #pragma once
 
 #include <functional>
@@ -14,15 +14,16 @@ namespace retrace::kernels::testing {
 using Forward = std::function<Value(Tape&, const std::vector<Value>& parameters)>;
 
 struct GradientProgram {
-    Program program;  ///< The next state is the gradients, the metric "loss" a cross entropy with labels 0, 1, 2, …
-    State state;      ///< Parameters that follow no pattern, in [-1, 1).
+    Program program;  ///< The next state is the gradients, and the metric "loss" is a cross entropy with labels 0, 1,
+                      ///< 2, …
+    State state;      ///< Irregular parameters in [-1, 1).
 };
 GradientProgram gradient_program(const std::vector<Dims>& shapes, const Forward& forward);
 
-/// Expects the gradient of a sample of the parameters' elements to be the slope of the loss.
+/// Expects the gradients of a sample of parameter elements to equal the slope of the loss.
 void expect_gradients(const std::vector<Dims>& shapes, const Forward& forward);
 
-/// The noise of the parameters.
+/// The irregular values of the parameters.
 Tensor noise(Dims dims, std::uint32_t seed);
 
 }  // namespace retrace::kernels::testing

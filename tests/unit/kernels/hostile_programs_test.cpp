@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Programs that pass every check and that somebody wrote to hurt who looks at them: chains that a recursion or a square
-// of their length would follow, ops that cost nothing and loop for hours, memory that no plan names.
+// Programs that pass every check but attack their readers: chains that would cause deep recursion or quadratic time,
+// ops that cost nothing and loop for hours, memory that no plan counts.
 #include <gtest/gtest.h>
 
 #include <ctime>
@@ -21,7 +21,7 @@
 namespace retrace::kernels {
 namespace {
 
-/// Ops one by one, over a single state tensor: an f32 of one element, tensor 0.
+/// Builds programs op by op over a single state tensor: an f32 of one element, tensor 0.
 struct Raw : testing::RawProgram {
     Raw() : RawProgram(std::vector<Dims>{{1}}) {}
     std::uint32_t fill(Dims dims) { return op(OpCode::fill, {}, std::move(dims), {to_bits(1.0F)}); }
@@ -29,8 +29,8 @@ struct Raw : testing::RawProgram {
 
 State one() { return {0, {{DType::f32, {1}, Bytes(4)}}}; }
 
-/// Processor seconds to look at a program and run two steps of it. Far from what is measured: minutes before, a blink
-/// now.
+/// Processor seconds to check and plan a program and run two steps of it. Bounds are far from the measured times:
+/// minutes before the fixes, a fraction of a second now.
 double seconds_of(const Program& program) {
     EXPECT_TRUE(check(program));
     const std::clock_t start = std::clock();
@@ -52,7 +52,7 @@ TEST(HostilePrograms, a_chain_of_reshapes_with_a_late_reader_is_no_deep_recursio
     const std::uint32_t late = raw.op(OpCode::neg, {x}, dims);
     raw.set_next(raw.op(OpCode::slice, {late}, {1}, {5, 1}));
     EXPECT_LT(seconds_of(raw.program), kBlink);
-    // The early part is not kept for its late reader, and is made again by two ops.
+    // The early part is not kept for its late reader, but recomputed by two ops.
     const Program lean = rematerialise(raw.program);
     EXPECT_LE(lean.ops.size(), raw.program.ops.size() + 4);
 }
@@ -100,7 +100,7 @@ TEST(HostilePrograms, many_small_bands_cost_what_they_compute) {
     EXPECT_LT(seconds_of(raw.program), kBlink);
 }
 
-/// The planner's choice among free runs, by looking at each.
+/// The planner chooses among free ranges as a linear search does.
 TEST(HostilePrograms, free_memory_is_found_as_if_every_run_was_looked_at) {
     Arena arena;
     std::map<std::uint64_t, std::uint64_t> taken, free;
@@ -199,7 +199,7 @@ TEST(HostilePrograms, damaged_bands_are_refused) {
     plan.bands[0].granules = 0;
     EXPECT_FALSE(check_plan(raw.program, plan));
 
-    // A generator numbers its elements from the tensor's beginning, which a chunk does not know.
+    // A generator numbers its elements from the start of the tensor, which a chunk does not know.
     Raw generator;
     const std::uint32_t y = generator.op(OpCode::iota, {}, {64, 4}, {0}, DType::i32);
     generator.op(OpCode::convert, {y}, {64, 4}, {1});
@@ -215,7 +215,7 @@ TEST(HostilePrograms, damaged_bands_are_refused) {
     EXPECT_FALSE(check_plan(generator.program, banded));
 }
 
-/// Bytes of this process that are in memory.
+/// Resident memory of this process in bytes.
 std::uint64_t resident() {
     std::ifstream status("/proc/self/status");
     for (std::string line; std::getline(status, line);)
@@ -223,8 +223,8 @@ std::uint64_t resident() {
     return 0;
 }
 
-/// Bytes beside the plan after a step of eight products by 255×20000, of which one packed is 15 MB; `more`: with an op
-/// behind them with which they could be a band.
+/// Bytes used outside the plan after a step of eight products by 255×20000, each of which takes 15 MB when packed.
+/// `more` adds an op after them, with which they could form a band.
 std::uint64_t beside_the_plan(bool more) {
     Raw raw;
     const std::uint32_t x = raw.fill({8, 1, 255}), y = raw.fill({8, 255, 20'000});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A GPT trained by low-rank corrections against the same in double precision (lora_reference.hpp): its loss,
-// the gradients of both matrices of every correction, and what it must leave alone.
+// Compares a GPT trained by low-rank corrections with a double-precision version (lora_reference.hpp): its loss, the
+// gradients of both matrices of every correction, and the tensors that must not change.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ using testing::ReferenceGpt;
 
 constexpr std::uint64_t kTokens = 8, kVocabulary = 17, kBatch = 8;
 
-/// Wide enough for digit slices: K is 72 and more in the forward products, 64 in the gradients of weights.
+/// Wide enough for digit slices: K is at least 72 in the forward products, 64 in the gradients of weights.
 ModelSpec model() {
     ModelSpec spec;
     spec.kind = "gpt";
@@ -36,14 +36,14 @@ struct Run {
     State start, state;
     Tensor x = zeros(DType::u8, {kBatch, kTokens}), y = x;
     Inputs inputs{11, {&x, &y}};
-    float loss = 0;  ///< Of the first step.
+    float loss = 0;  ///< Loss of the first step.
 };
 
 bool ends_with(const std::string& name, const std::string& end) {
     return name.size() >= end.size() && name.compare(name.size() - end.size(), end.size(), end) == 0;
 }
 
-/// `steps` steps from corrections that are not zero, so that both of their matrices have gradients.
+/// Runs `steps` steps from nonzero corrections, so that both of their matrices have gradients.
 std::unique_ptr<Run> run(TrainingSpec training, int steps, Backend backend = Backend::cpu) {
     training.samples = training.batch = kBatch;
     const auto programs = build_training(model(), training, kBatch, kBatch);
@@ -85,7 +85,7 @@ ReferenceGpt reference_of(const Run& run) {
 
 struct Bounds {
     Precision precision;
-    double loss, gradient;  ///< Relative errors; of gradients, of a matrix as a whole.
+    double loss, gradient;  ///< Relative errors; for gradients, of a whole matrix.
 };
 
 class LowRankAgreement : public ::testing::TestWithParam<Bounds> {};

@@ -9,7 +9,7 @@ namespace {
 using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
-/// One sample at a time: rows are its tokens.
+/// Processes one sample at a time; rows are its tokens.
 class Forward {
 public:
     explicit Forward(const ReferenceGpt& model) : m_(model) {}
@@ -66,7 +66,7 @@ private:
         return y;
     }
 
-    /// What token `t` takes of the values of the tokens up to itself.
+    /// Attention output of token `t` over the tokens up to itself.
     Row attention(const Rows& q, const Rows& k, const Rows& v, std::uint64_t t) const {
         const std::uint64_t depth = m_.width / m_.heads;
         Row mixed(m_.width, 0.0);
@@ -121,7 +121,7 @@ double ReferenceGpt::loss(const std::vector<std::uint8_t>& x, const std::vector<
 
 double ReferenceGpt::slope(const std::string& tensor, std::uint64_t element,
                            const std::vector<std::uint8_t>& x, const std::vector<std::uint8_t>& labels) {
-    constexpr double kStep = 1e-4;  // its square and 1e-16 divided by it are far below what is asked
+    constexpr double kStep = 1e-4;  // its square and 1e-16 divided by it are far below the required accuracy
     double& value = tensors.at(tensor)[element];
     const double middle = value;
     value = middle + kStep;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Training of low-rank corrections (LoRA): what is computed, what is state, what a training changes.
+// Training of low-rank corrections (LoRA): the computation, the state, and the tensors that a training changes.
 #include <gmock/gmock.h>
 
 #include "kernels/builder/layers.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The AMX kernel with its tiles emulated by plain loops. Compiled for AVX-512 and entered only where that
-// exists.
+// The AMX kernel with its tiles emulated by plain loops. Compiled for AVX-512 and called only where that is available.
 #include <cstring>
 
 #include "kernels/matmul/amx_tiles.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Seeded faults: the mistakes that a port is likely to make. Each must change at least one bit on the data
-// that the back ends are compared with, or the comparison proves little.
+// Seeded faults: mistakes that a port is likely to make. Each must change at least one bit on the data with which the
+// back ends are compared, or the comparison proves little.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,8 +30,7 @@ private:
     std::uint64_t state_ = 42;
 };
 
-/// Vectors of 256 values: plain, with ties of the digits, tiny enough that sums are subnormal, and with odd
-/// values.
+/// Vectors of 256 values: plain, with ties of the digits, tiny enough that sums are subnormal, and with special values.
 std::vector<std::vector<float>> samples() {
     Random random;
     std::vector<std::vector<float>> out;
@@ -52,8 +51,7 @@ std::vector<std::vector<float>> samples() {
 
 using Link = std::function<float(const std::vector<float>& a, const std::vector<float>& b, float before)>;
 
-/// Whether `faulty` differs from the contract's link somewhere; before = 0.75 and, for small sums, a
-/// subnormal.
+/// Whether `faulty` differs from the contract's link for some data; `before` is 0.75 and, for small sums, a subnormal.
 bool caught(Precision precision, const Link& faulty) {
     const auto data = samples();
     for (std::size_t i = 0; i + 4 < data.size(); ++i) {
@@ -65,7 +63,7 @@ bool caught(Precision precision, const Link& faulty) {
     return false;
 }
 
-/// The sliced link with places where a fault can be put in.
+/// The sliced link with options to inject a fault.
 struct SlicedFault {
     std::uint32_t slices = 2;
     std::int32_t exponent_min = kExponentMin;
@@ -141,7 +139,7 @@ TEST(NumericsFaults, FaultsOfSlicedProductsAreCaught) {
 }
 
 TEST(NumericsFaults, SubnormalScalesTellTheOrderOfLine13) {
-    // The products are exact short of underflow, so only scales whose product underflows show the order.
+    // The products are exact except for underflow, so only scales whose product underflows reveal the order.
     std::vector<float> a(256, 0x1p-65f), b(256, 0x1.8p-65f);
     for (std::size_t k = 0; k < 256; k += 3) a[k] = 0x1.2345p-66f;
     SlicedFault fault;
@@ -187,7 +185,7 @@ TEST(NumericsFaults, FaultsOfChainsAreCaught) {
     })) << "NaN payload kept";
 }
 
-/// Inputs of which `faulty` gives other bits than `rule`.
+/// Counts the inputs for which `faulty` gives other bits than `rule`.
 std::size_t differences(const std::vector<float>& inputs, const std::function<float(float)>& rule,
                         const std::function<float(float)>& faulty) {
     std::size_t out = 0;
@@ -205,7 +203,7 @@ std::vector<float> rotary_angles() {
     return out;
 }
 
-// Bugs of peers that showed after 15 to 100 steps only. The inputs are those that a training has.
+// Faults of other implementations that showed only after 15 to 100 steps, on inputs that occur in a training.
 
 TEST(NumericsFaults, LibmInRotaryPositionsIsCaught) {
     const std::vector<float> angles = rotary_angles();
@@ -230,13 +228,13 @@ TEST(NumericsFaults, ApproximateSquareRootIsCaught) {
     std::vector<float> moments;
     for (const auto& x : samples())
         for (const float v : x) moments.push_back(v * v);
-    // As frameworks have it for speed: from a reciprocal root, which is rounded too.
+    // As frameworks compute it for speed: from a reciprocal root, which is rounded too.
     const auto by_reciprocal = [](float x) { return x == 0.0f ? x : x * (1.0f / std::sqrt(x)); };
     EXPECT_EQ(differences(moments, fn_sqrt, fn_sqrt), 0u);
     EXPECT_GT(differences(moments, fn_sqrt, by_reciprocal), 0u);
 }
 
-/// What one device flushes and the other keeps: subnormal results (which ops flush), or subnormal operands as well.
+/// One device flushes values that the other keeps: subnormal results (which ops flush), or subnormal operands as well.
 TEST(NumericsFaults, SubnormalsFlushedOnOneSideAreCaught) {
     std::vector<float> tiny;
     for (const auto& x : samples())
@@ -248,7 +246,7 @@ TEST(NumericsFaults, SubnormalsFlushedOnOneSideAreCaught) {
     const auto scaled = [](float x) { return finish(x * 0x1p40f); };
     const auto operand_flushed = [](float x) { return finish(finish(x) * 0x1p40f); };
     EXPECT_GT(differences(tiny, scaled, operand_flushed), 0u) << "operands flushed";
-    // Carried values are subnormal, so a flush there is another fault.
+    // Carried values may be subnormal, so flushing them is another fault.
     EXPECT_TRUE(caught(Precision::f32, [](const auto& a, const auto& b, float before) {
         return canonical_nan(finish(before) + chain(a, b, true, false, 1));
     })) << "carried operand flushed";

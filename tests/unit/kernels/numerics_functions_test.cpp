@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Frozen bits and special values of the contract functions, and the accuracy of pow. Functions of one argument over all
-// their inputs: function_sweep_test.cpp.
+// Frozen bits and special values of the contract functions, and the accuracy of pow. Functions of one argument are
+// tested over all inputs in function_sweep_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cmath>

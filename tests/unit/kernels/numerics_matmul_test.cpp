@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every back end of this machine against the reference, bit by bit: shapes, strides, kinds of data, thread
-// counts.
+// Compares every back end of this machine with the reference bit by bit: shapes, strides, kinds of data, thread counts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -78,7 +77,7 @@ struct Shape {
     std::uint64_t m, n, k;
 };
 
-/// A matrix in one of the three kinds of layout that the packers tell apart.
+/// A matrix in one of the three kinds of layout that the packers distinguish.
 struct Operand {
     std::vector<float> memory;
     MatrixView view;

@@ -66,7 +66,7 @@ TEST(NumericsThreadPool, WhatABodyThrowsReachesTheCallerWhenAllHaveLeft) {
 TEST(NumericsThreadPoolDeathTest, WorksWithTheThreadsThatTheSystemGives) {
     if (test::kSanitized) GTEST_SKIP() << "a sanitizer's shadow memory is more than the limit; other builds run this";
     const auto in_little_memory = [] {
-        const rlimit limit{1u << 30, 1u << 30};  // The stacks of some hundred threads.
+        const rlimit limit{1u << 30, 1u << 30};  // Enough for the stacks of some hundred threads.
         if (::setrlimit(RLIMIT_AS, &limit) != 0) std::_Exit(2);
         std::atomic<std::uint64_t> sum{0};
         {

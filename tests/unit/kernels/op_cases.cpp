@@ -17,7 +17,7 @@ std::uint64_t pick(Random& random, std::uint64_t low, std::uint64_t high) {
     return std::uniform_int_distribution<std::uint64_t>(low, high)(random);
 }
 
-/// Extents around tile and level edges, often tiny, sometimes zero.
+/// Extents near tile and level edges, often tiny, sometimes zero.
 std::uint64_t extent(Random& random, std::uint64_t high) {
     static constexpr std::uint64_t kEdges[] = {0, 1, 2, 31, 32, 33, 255, 256, 257, 300, 513};
     const std::uint64_t edge = kEdges[pick(random, 0, std::size(kEdges) - 1)];
@@ -43,8 +43,8 @@ std::uint32_t float_bits(Data data, Random& random) {
     return to_bits(value);
 }
 
-/// Mostly indices, some out of range; of special data also the ends of what int32 holds, where negation overflows.
-/// One draw whatever the data, so that the facts of later cases do not depend on it.
+/// Mostly indices, some out of range; special data also contain the ends of the int32 range, where negation overflows.
+/// Makes one draw for any data, so that the facts of later cases do not depend on it.
 std::uint32_t int_bits(Data data, Random& random) {
     static constexpr std::uint32_t kSpecial[] = {0x80000000, 0x80000001, 0x7fffffff, 0xffffffff, 0, 1, 0x01000001};
     const std::uint64_t drawn = pick(random, 0, 40);
@@ -85,7 +85,7 @@ DType any_dtype(Random& random) {
     return kAll[pick(random, 0, 4)];
 }
 
-/// An operand that broadcasts to `dims`.
+/// Extents of an operand that broadcasts to `dims`.
 Dims spread(const Dims& dims, Random& random) {
     const Geometry shape = geometry(dims);
     switch (pick(random, 0, 5)) {
@@ -281,7 +281,7 @@ std::vector<OpCase> widest_cases() {
     std::vector<Tensor> inputs = random_inputs(one_row, Data::bell, random);
     inputs[1] = zeros(DType::i32, {600});  // every token in row 0
     cases.push_back({"scatter_add_rows", std::move(one_row), std::move(inputs)});
-    // Stride 1 and kernels of 4×4 and 5×5: all sixteen terms of a link exist and lie in rows far apart.
+    // Stride 1 and kernels of 4×4 and 5×5: all sixteen terms of a link exist and lie in distant rows.
     for (const std::uint64_t kernel : {4, 5}) {
         const std::uint64_t side = 48 - kernel + 1;
         add("window_scatter", facts(OpCode::window_scatter, {f32({side * side, 3 * kernel * kernel})},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One list of op cases for all tests of ops: static facts with random extents, and inputs of several distributions.
+// A common list of op cases for all tests of ops: static facts with random extents, and inputs of several
+// distributions.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@ struct OpCase {
 
 enum class Data { bell, heavy, special };
 
-/// The inputs of a case, whole. They outlive it.
+/// Serves the complete inputs of a case, which must outlive it.
 class TensorSource : public ElementSource {
 public:
     explicit TensorSource(const std::vector<Tensor>& inputs) : inputs_(inputs) {}
@@ -40,7 +41,7 @@ State random_state(const Program& program, Data data, std::uint64_t seed);
 /// `rounds` random cases of every op of the table, each with facts that pass check_facts.
 std::vector<OpCase> random_cases(std::uint64_t seed, int rounds);
 
-/// Cases whose geometry makes an element read as many tiles as its op can.
+/// Cases whose geometry makes an element read the maximum number of tiles for its op.
 std::vector<OpCase> widest_cases();
 
 }  // namespace retrace::kernels::testing

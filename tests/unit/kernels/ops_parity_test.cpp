@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every op of the table on random shapes and data: the CPU back end gives the bits of the element rules.
+// Every op of the table on random shapes and data: the CPU back end gives the same bits as the element rules.
 #include <gmock/gmock.h>
 
 #include <set>
@@ -40,7 +40,7 @@ TEST(OpParity, every_cpu_loop_equals_its_element_rule) {
     }
 }
 
-/// One bit of one element of the output, chosen by the seed.
+/// Flips one bit of one element of the output.
 Tensor with_fault(Tensor out, std::mt19937_64& random) {
     const std::uint64_t element = random() % out.elements(), size = size_of(out.dtype);
     out.data[element * size + random() % size] ^= static_cast<std::uint8_t>(1u << random() % 8);

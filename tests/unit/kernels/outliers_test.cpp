@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kRows = 6, kTerms = 300, kColumns = 5, kMatrices = 3;
 
-/// Products of a state "x" and a state "w", each as it lies in memory.
+/// Products of a state "x" and a state "w" in the given memory layouts.
 Program products(bool transposed_a, bool transposed_b, Precision precision) {
     Graph g;
     const Dims a = transposed_a ? Dims{kMatrices, kTerms, kRows} : Dims{kMatrices, kRows, kTerms};
@@ -28,7 +28,7 @@ Program products(bool transposed_a, bool transposed_b, Precision precision) {
 
 State bell(const Program& program) { return testing::random_state(program, testing::Data::bell, 7); }
 
-/// Where term k of vector v of matrix m lies.
+/// Position of term k of vector v of matrix m.
 std::size_t place(bool side_by_side, std::uint64_t vectors, std::uint64_t m, std::uint64_t v, std::uint64_t k) {
     return m * vectors * kTerms + (side_by_side ? v * kTerms + k : k * vectors + v);
 }
@@ -96,7 +96,7 @@ TEST_F(Crest, blocks_of_nothing_and_of_what_is_not_finite_are_left_out) {
     EXPECT_FALSE(summary_of(found));
 }
 
-/// As the gradient of a pool or of a ReLU.
+/// Data like the gradient of a pool or of a ReLU.
 TEST_F(Crest, zeros_make_no_outlier_of_the_rest) {
     const Program program = products(false, true, Precision::i8x2);
     State state = bell(program);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tiles part of the way along their chains, computed by the kernels, are what the element rule carries.
+// Tiles that the kernels compute part of the way along their chains equal the values carried by the element rule.
 #include "kernels/exec/partial_tile.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using testing::AnyValues;
 using testing::OpCase;
 
-/// By the definition: element by element, link by link.
+/// Computes a partial tile by the definition: element by element, link by link.
 PartialTile by_definition(const OpCase& one, std::uint64_t tile, std::uint64_t links) {
     const Geometry shape = geometry(one.facts.output.dims);
     PartialTile values{};
@@ -34,7 +34,7 @@ PartialTile by_definition(const OpCase& one, std::uint64_t tile, std::uint64_t l
     return values;
 }
 
-/// Every tile after some links, in two goes, on pools of one and three threads.
+/// Compares every tile after some links, computed in two parts, on pools of one and three threads.
 void compare(const OpCase& one, AnyValues& any) {
     ASSERT_TRUE(check_facts(one.facts)) << one.name;
     const std::uint64_t links = link_count(one.facts), tiles = geometry(one.facts.output.dims).tiles();
@@ -44,7 +44,7 @@ void compare(const OpCase& one, AnyValues& any) {
     for (std::uint64_t tile = 0; tile < tiles; ++tile) {
         const std::uint64_t end = any.below(links), middle = any.below(end + 1);
         PartialTile carried;
-        carried.fill(0xdeadbeef);  // What is not read need not be there.
+        carried.fill(0xdeadbeef);  // Values that are not read need not be initialised.
         advance_partial({one.facts, inputs, nullptr, 3, 5, alone}, tile, 0, middle, carried);
         ASSERT_EQ(carried, by_definition(one, tile, middle))
             << one.name << " tile " << tile << " links " << middle;
@@ -69,7 +69,7 @@ TEST(PartialTile, of_products_is_what_the_rule_carries) {
     for (std::uint64_t precision = 1; precision <= 4; ++precision) {
         for (std::uint64_t kind = 0; kind < 5; ++kind) {
             const bool turned_a = any.below(2) != 0, turned_b = any.below(2) != 0;
-            // Products of a batch begin inside a tile, and of its columns some are missing.
+            // Products of a batch begin inside a tile, and some of its columns are missing.
             const std::uint64_t m = 1 + any.below(40), n = 1 + any.below(70), k = 1 + any.below(1300);
             Dims a{3, m, k}, b{3, k, n};
             if (turned_a) std::swap(a[1], a[2]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plans are checked before they are used. Here the checker meets the planner on every program there is, plans
-// that are wrong on purpose, and the executors, which have the last word.
+// Plans are checked before they are used. These tests run the checker on the planner's output for every program, on
+// plans that are wrong on purpose, and in the executors, which check again.
 #include "kernels/exec/plan_check.hpp"
 
 #include <gmock/gmock.h>
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> bits_of(const std::vector<Metric>& metrics) {
     return out;
 }
 
-/// Two steps of the CPU with every fusion, one thread and three, against the reference.
+/// Compares two steps of the CPU with every fusion, on one thread and three, with the reference.
 void expect_the_bits_of_the_reference(const Program& program, const State& start, const Inputs& inputs) {
     ThreadPool one(1), three(3);
     Executor reference(program, one, Backend::reference);
@@ -111,10 +111,9 @@ TEST(PlanCheck, programs_that_nobody_would_write_give_the_bits_of_the_reference)
     }
 }
 
-// ---- what once was wrong
-// ----------------------------------------------------------------------------------------
+// ---- past errors ----
 
-/// A state is read as an image whose windows its own next value is made of.
+/// A state is read as an image, and its own next value is computed from the windows.
 Program gathered_from_its_own_state(bool product) {
     Graph g;
     const Value state = g.state("s", DType::f32, {1600, 1});
@@ -126,7 +125,7 @@ Program gathered_from_its_own_state(bool product) {
     return *g.build();
 }
 
-/// Two tensors of a band whose sizes differ by less than memory is aligned to.
+/// Two tensors of a band whose sizes differ by less than the memory alignment.
 Program two_sizes_in_a_band() {
     Graph g;
     const Value x = g.state("x", DType::f32, {5, 9000}), y = g.state("y", DType::f32, {5, 9001});
@@ -139,7 +138,7 @@ Program two_sizes_in_a_band() {
     return *g.build();
 }
 
-/// A metric that the next ops of its elementwise run read last.
+/// A metric that is last read by the next ops of its elementwise run.
 Program metric_in_a_run() {
     Graph g;
     const Value s = g.state("s", DType::f32, {});
@@ -181,10 +180,9 @@ TEST(PlanCheck, the_plans_of_old_are_refused) {
     EXPECT_THAT(verdict(metric, plan), HasSubstr("a metric is gone"));
 }
 
-// ---- plans that are wrong on purpose
-// ------------------------------------------------------------------------------
+// ---- plans that are wrong on purpose ----
 
-/// Whether some op's place moved by `change` is refused, for every op that `change` applies to.
+/// Expects a plan in which `change` moved the place of an op to be refused, for every op to which `change` applies.
 template <class Change>
 void expect_refused(const Program& program, const PlanOptions& options, Change change) {
     const MemoryPlan plan = propose_plan(program, options);
@@ -205,12 +203,12 @@ TEST(PlanCheck, damaged_plans_are_refused) {
     };
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
         if (plan.places[op].where != Where::arena) return false;
-        plan.places[op].at = (plan.bytes + 63) / 64 * 64;  // behind the end
+        plan.places[op].at = (plan.bytes + 63) / 64 * 64;  // past the end
         return bytes(op) != 0;
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
         if (plan.places[op].where != Where::arena) return false;
-        ++plan.places[op].at;  // crooked
+        ++plan.places[op].at;  // misaligned
         return true;
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
@@ -225,7 +223,7 @@ TEST(PlanCheck, damaged_plans_are_refused) {
     });
     expect_refused(program, {}, [&](MemoryPlan& plan, std::uint32_t op) {
         if (op >= plan.bands[0].whole.size()) return false;
-        plan.bands[0].whole[op] = !plan.bands[0].whole[op];  // here: the op'th input of the band
+        plan.bands[0].whole[op] = !plan.bands[0].whole[op];  // here: input `op` of the band
         return true;
     });
     MemoryPlan plan = propose_plan(program);
@@ -252,7 +250,7 @@ TEST(PlanCheck, a_plan_that_does_not_go_row_by_row_is_refused_where_rows_are_nee
     EXPECT_FALSE(check_row_bands(program, chunks, 1 << 30)) << "chunks and runs of the host";
 }
 
-/// Everything at one address: right only for values that are read at once and in place.
+/// All values at one address: correct only for values that are read at once and in place.
 TEST(PlanCheck, values_that_lie_on_each_other_are_refused) {
     std::size_t refused = 0;
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
@@ -260,7 +258,7 @@ TEST(PlanCheck, values_that_lie_on_each_other_are_refused) {
         const Program program = testing::any_program(seed).program;
         MemoryPlan plan = propose_plan(program, {true});
         for (std::uint32_t op = 1; op < program.ops.size(); ++op) {
-            // Op 0's output lies where op's does, and somebody reads it after that.
+            // The output of op 0 overlaps that of op `op`, and a later op reads it.
             bool later = false;
             for (std::uint32_t reader = op + 1; reader < program.ops.size(); ++reader)
                 later |= std::ranges::count(program.ops[reader].inputs, program.output_of(0)) != 0;

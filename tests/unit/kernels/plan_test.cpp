@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random programs: whatever the planner groups, aliases, overwrites and reuses, the state and metrics are those of the
-// reference, which does none of it.
+// Random programs: with any grouping, aliasing, overwriting and reuse by the planner, the state and metrics equal those
+// of the reference, which does none of this.
 #include <gmock/gmock.h>
 
 #include "kernels/exec/arena.hpp"

@@ -58,13 +58,13 @@ private:
     Value row(Value x) { return g_.matrix(x).cols == cols_ ? x : broadcast(g_, x, {1, cols_}); }
     Value column(Value x) { return reshape(g_, x, {rows_, 1}); }
 
-    /// A reshape that a later op sees under the old extents again: an alias of an alias.
+    /// A reshape that a later op reverses to the old extents: an alias of an alias.
     Value reshape_back(Value x) {
         const Dims dims = g_.dims(x);
         return reshape(g_, g_.op(OpCode::reshape, {x}, {}, {DType::f32, {1, g_.matrix(x).elements(), 1}}), dims);
     }
 
-    /// An op output of these extents: a value that fits as it is, or one made to fit.
+    /// An op output with these extents: an existing value that fits, or one that is made to fit.
     Value fitting(const Dims& dims) {
         for (int tries = 0; tries < 30; ++tries) {
             const Value value = some_value();

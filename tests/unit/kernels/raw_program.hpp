@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs op by op, for what no builder would write.
+// Builds programs op by op that no builder would produce.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace retrace::kernels::testing {
 
 struct RawProgram {
     Program program;
-    /// fp32 states "s0", "s1", … of these extents: tensors 0, 1, …
+    /// Declares fp32 states "s0", "s1", … of these extents as tensors 0, 1, …
     explicit RawProgram(const std::vector<Dims>& states) {
         for (const Dims& dims : states)
             program.tensors.push_back(
                 {TensorKind::state, DType::f32, dims, kNoWriter, "s" + std::to_string(program.states++)});
     }
-    /// The new op's output.
+    /// Adds an op and returns its output tensor.
     std::uint32_t op(OpCode code, std::vector<std::uint32_t> inputs, Dims dims,
                      std::vector<std::uint64_t> attributes = {}, DType dtype = DType::f32) {
         program.ops.push_back({code, std::move(inputs), std::move(attributes), ""});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recomputing activations changes what a step costs and nothing that it gives.
+// Recomputing activations changes the cost of a step, but not its results.
 #include "kernels/exec/recompute.hpp"
 
 #include <gtest/gtest.h>
@@ -74,8 +74,8 @@ TEST(RecomputationPlan, a_transformer_takes_a_fifth_less_memory) {
     EXPECT_LT(5 * plan_memory(lean, apart).bytes, 4 * plan_memory(program, apart).bytes);
 }
 
-/// Clocks are set by the cost of the program as it is, and it may come from a stranger: many readers of one element
-/// each, far apart, of a large product or of a chain of elementwise ops.
+/// Clocks are derived from the cost of the original program, which may come from a stranger: many distant readers of
+/// one element each, of a large product or of a chain of elementwise ops.
 TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
     for (const bool product : {false, true}) {
         testing::RawProgram raw({{512, 64}, {1, 1}});
@@ -99,7 +99,7 @@ TEST(RecomputationPlan, what_is_computed_again_costs_a_part_of_the_step) {
 
 TEST(RecomputationPlan, a_program_with_nothing_to_gain_stays_as_it_is) {
     const Program program = training("gpt").train;
-    EXPECT_EQ(rematerialise(program), program);  // nothing reaches the default size
+    EXPECT_EQ(rematerialise(program), program);  // no tensor reaches the default size
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the functions of one argument should give, written without their code: the C library in double precision, and
-// the table of special values of kernels/SPEC.md 2.2.
+// Expected values of the functions of one argument, written independently of their code: the C library in double
+// precision, and the table of special values of kernels/SPEC.md 2.2.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,7 +26,7 @@ struct Exp {
     static T exact(T x) { return std::exp(x); }
     static Special special(float x) {
         if (x == 0.0f) return kOne;
-        if (x >= 88.72284f) return kInfinityBits;  // the least whose exponential rounds to 2^128
+        if (x >= 88.72284f) return kInfinityBits;  // the smallest input whose exponential rounds to 2^128
         if (x < -103.97208f) return 0;             // below 2^-150
         return {};
     }
@@ -45,7 +45,7 @@ struct Log {
     }
 };
 
-/// Odd, with limits of one.
+/// Special values of odd functions with limits of one.
 Special sign_like(float x) {
     if (x == 0.0f) return sign_of(x);
     if (is_infinite(x)) return kOne | sign_of(x);
@@ -112,7 +112,7 @@ struct Reciprocal {
     }
 };
 
-/// Whether x · parts is an integer, and which, as far as its last bit goes.
+/// Whether x · parts is an odd or an even integer; nullopt if it is no integer.
 std::optional<bool> odd_parts(float x, float parts) {
     const double y = std::abs(static_cast<double>(x) * parts);
     if (y >= 0x1p26) return false;  // an even integer, as x has 24 bits and parts is 2 or 4
@@ -121,7 +121,7 @@ std::optional<bool> odd_parts(float x, float parts) {
     return (integer & 1) != 0;
 }
 
-/// Turns are reduced exactly before the library's sine is asked, or the rounding of 2π would dominate.
+/// Reduces turns exactly before calling the library's sine, or the rounding of 2π would dominate.
 template <class T>
 T sine_of_turns(T x) {
     const T turn = x - std::nearbyint(x);
@@ -165,8 +165,8 @@ struct CosTurns {
     }
 };
 
-/// Distance in units of the last place of the exact value's binade, 2^-149 below the normal numbers. Overflow counts as
-/// the next value after the greatest finite one.
+/// Distance in units of the last place of the exact value's binade (2^-149 below the normal numbers). Overflow counts
+/// as the next value after the greatest finite one.
 double ulps(float got, double exact) {
     if (std::isnan(exact) || is_nan(got)) return HUGE_VAL;
     const double value = is_infinite(got) ? std::copysign(0x1p128, got) : got;
@@ -184,7 +184,7 @@ template <class F>
 double error_of(std::uint32_t in, std::uint32_t stored) {
     const float x = from_bits(in);
     if (is_nan(x)) return stored == kNanBits && is_nan(F::value(x)) ? 0.0 : HUGE_VAL;
-    // The epilogue leaves a normal number alone.
+    // The epilogue does not change normal numbers.
     const bool normal = (stored & kInfinityBits) != 0 && stored != kNanBits;
     const float value = normal ? from_bits(stored) : F::value(x);
     if (to_bits(finish(value)) != stored) return HUGE_VAL;
@@ -196,7 +196,7 @@ double error_of(std::uint32_t in, std::uint32_t stored) {
 template <class F>
 class Interpolation {
 public:
-    /// Of n inputs from `first` on, of one binade.
+    /// Takes n inputs of one binade, starting at `first`.
     Interpolation(std::uint32_t first, std::size_t n) : spacing_(static_cast<double>(n - 1) / kDegree), first_(first) {
         for (std::size_t j = 0; j <= kDegree; ++j) difference_[j] = exact(static_cast<double>(j) * spacing_);
         double least = HUGE_VAL, most = 0;
@@ -204,7 +204,7 @@ public:
             least = std::min(least, std::abs(value));
             most = std::max(most, std::abs(value));
         }
-        // Relative errors grow where a value is small beside its neighbours; a NaN or Inf fails here too.
+        // Relative errors grow where a value is small compared with its neighbours; a NaN or Inf fails here too.
         sound_ = least > most / 4 && most < 0x1p1000;
         for (std::size_t order = 1; order <= kDegree; ++order) {
             for (std::size_t j = kDegree; j >= order; --j) difference_[j] -= difference_[j - 1];
@@ -215,7 +215,7 @@ public:
         }
     }
     bool sound() const { return sound_; }
-    /// Of the input `at` places behind the first.
+    /// Value for the input `at` positions after the first.
     double operator()(double at) const {
         const double s = at * (1 / spacing_);
         double sum = difference_[kDegree];
@@ -244,7 +244,7 @@ bool estimate_of(const std::uint32_t* in, const std::uint32_t* stored, std::size
     const Interpolation<F> exact(in[0], n);
     if (!exact.sound()) return false;
     for (std::size_t i = 0; i < n; ++i) {
-        // What the epilogue may have changed, and what has a value of its own, is left to error_of.
+        // Values that the epilogue may have changed, and special values, are left to error_of.
         const std::uint32_t size = stored[i] & kInfinityBits;
         const bool plain = size != 0 && size != kInfinityBits && !F::special(from_bits(in[i]));
         errors[i] = plain ? ulps(from_bits(stored[i]), exact(static_cast<double>(i))) : HUGE_VAL;
@@ -258,7 +258,7 @@ double library_error_of(std::uint32_t in) {
     if (is_nan(x) || F::special(x)) return 0.0;
     const long double want = F::exact(static_cast<long double>(x));
     const double got = F::exact(static_cast<double>(x));
-    if (std::abs(want) < 0x1p-1000L || std::abs(want) > 0x1p1000L) return 0.0;  // beyond fp32 on either side
+    if (std::abs(want) < 0x1p-1000L || std::abs(want) > 0x1p1000L) return 0.0;  // outside the fp32 range on either side
     return static_cast<double>(std::abs((got - want) / want) * 0x1p53L);
 }
 
@@ -279,10 +279,10 @@ Function function(const char* name, double most_ulps) {
     return {name, run_op<code>, error_of<F>, estimate_of<F>, library_error_of<F>, most_ulps};
 }
 
-// --- Functions whose result is a matter of bits: an error is 0 or HUGE_VAL.
+// --- Functions whose result is defined by bits: an error is 0 or HUGE_VAL.
 
 bool nan_bits(std::uint32_t in) { return (in & 0x7fffffffu) > kInfinityBits; }
-/// A number's epilogue.
+/// Epilogue of a number.
 std::uint32_t flushed(std::uint32_t in) { return (in & kInfinityBits) == 0 ? in & kSignBit : in; }
 
 std::uint32_t negated(std::uint32_t in) { return nan_bits(in) ? kNanBits : flushed(in ^ kSignBit); }

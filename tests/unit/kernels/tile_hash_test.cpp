@@ -18,7 +18,7 @@ Tensor numbered(DType dtype, Dims dims) {
 
 TEST(TileHash, leaves_are_the_hashes_of_tagged_tiles) {
     ThreadPool pool(2);
-    // Even and odd counts of tiles, whole and cut ones, elements of four bytes and of one.
+    // Even and odd numbers of tiles, whole and partial ones, elements of four bytes and of one.
     for (const Dims& dims : {Dims{32, 32}, Dims{64, 96}, Dims{33, 100}, Dims{5}, Dims{700, 31}}) {
         for (const DType dtype : {DType::f32, DType::u8}) {
             const Tensor tensor = numbered(dtype, dims);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers of a training that no optimiser can work with, and layers larger than tensors may be.
+// Training parameters that no optimiser can work with, and layers larger than tensors may be.
 #include <gmock/gmock.h>
 
 #include <limits>
@@ -62,7 +62,7 @@ TEST(TrainingChecks, layers_of_too_many_numbers_are_refused) {
 struct Architecture {
     const char* name;
     ModelSpec model;
-    std::uint64_t widest;  ///< Numbers that a sample makes in the widest op.
+    std::uint64_t widest;  ///< Numbers per sample in the widest op.
 };
 
 ModelSpec architecture(const std::string& kind, std::vector<std::uint64_t> input, std::uint64_t width,
@@ -77,7 +77,7 @@ ModelSpec architecture(const std::string& kind, std::vector<std::uint64_t> input
     return out;
 }
 
-/// The op that is widest is another one in each.
+/// The widest op is a different one in each architecture.
 std::vector<Architecture> architectures() {
     ModelSpec wide = architecture("mlp", {4}, 0);
     wide.hidden = {1 << 20};
@@ -94,7 +94,8 @@ std::vector<Architecture> architectures() {
             {"vit_scores", architecture("vit", {3, 256, 256}, 16), std::uint64_t{4} * 4096 * 4096}};
 }
 
-/// One batch more than fits is refused by name; the greatest that fits is written, though it may cost too much to run.
+/// A batch that is one too large is refused by name; the largest one that fits is built, though it may cost too much to
+/// run.
 TEST(TrainingChecks, batches_of_too_many_numbers_are_refused_in_every_architecture) {
     for (const auto& [name, model, widest] : architectures()) {
         SCOPED_TRACE(name);

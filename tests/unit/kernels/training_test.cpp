@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whole trainings give one root on every back end and thread count, and that root is published.
+// Whole trainings give the same root on every back end and thread count, and that root is published.
 #include <gmock/gmock.h>
 
 #include "kernels/builder/training.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Readers that gather windows from the image instead of reading the window matrix: products on either side,
-// maxima and their places, for random images, windows, strides and paddings.
+// Ops that gather windows from the image instead of reading the window matrix: products on either side, maxima and
+// their positions, for random images, windows, strides and paddings.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -15,7 +15,7 @@ namespace {
 TEST(Child, GivesWhatTheBodyReturned) {
     EXPECT_EQ(in_child([] { return std::string(); }), "");
     EXPECT_EQ(in_child([] { return std::string("element 3"); }), "element 3");
-    const std::string long_text(1 << 20, 'x');  // More than a pipe holds.
+    const std::string long_text(1 << 20, 'x');  // More than a pipe can hold.
     EXPECT_EQ(in_child([&] { return long_text; }), long_text);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 5.3.8 and 5.3.4: what the rules break is undone, and what a proposer may not have is burned.
+// SPEC 5.3.8 and 5.3.4: a call that breaks the rules is undone, and tips that a proposer must not receive are burned.
 #include <gtest/gtest.h>
 
 #include "ledger/chain/chain.hpp"
@@ -34,7 +34,7 @@ TEST(BrokenRules, a_transaction_that_breaks_an_invariant_is_undone_and_pays) {
               U256{1000} * kEther - block->receipts[0].effective_gas_price * block->receipts[0].gas_used);
 }
 
-// The contracts' books are their balances: an income that no record knows would break them.
+// The contracts' books are their balances, so an income without a record would break them.
 TEST(BrokenRules, the_tips_of_a_proposer_that_is_a_native_contract_are_burned) {
     MemoryStore store;
     World world(store);

@@ -132,7 +132,7 @@ TEST(Chain, a_block_holds_no_more_gas_than_its_limit) {
     EXPECT_EQ(block->receipts[1].cumulative_gas, 42'000U);
 }
 
-// Whoever executes a block counts what is used, as whoever chose its transactions did.
+// Executing a block counts the gas that is used, as its proposer did when choosing transactions.
 TEST(Chain, a_block_counts_the_gas_that_is_used_and_not_what_limits_promise) {
     MemoryStore store;
     Genesis genesis = make_genesis();
@@ -154,7 +154,7 @@ TEST(Chain, a_block_counts_the_gas_that_is_used_and_not_what_limits_promise) {
     EXPECT_EQ(world.block({sign_tx(hungry, key(0))})->receipts[0].gas_used, 0U) << "over the block's all the same";
 }
 
-// SPEC 4.3: a chain that nobody uses is not free to flood.
+// SPEC 4.3: flooding an idle chain is not free.
 TEST(Chain, the_base_fee_never_falls_below_that_of_genesis) {
     MemoryStore store;
     World world(store);
@@ -208,7 +208,7 @@ TEST(Chain, result_does_not_depend_on_threads_or_caches) {
     }
 }
 
-/// The root of a tree that is built at once from all accounts and slots in the store.
+/// Root of a tree that is built at once from all accounts and slots in the store.
 Hash32 rebuilt_root(const Store& store) {
     std::map<Hash32, std::optional<Hash32>> leaves;
     store.scan(bytes("a"), {}, 1000, [&](View key, View value) {
@@ -228,7 +228,7 @@ TEST(Chain, state_root_does_not_depend_on_history) {
     World world(store);
     EXPECT_EQ(world.chain->tip()->header.state_root, rebuilt_root(store));
     for (std::uint64_t i = 0; i < 40; ++i) {
-        // Slots come, change and go.
+        // Slots are created, changed and removed.
         Bytes data{'s', static_cast<std::uint8_t>(i % 7)};
         if (i % 3 != 0) data.push_back(static_cast<std::uint8_t>(i));
         const auto block =
@@ -312,7 +312,7 @@ TEST(Chain, refuses_data_of_another_chain_or_version) {
     EXPECT_EQ(version.error().code, ChainError::other_version);
     EXPECT_NE(version.error().message.find("format 9"), std::string::npos) << version.error().message;
     EXPECT_NE(version.error().message.find("snapshot"), std::string::npos) << "what to do";
-    Batch earlier;  // before the rules of base fees and of a block's gas changed, and those of bids and replicas
+    Batch earlier;  // before changes of the rules of base fees, of a block's gas, and of bids and replicas
     earlier.put(keys::format(), {3});
     ASSERT_TRUE(store.write(earlier, true));
     const auto old = Chain::open(store, make_genesis(), executor);

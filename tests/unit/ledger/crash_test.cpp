@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A disk that fails at every possible write: what was acknowledged is there after the next start, what was
-// not is there whole or not at all, and the chain goes on to the same blocks as one that never crashed.
+// A disk that fails at every possible write: acknowledged blocks exist after the next start, other blocks exist
+// completely or not at all, and the chain continues with the same blocks as one that never crashed.
 #include <gtest/gtest.h>
 
 #include "ledger/chain/keys.hpp"
@@ -19,7 +19,7 @@ using test::World;
 constexpr std::uint64_t kBlocks = 8;
 constexpr ChainOptions kOptions{.state_window = 3, .proof_window = 2, .threads = 1};
 
-/// So many accounts that the root's page of the state tree becomes a branch in the second block.
+/// Enough accounts for the root's page of the state tree to become a branch in the second block.
 Genesis many_accounts() {
     Genesis genesis = test::make_genesis();
     for (std::uint64_t i = 0; i < 20; ++i) genesis.alloc[number(100 + i)] = 1;
@@ -43,7 +43,7 @@ std::vector<Hash32> undisturbed() {
     return out;
 }
 
-/// Runs until the machine goes off; returns the height that was acknowledged last, nullopt: not even genesis.
+/// Runs until the store fails; returns the last acknowledged height; nullopt: not even genesis.
 std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
     test::FakeExecutor executor;
     auto chain = Chain::open(store, many_accounts(), executor, kOptions);
@@ -63,7 +63,7 @@ std::optional<std::uint64_t> run_until_crash(FaultStore& store) {
     return kBlocks;
 }
 
-/// Starts again on what is on disk, plays the rest, and compares with the undisturbed chain.
+/// Restarts on the remaining disk contents, plays the rest, and compares with the undisturbed chain.
 void recover(MemoryStore& disk, std::optional<std::uint64_t> acknowledged,
              const std::vector<Hash32>& expected) {
     World world(disk, kOptions, many_accounts());
@@ -105,7 +105,7 @@ TEST(Crash, nothing_acknowledged_is_lost_at_any_write) {
 }
 
 TEST(Crash, a_torn_batch_is_taken_back_wherever_it_tore) {
-    // A store may promise whole batches; the chain does not need the promise to survive one that broke it.
+    // A store may guarantee whole batches, but the chain survives one that breaks the guarantee.
     const auto expected = undisturbed();
     for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
         for (std::size_t ops = 0;; ++ops) {
@@ -121,7 +121,7 @@ TEST(Crash, a_torn_batch_is_taken_back_wherever_it_tore) {
 }
 
 TEST(Crash, a_disk_that_lies_is_found_out) {
-    // A write that was acknowledged and is not there: only its own last block can vanish unseen.
+    // An acknowledged write is missing: only its own last block may disappear unnoticed.
     const auto expected = undisturbed();
     for (std::uint64_t nth = 1; nth <= kBlocks + 1; ++nth) {
         SCOPED_TRACE("lost write " + std::to_string(nth));

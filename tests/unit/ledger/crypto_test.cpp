@@ -94,7 +94,7 @@ TEST(Secp256k1, signatures_out_of_range_recover_to_nothing) {
     bad = good;
     bad.s.bytes.fill(0xff);
     EXPECT_FALSE(recover(digest, bad));
-    // n - s with the other parity is the same signature mirrored: the twin that EIP-2 forbids.
+    // n - s with the other parity is the mirrored signature, which EIP-2 forbids.
     const Bytes order = *from_hex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141");
     bad = good;
     int borrow = 0;
@@ -186,7 +186,7 @@ TEST(Mnemonic, seed_agrees_with_known_answers) {
         const std::string words = text(v.at("mnemonic"));
         const std::string salt = "mnemonic" + text(v.at("passphrase"));
         const bool ascii = std::all_of(salt.begin(), salt.end(), [](char c) { return c > 0; });
-        if (!ascii) continue;  // normalisation of Unicode is the wallet's
+        if (!ascii) continue;  // Unicode normalisation is done by the wallet
         EXPECT_EQ(to_0x(View(pbkdf2_hmac_sha512(bytes(words), bytes(salt), 2048, 64).value())),
                   text(v.at("seed")));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What leaves a window while somebody reads it: named, and never answered with what came after it.
+// Data that leaves a window while it is being read: the answer names this, and never uses data from after it.
 #include <gtest/gtest.h>
 
 #include "ledger/chain/log_search.hpp"
@@ -11,8 +11,7 @@ namespace {
 using test::kContract;
 using test::World;
 
-/// Calls somebody at the two places where another thread could read: behind a read, and before a commit is
-/// published.
+/// Runs a callback at the two points where another thread could read: after a read, and before a commit is published.
 class BetweenStore final : public Store {
 public:
     std::optional<Bytes> get(View key) const override {
@@ -29,14 +28,14 @@ public:
         store_.scan(prefix, from, limit, visit);
     }
 
-    mutable std::function<void()> after_read;  ///< Once.
+    mutable std::function<void()> after_read;  ///< Called once.
     std::function<void()> after_write;
 
 private:
     MemoryStore store_;
 };
 
-/// FakeExecutor counts the blocks, so at height h the number is h.
+/// FakeExecutor counts the blocks, so the number at height h is h.
 std::uint64_t number_at(const Chain& chain, std::uint64_t height) {
     const auto view = chain.view_at(height);
     if (!view) return height;
@@ -100,7 +99,7 @@ TEST(Forgetting, ASearchNamesTheBlockThatIsMissing) {
     const auto kept = search_logs(*world.chain, world.chain->oldest_block(), 30, {}, 100);
     EXPECT_EQ(kept.end, FoundLogs::End::complete);
     EXPECT_EQ(kept.logs.size(), 4U);
-    // Block 21 is pruned when its bloom has been read and it is about to be loaded.
+    // Block 21 is pruned after its bloom has been read and before it is loaded.
     const auto overtaken = search_logs(*world.chain, 20, 30, {}, 100, [&](std::size_t work) {
         for (int i = 0; work >= kBlockWork && i < 6; ++i) world.block({});
         return true;

@@ -164,7 +164,7 @@ TEST(Journal, asks_to_be_rewritten_when_it_has_grown_though_no_block_comes) {
     EXPECT_EQ(fill(), 43);
 }
 
-/// A disk that is full: files of this process grow no further than that, until this is gone.
+/// Simulates a full disk: files of this process cannot grow further while this exists.
 class FullDisk {
 public:
     explicit FullDisk(std::uintmax_t file_bytes) {

@@ -111,7 +111,7 @@ TEST_F(Pool, an_account_cannot_promise_more_than_it_has) {
     EXPECT_NE(text.find("queued cost"), std::string::npos);
 }
 
-// The block is committed, and the pool has not heard of it yet.
+// The block is committed, but the pool has not been notified yet.
 TEST_F(Pool, what_a_block_has_paid_for_is_not_asked_for_again) {
     const U256 most = *U256::from_decimal("600000000000000000000");
     const TxPtr first = sign_tx(transfer(0, number(9), most), key(0));
@@ -162,8 +162,8 @@ TEST_F(Pool, blocks_are_filled_by_fee_and_nonce) {
     EXPECT_EQ(ready(1 << 20, 63'000).size(), 3U);
 }
 
-// A limit is a promise that costs nothing: whoever named the whole block's gas twenty times once kept everybody else
-// out of twenty blocks.
+// A gas limit costs nothing: one sender that named the whole block's gas twenty times could once exclude all others
+// from twenty blocks.
 TEST_F(Pool, limits_take_no_room_from_others) {
     constexpr std::uint64_t kPromises = 20;
     for (std::uint64_t nonce = 0; nonce < kPromises; ++nonce) {
@@ -214,7 +214,7 @@ TEST_F(Pool, a_spent_balance_drops_what_it_covered) {
     const U256 most = *U256::from_decimal("900000000000000000000");
     const TxPtr big = sign_tx(transfer(1, number(9), most), key(0));
     ASSERT_TRUE(add(big));
-    const auto block = world.block({sign_tx(transfer(0, number(9), most), key(0))});  // came another way
+    const auto block = world.block({sign_tx(transfer(0, number(9), most), key(0))});  // was received another way
     on_block(*block);
     EXPECT_EQ(pool.find(big->hash), nullptr);
 }
@@ -252,7 +252,7 @@ TEST_F(Pool, a_full_pool_gives_up_the_cheapest) {
     EXPECT_EQ(small.stats().pending, 4U);
 }
 
-// A hole is never filled by whoever promises high tips behind it: such transactions cost nothing.
+// A sender with high tips after a nonce gap never has to fill the gap, so such transactions cost nothing.
 TEST_F(Pool, a_full_pool_gives_up_what_waits_behind_holes_first) {
     Mempool small(world.executor, {.count = 6});
     const auto view = world.chain->view();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The signatures of a block's transactions are checked in parallel; the transactions are executed in order, and a bad
-// signature is treated by rule: SPEC 5.3.1 and 5.3.3. What is seen of the threads is seen through the lookup of
-// transactions that are known already, which each of them asks first.
+// signature is handled as specified: SPEC 5.3.1 and 5.3.3. The threads are observed through the lookup of known
+// transactions, which each of them calls first.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@ using namespace test;
 
 constexpr std::size_t kTxs = 200, kSenders = 4;  // seven pieces of 32: enough for four threads
 
-/// Knows no transaction, and lets nobody go on before `threads` different ones have asked.
+/// Knows no transaction, and blocks callers until `threads` different ones have called.
 class Lookup {
 public:
     explicit Lookup(std::size_t threads) : threads_(threads) {}
@@ -41,12 +41,12 @@ private:
     const std::size_t threads_;
     std::mutex mutex_;
     std::condition_variable all_came_;
-    bool missing_ = false;  ///< Some never came: the test has failed, and nobody waits any more.
+    bool missing_ = false;  ///< Some threads never came: the test has failed, and the others stop waiting.
     std::set<std::thread::id> ids_;
     std::map<Hash32, int> asked_;
 };
 
-/// Notes which calls came, in which order, and on which threads.
+/// Records the calls, their order and their threads.
 class NotingExecutor final : public TxExecutor {
 public:
     bool is_contract(const Address& address) const override { return inner_.is_contract(address); }
@@ -71,7 +71,7 @@ private:
     FakeExecutor inner_;
 };
 
-/// Every transaction writes its number into the same slot and logs it: the last one wins, so order shows.
+/// Every transaction writes its number into the same slot and logs it; the last one wins, so the order is visible.
 std::vector<Bytes> calls_of_all_senders() {
     std::vector<Bytes> out;
     std::vector<SecretKey> keys;
@@ -85,7 +85,7 @@ std::vector<Bytes> calls_of_all_senders() {
 }
 
 using Spoil = void (*)(Signature&);
-/// n - s with the other parity signs the same for the same key; Ethereum takes the lower of the two alone.
+/// n - s with the other parity is a valid signature of the same key; Ethereum accepts only the lower of the two.
 void make_high(Signature& signature) {
     const U256 order = U256::from_be(
         *from_hex("fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141"));
@@ -98,11 +98,11 @@ void make_anothers(Signature& signature) { signature.y_parity ^= 1; }
 struct Played {
     std::shared_ptr<const Block> block;
     std::vector<Bytes> calls;
-    Account sender;  ///< Of the spoilt transaction.
+    Account sender;  ///< Sender of the spoilt transaction.
     Bytes slot;
 };
 
-/// The block of `raw` on a new chain with so many threads for signatures.
+/// Plays the block of `raw` on a new chain with so many threads for signatures.
 Played play(const std::vector<Bytes>& raw, std::size_t spoilt, unsigned threads) {
     MemoryStore store;
     NotingExecutor executor;
@@ -145,7 +145,7 @@ TEST_P(ParallelSignatures, one_bad_signature_is_refused_alike_on_any_number_of_t
             const Receipt& receipt = now.block->receipts[i];
             EXPECT_EQ(now.block->txs[i].bytes().size(), raw[i].size());
             EXPECT_TRUE(equal(now.block->txs[i].bytes(), raw[i])) << "the block keeps its order";
-            // What follows of the same sender has a nonce that is not due.
+            // Later transactions of the same sender have a nonce that is too high.
             const bool good = i < spoilt || i % kSenders != spoilt % kSenders;
             EXPECT_EQ(receipt.success, good) << i << " " << receipt.revert_reason;
             if (good) in_order.push_back(decode_tx(raw[i])->tx.data);
@@ -171,7 +171,7 @@ std::string name_of(const testing::TestParamInfo<ParallelSignatures::ParamType>&
     return std::string(how) + "_at_" + std::to_string(std::get<1>(info.param));
 }
 
-// The first of all, the last and the first of a piece, one in the middle, the last of all.
+// The first of all, the last and the first of a piece, one in the middle, and the last of all.
 INSTANTIATE_TEST_SUITE_P(Places, ParallelSignatures,
                          testing::Combine(testing::Values(make_high, make_zero, make_anothers),
                                           testing::Values(0, 31, 32, 117, kTxs - 1)),

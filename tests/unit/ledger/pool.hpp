@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A pool beside a small chain.
+// A fixture with a mempool and a small chain.
 #pragma once
 
 #include "ledger/mempool/mempool.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Old blocks go when they leave the window; what is kept can still be verified, and no crash prunes too much.
+// Blocks are pruned when they leave the window; the rest can still be verified, and no crash prunes too much.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -71,7 +71,7 @@ TEST(Queries, logs_are_found_by_address_and_topic) {
     EXPECT_TRUE(search_logs(*world.chain, 5, 4, {}, 6).logs.empty());
 }
 
-/// Counts the scans, the dear part of loading a block.
+/// Counts scans, the expensive part of loading a block.
 class CountingStore final : public Store {
 public:
     std::optional<Bytes> get(View key) const override { return store_.get(key); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a pool takes back after a restart, and what it tells whoever writes the journal.
+// Transactions that a pool accepts again after a restart, and the notifications for the journal's writer.
 #include <gtest/gtest.h>
 
 #include "tests/unit/ledger/pool.hpp"

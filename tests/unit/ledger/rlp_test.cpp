@@ -23,7 +23,7 @@ void write(Encoder& out, const test::json::value& value) {
     out.list(inner);
 }
 
-/// Decodes by walking items and encodes again: for a canonical input the same bytes.
+/// Decodes item by item and encodes again, which gives the same bytes for a canonical input.
 void copy(Encoder& out, const Item& item) {
     if (!item.is_list) {
         out.bytes(item.payload);
@@ -102,7 +102,7 @@ TEST(Rlp, list_reader_names_what_is_wrong) {
 }
 
 TEST(Rlp, decoder_never_leaves_its_input) {
-    // Random and damaged bytes: whatever is accepted is canonical, and the sanitizers see the rest.
+    // Random and damaged bytes: accepted inputs are canonical, and the sanitizers check the rest.
     std::mt19937_64 random(11);
     for (int i = 0; i < 50'000; ++i) {
         Bytes input(random() % 80);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A state leaves as files and becomes a chain again, or is refused; whatever is interrupted can be repeated.
+// A state is exported to files and imported as a chain, or refused; an interrupted operation can be repeated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,7 @@ using test::World;
 constexpr ChainOptions kOptions{.state_window = 6, .proof_window = 2, .threads = 1};
 constexpr ExportOptions kSmallChunks{.chunk_bytes = 100};
 
-/// Transfers, a slot that appears, changes and goes again, one that returns something and one that is
-/// refused.
+/// Transfers, a slot that is created, changed and removed, a call with a return value and a refused one.
 std::vector<TxPtr> txs_at(std::uint64_t height) {
     const std::uint64_t nonce = height - 1;
     Bytes data{'s', 'k'};
@@ -61,7 +60,7 @@ protected:
     }
     Hash32 hash_at(std::uint64_t height) const { return world.chain->block(height)->hash; }
 
-    /// Replaces the first bytes of a file that come with `offset`.
+    /// Changes a byte of a file at `offset`.
     void damage(const std::string& name, std::streamoff offset) const {
         std::fstream file(folder() / name, std::ios::in | std::ios::out | std::ios::binary);
         file.seekg(offset);
@@ -181,7 +180,7 @@ TEST_F(Snapshot, WithForgedContentsAndRightDigestsIsRefusedByTheStateRoot) {
     EXPECT_EQ(Chain::open(other, test::make_genesis(), world.executor).error().code, ChainError::unfinished);
 }
 
-// What no root commits to is not taken over, and entries of nothing are not held in memory by the million.
+// Data that no root commits to is not imported, and millions of empty entries are not held in memory.
 TEST_F(Snapshot, OnlyWhatTheHeaderCommitsToIsBelieved) {
     SnapshotManifest manifest = export_at(9);
     const auto block = world.chain->block(9);
@@ -234,7 +233,7 @@ TEST_F(Snapshot, ImportThatFailsOrTearsAtAnyWriteIsRepeated) {
                 ASSERT_FALSE(import(failing, hash_at(9)));
                 const bool whole = fault == Fault::fail_written || ops >= failing.last_ops();
                 if (!(whole &&
-                      nth == writes)) {  // otherwise everything is there and only the answer was lost
+                      nth == writes)) {  // otherwise all data is there and only the acknowledgement was lost
                     if (nth > 1 || whole || ops > 0) {
                         ASSERT_EQ(Chain::open(disk, test::make_genesis(), world.executor).error().code,
                                   ChainError::unfinished);
@@ -256,7 +255,7 @@ TEST_F(Snapshot, AWriteOfTheImportThatTheDiskLostIsNoticed) {
     FaultStore counted(whole, Fault::none, 0);
     ASSERT_TRUE(import(counted, hash_at(9)));
     for (std::uint64_t nth = 2; nth <= counted.writes();
-         ++nth) {  // without the first nothing is lost: it is a mark
+         ++nth) {  // nothing is lost without the first write, which is a marker
         MemoryStore disk;
         FaultStore lying(disk, Fault::drop, nth);
         const bool noticed = !import(lying, hash_at(9)) ||

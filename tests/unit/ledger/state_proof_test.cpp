@@ -49,7 +49,7 @@ TEST_F(Proofs, show_accounts_and_slots_at_every_kept_height) {
     EXPECT_EQ(world.chain->prove_account(11, number(1)).error().code, ChainError::not_kept);
 }
 
-// Forty accounts more than one page of the tree takes: proofs of the heights before go through the pages as they were.
+// Forty accounts more than one page of the tree holds: proofs of earlier heights use the pages as they were then.
 TEST(ManyAccounts, are_proved_at_heights_before_and_after_a_page_was_split) {
     MemoryStore store;
     World world(store);

@@ -48,7 +48,7 @@ TEST(State, transfer_to_oneself_keeps_the_balance) {
 }
 
 TEST(State, revert_restores_every_mark) {
-    // Against a model that copies the whole state at each mark.
+    // Compares with a model that copies the whole state at each mark.
     using Model = std::pair<std::map<Address, Account>, SlotMap>;
     std::mt19937_64 random(7);
     const EmptyView empty;

@@ -10,7 +10,7 @@
 
 namespace retrace::ledger::test {
 
-/// A fresh directory that is removed at the end.
+/// A fresh directory that is removed on destruction.
 class TempDir {
 public:
     TempDir() : path_((std::filesystem::temp_directory_path() / "retrace-XXXXXX").string()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Pages against a store with a key for every node.
+// Compares the paged tree with a store that has a key for every node.
 #include "ledger/chain/tree_nodes.hpp"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::map<Bytes, Bytes> pages_in(const MemoryStore& store) {
     return out;
 }
 
-/// Every node can be read from the pages, and the pages are those that the same leaves make in a new store.
+/// Checks that every node can be read from the pages, and that the same leaves make the same pages in a new store.
 void expect_same_nodes(const MemoryStore& store, const merkle::MemoryNodeStore& plain) {
     const PagedNodes nodes = tip_nodes(store);
     std::vector<merkle::SparseUpdate> leaves;
@@ -98,7 +98,7 @@ TEST(PagedTree, agrees_with_one_key_a_node) {
     expect_same_nodes(store, plain);
 }
 
-// Enough updates at once that the subtrees are worked on side by side; removals empty whole subtrees again.
+// Enough updates at once that subtrees are processed in parallel; removals empty whole subtrees again.
 TEST(PagedTree, side_by_side_it_is_the_same_tree) {
     std::mt19937_64 random(10);
     MemoryStore store;
@@ -121,7 +121,7 @@ TEST(PagedTree, side_by_side_it_is_the_same_tree) {
         ASSERT_EQ(paged->pages, alone->pages);
         for (const PageChange& change : paged->pages) {
             const Bytes old = store.get(keys::page(change.key)).value_or(Bytes{});
-            for (const Bytes& page : {change.page, old}) {  // written or not: the patch leads back
+            for (const Bytes& page : {change.page, old}) {  // the patch leads back whether it is written or not
                 const auto before = patched(decode_page(page).value(), change.undo);
                 ASSERT_TRUE(before);
                 ASSERT_EQ(encode_page(*before), old);
@@ -183,8 +183,7 @@ TEST(PagedNodes, what_is_no_page_has_no_nodes) {
     }
 }
 
-// The places where the layout changes: a page takes 32 leaves, one more makes it a branch, one less a page
-// again.
+// The limits at which the layout changes: a page takes 32 leaves, one more makes it a branch, one less a page again.
 TEST(PagedTree, a_page_is_split_and_joined_at_its_limit) {
     MemoryStore store;
     merkle::MemoryNodeStore plain;

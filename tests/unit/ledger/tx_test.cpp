@@ -147,7 +147,7 @@ TEST(Tx, gas_and_prices_follow_the_schedule) {
 }
 
 TEST(Tx, damaged_bytes_never_pass_as_another_transaction) {
-    // Every accepted mutation is canonical and signed by somebody else than the signer of the original.
+    // Every accepted mutation is canonical and has another signer than the original.
     std::mt19937_64 random(3);
     Transaction tx = test::call(1, test::bytes("some data"));
     tx.access_list = {{test::number(1), {Hash32{}}}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The twin is boost::multiprecision::cpp_int, which knows nothing of limbs of ours.
+// Compares with boost::multiprecision::cpp_int, an independent implementation.
 #include "ledger/types/u256.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ cpp_int big(const U256& v) {
 }
 
 U256 random_u256(std::mt19937_64& random) {
-    // Many values near the borders of limbs: runs of zero and one bits of random length.
+    // Many values near limb boundaries: runs of zero and one bits of random length.
     std::array<std::uint8_t, 32> be{};
     for (std::size_t at = 0; at < 32;) {
         const std::size_t run = 1 + random() % 9;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Known answers from files under tests/vectors.
+// Reads known answers from files under tests/vectors.
 #pragma once
 
 #include <boost/json.hpp>

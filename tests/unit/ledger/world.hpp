@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A small world for tests of the ledger: funded keys, an executor with one contract, a chain that is easy to
-// drive.
+// A fixture for tests of the ledger: funded keys, an executor with one contract, and a chain that takes lists of
+// transactions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ public:
     Bytes slot(const Address&, View) const override { return {}; }
 };
 
-/// An address with a number in its last bytes.
+/// Returns an address with a number in its last bytes.
 inline Address number(std::uint64_t n) {
     Address out;
     for (std::size_t i = 0; i < 8; ++i) out.bytes[19 - i] = static_cast<std::uint8_t>(n >> (8 * i));
     return out;
 }
 
-/// The n-th of a fixed sequence of keys.
+/// Returns the nth of a fixed sequence of keys.
 inline SecretKey key(std::uint64_t n) {
     const Hash32 seed = merkle::sha256({retrace::view(std::string_view("test key")), view(number(n))});
     return *SecretKey::from_bytes(view(seed));
@@ -33,7 +33,7 @@ inline SecretKey key(std::uint64_t n) {
 
 inline const Address kContract = number(0xc0);
 
-/// One contract whose first byte of calldata says what it does.
+/// An executor with one contract; the first byte of calldata selects the operation.
 class FakeExecutor final : public TxExecutor {
 public:
     bool is_contract(const Address& address) const override { return address == kContract; }
@@ -52,7 +52,7 @@ public:
             out.logs.push_back({kContract, {to_hash32(rest.first(32))}, to_bytes(rest.subspan(32))});
         if (op == 'h') out.output = Bytes{static_cast<std::uint8_t>(block.height)};
         if (op == 'b') state.set_slot(kContract, bytes("broken"), bytes("yes"));             // break an invariant
-        if (op == 'g') out.ok = out.ok && call.gas >= 5000;  // wants more in reserve than it uses
+        if (op == 'g') out.ok = out.ok && call.gas >= 5000;  // needs a higher gas limit than it uses
         if (!out.ok) {
             state.revert(mark);
             out.logs.clear();
@@ -67,7 +67,7 @@ public:
         return this->call(scratch, block, call);
     }
 
-    /// Counts blocks in a slot, so that empty blocks change the state too; every third tells of it.
+    /// Counts blocks in a slot, so that empty blocks change the state too; every third block emits a log.
     std::vector<Log> begin_block(State& state, const BlockContext& block) const override {
         Bytes count = state.slot(kContract, bytes("blocks"));
         count.resize(8);
@@ -122,7 +122,7 @@ inline Transaction call(std::uint64_t nonce, Bytes data, const U256& value = 0) 
     return tx;
 }
 
-/// A chain that is driven by lists of transactions.
+/// A chain that is extended by lists of transactions.
 struct World {
     explicit World(Store& s, ChainOptions options = {}, Genesis g = make_genesis()) : store(s) {
         auto opened = Chain::open(store, g, executor, options);

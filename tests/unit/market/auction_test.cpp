@@ -59,7 +59,7 @@ TEST(Auction, ABadNameIsDearer) {
 }
 
 TEST(Auction, BiddingOnesCostIsTheBestStrategy) {
-    // Whatever the others bid, no deviation from the true cost earns more than the truth.
+    // Whatever the others bid, no bid other than the true cost earns more.
     std::mt19937 random(11);
     for (int round = 0; round < 2'000; ++round) {
         std::vector<Offer> offers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a measured speed is worth in an auction, and how a measurement becomes one.
+// The value of a measured speed in an auction, and how a measurement becomes a speed.
 #include "market/capability.hpp"
 
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(Grouping, SpeedsWithinAFactorOfTwoAreAlike) {
 }
 
 TEST(Grouping, ReplicasRunAtOnePace) {
-    // The two cheapest are unlike; the fast pair costs 10 + 30, the slow one 20 + 25.
+    // The two cheapest have different speeds; the fast pair costs 10 + 30, the slow one 20 + 25.
     const std::vector<Offer> offers = {offer(1, 10, 1'000), offer(2, 20, 100), offer(3, 30, 900),
                                        offer(4, 25, 120)};
     EXPECT_EQ(winners_of(offers, 2), (std::vector<std::size_t>{0, 2}));

@@ -54,14 +54,14 @@ TEST(Draw, AnyAmountOfStakeIsCounted) {
     EXPECT_FALSE(is_drawn({{party(1), word(1), U256::max()}, {party(2), word(2), U256::max()}}, 1, 0, 0, 0));
 }
 
-/// With a preimage of its own choice that draws nothing of this segment, wherever it stands.
+/// Replaces the preimage by one that draws nothing of this segment at any position.
 Reveal silenced(Reveal reveal, std::uint64_t segment, std::uint16_t audit_bp) {
     for (std::uint64_t tries = 0; is_drawn({reveal}, 1, 0, segment, audit_bp); ++tries)
         reveal.preimage = word(10'000'000 + 1'000 * segment + tries);
     return reveal;
 }
 
-/// Market 8.2.8: why grinding is nothing. What honest members draw is drawn, whatever another does with its
+/// Market 8.2.8: grinding has no effect. A draw of an honest member stands, whatever another member does with its
 /// reveal.
 TEST(Draw, AWithheldRevealNeverUndoesWhatAnotherDraws) {
     int by_others = 0;
@@ -77,8 +77,7 @@ TEST(Draw, AWithheldRevealNeverUndoesWhatAnotherDraws) {
     EXPECT_GT(by_others, 3 * 4'000 * 0.15);
 }
 
-/// The odds of market 5.1: honest members alone draw at least p (1-f), wherever in the order the others
-/// stand.
+/// The odds of market 5.1: honest members alone draw at least p (1-f), at any position of the others.
 TEST(Draw, HonestStakeDrawsItsShare) {
     for (const std::size_t colluder : {0u, 1u}) {
         int drawn = 0;

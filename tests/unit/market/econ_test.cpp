@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Parameters under which cheating would pay are found, and the chain's own are not among them.
+// Parameters under which cheating would pay are detected, and the chain's own are not among them.
 #include "market/econ.hpp"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace retrace::market {
 namespace {
 
-/// Prospects round against the rules by some of the smallest units; so a bare minimum is met with a little
-/// more.
+/// Profit estimates round against the rules by a few of the smallest units, so an exact minimum is met with a small
+/// margin.
 constexpr std::uint64_t kRounding = 1'000'000;
 
 Setting setting_of(std::uint64_t audit_bp = 500, std::uint8_t auditors = 2) {
@@ -56,8 +56,7 @@ struct SweptTask {
     U256 price;
     std::uint64_t cost_bp;
 };
-/// From the smallest unit to the dearest segment that a task may have; computing costs up to the whole
-/// price.
+/// From the smallest unit to the most expensive segment that a task may have; computing costs up to the whole price.
 const SweptTask kTasks[] = {
     {1, 5 * kMilli, 8'000},
     {2, 5 * kMilli, 10'000},
@@ -69,7 +68,7 @@ const SweptTask kTasks[] = {
     {100, 1, 10'000},
     {100, U256::max() / (U256(1) + U256(~std::uint64_t{0})) / (U256(1) + U256(~std::uint64_t{0})), 10'000}};
 
-/// Whatever a task asks for and whatever genesis assumes, the stake floor that a bid must lock is enough.
+/// For any task and any assumptions of genesis, the stake floor that a bid must lock is enough.
 TEST(Econ, NoFraudPaysOverTheSweep) {
     std::size_t settings = 0;
     for (const std::uint64_t p : {100u, 250u, 500u, 1'000u, 2'500u, 5'000u, 9'900u, 10'000u})
@@ -118,7 +117,7 @@ TEST(Econ, OtherParametersThatInviteCheatingAreFound) {
     setting.spec.price_ceiling = 1'000 * kMilli;
     setting.stake = stake_floor(setting.params, setting.spec).value();
     EXPECT_EQ(names(faults(setting)), "") << "stake and fee follow the price";
-    setting.params.audit_fee_bp = 0;  // A fee that does not is far under what a replay costs.
+    setting.params.audit_fee_bp = 0;  // A fixed fee is far below the cost of a replay.
     EXPECT_EQ(names(faults(setting)), "skip_audit idle_verdict ");
 }
 

@@ -46,7 +46,7 @@ TEST(Odds, TheFloorIsTheLeastStakeThatMakesHonestyBest) {
             }
 }
 
-/// Who serves colluding auditors only is caught when none of all who are drawn colludes.
+/// A solver that serves only colluding auditors is caught if none of all the drawn ones colludes.
 TEST(Odds, TheFloorCountsOnAuditorsThatAreNotServed) {
     Params params;
     for (const std::uint64_t redraws : {0u, 1u, 3u})
@@ -89,7 +89,7 @@ TEST(Odds, DetectionIsTheClosedForm) {
 TEST(Odds, AuditCostIsAShareOfThePrice) {
     Params params;
     params.audit_fee = 10;
-    params.audit_fee_bp = 500;  // the floor is more
+    params.audit_fee_bp = 500;  // the floor is higher
     TaskSpec spec;
     spec.steps = 100;
     spec.interval = 1;

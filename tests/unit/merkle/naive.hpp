@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A second, naive definition of every tree: recursive, whole, and slow. The fast ones must agree with it.
+// A second, naive definition of every tree: recursive, complete, and slow. The fast implementations must agree with it.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ inline Hash32 tagged(std::uint8_t tag, const Hash32& a, const Hash32& b) {
     return Sha256().update_u8(tag).update(view(a)).update(view(b)).finish();
 }
 
-/// The left part is the largest power of two below the number of leaves.
+/// The size of the left part is the largest power of two below the number of leaves.
 inline Hash32 root(std::span<const Hash32> leaves) {
     if (leaves.empty()) return {};
     if (leaves.size() == 1) return leaves[0];

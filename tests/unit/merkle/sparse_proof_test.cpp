@@ -52,7 +52,7 @@ TEST_F(SparseProofs, ShowAbsenceInBothWays) {
 
 TEST_F(SparseProofs, AbsenceOfAPresentKeyCannotBeShown) {
     for (const auto& [key, value] : values_) {
-        // Every way to end the path early: empty, or with any leaf of the tree as witness.
+        // Every way to end the path early: with an empty subtree, or with any leaf of the tree as witness.
         SparseProof proof = prove(key);
         EXPECT_FALSE(verify_sparse(root_, key, std::nullopt, proof));
         proof.other = SparseLeaf{key, value};

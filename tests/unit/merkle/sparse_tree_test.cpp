@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::map<Hash32, Hash32>;
 
-// A tree, its store and its twin.
+// A tree, its store and the expected contents.
 struct Sparse {
     MemoryNodeStore store;
     Hash32 root;
@@ -35,7 +35,7 @@ struct Sparse {
     }
 };
 
-// Keys that share long prefixes: `spread` random bytes at the front, zeros, and the number in the last byte.
+// Keys with long common prefixes: `spread` random bytes at the front, zeros, and the number in the last byte.
 Hash32 close_key(std::mt19937_64& random, int spread) {
     Hash32 key;
     for (int i = 0; i < spread; ++i) key.bytes[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(random() % 3);
@@ -43,7 +43,7 @@ Hash32 close_key(std::mt19937_64& random, int spread) {
     return key;
 }
 
-// Only the nodes of the present tree are in the store: nothing is lost and nothing is left behind.
+// The store holds exactly the nodes of the present tree: none is missing and none is left over.
 void expect_store_is_exact(const Sparse& s) {
     MemoryNodeStore fresh;
     std::vector<SparseUpdate> all(s.twin.begin(), s.twin.end());
@@ -97,7 +97,8 @@ TEST(SparseTree, TheRootForgetsItsHistory) {
         std::shuffle(keys.begin(), keys.end(), random);
         Sparse one_by_one;
         for (std::size_t i = 0; i < keys.size(); ++i) {
-            one_by_one.apply({{naive::number(1000 + i), naive::number(i)}});  // Comes, and goes with the next.
+            one_by_one.apply({{naive::number(1000 + i), naive::number(i)}});  // Added here and removed by the next
+                                                                              // change.
             one_by_one.apply({{naive::number(1000 + i), std::nullopt}, {keys[i], all[keys[i]]}});
         }
         EXPECT_EQ(one_by_one.root, at_once.root);
@@ -125,8 +126,8 @@ TEST(SparseTree, WritesOnlyWhatChanges) {
     for (std::uint64_t i = 0; i < 1000; ++i) updates[naive::number(i)] = naive::number(i);
     s.apply(updates);
     EXPECT_LE(s.apply({{naive::number(7), naive::number(8)}}).size(), 24u);
-    EXPECT_TRUE(s.apply({{naive::number(7), naive::number(8)}}).empty());          // As it was.
-    EXPECT_TRUE(s.apply({{naive::number(5000), std::nullopt}}).empty());           // Was not there.
+    EXPECT_TRUE(s.apply({{naive::number(7), naive::number(8)}}).empty());          // Unchanged.
+    EXPECT_TRUE(s.apply({{naive::number(5000), std::nullopt}}).empty());           // Did not exist.
     EXPECT_TRUE(s.apply({}).empty());
 }
 
@@ -162,7 +163,7 @@ TEST(SparseTree, ADamagedStoreIsAnErrorAndNoAnswer) {
 }
 
 TEST(SparseTree, ALeafInTheWrongPlaceIsCorrupt) {
-    // A root that commits to a leaf on the wrong side, as only a forged snapshot can.
+    // A root that commits to a leaf on the wrong side, which only a forged snapshot can contain.
     Hash32 key;  // Bit 0 is 0: belongs to the left.
     const SparseNode leaf = SparseNode::leaf({key, naive::number(1)});
     const SparseNode top = SparseNode::inner(naive::number(2), leaf.hash());

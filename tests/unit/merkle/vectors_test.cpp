@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Roots and proofs that tests/vectors/merkle/generate.py computed with Python's hashlib.
+// Compares with roots and proofs that tests/vectors/merkle/generate.py computed with Python's hashlib.
 #include <gtest/gtest.h>
 
 #include <fstream>

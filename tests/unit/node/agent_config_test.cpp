@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// `retrace solver --config FILE` and `retrace verifier --config FILE`, as far as they come without a node: what they
-// say tells which flags they saw.
+// `retrace solver --config FILE` and `retrace verifier --config FILE` without a node: their messages show which flags
+// they read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

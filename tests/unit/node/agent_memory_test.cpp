@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What an agent remembers follows what is open, however many tasks there ever were; and a crowd of cheap tasks takes
-// neither stake, fees nor time from a dear one.
+// The memory of an agent depends on what is open, not on how many tasks there ever were; and a crowd of cheap tasks
+// takes neither stake, fees nor time from an expensive one.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -23,7 +23,7 @@ using ledger::U256;
 constexpr std::uint64_t kMilli = market::kMilli;
 const U256 kBaseFee(1'000'000'000);
 
-/// Records as a test puts them.
+/// A view of records that a test puts.
 class Book final : public ledger::StateView {
 public:
     template <class T>
@@ -60,7 +60,7 @@ struct AgentMemory : ::testing::Test {
     Bidding bidding(std::optional<U256> price = {}) {
         return Bidding({price, 0, {}}, folder.path() / "bids", self);
     }
-    /// A task in bidding; the ceiling of a segment in thousandths of a coin.
+    /// A task in bidding; `ceiling` is that of a segment in thousandths of a coin.
     market::TaskSpec post(std::uint64_t id, std::uint64_t ceiling = 500) {
         market::TaskSpec spec;
         spec.program_root = spec.init_root = Hash32{{1}};
@@ -70,7 +70,7 @@ struct AgentMemory : ::testing::Test {
         spec.interval = 1;
         spec.finish_blocks = 100;
         spec.price_ceiling = U256(ceiling) * U256(kMilli);
-        spec.allow_unaudited = true;  // No verifiers are in the book.
+        spec.allow_unaudited = true;  // There are no verifiers in the book.
         book.put(keys::spec(id), spec);
         market::Task task;
         task.id = id;
@@ -148,7 +148,7 @@ TEST_F(AgentMemory, SealedBidsLeaveTheDiskWhenNothingIsLeftToReveal) {
     }
 }
 
-/// Until then its deposit hangs on it, over any number of restarts.
+/// Until then its deposit depends on the bid, over any number of restarts.
 TEST_F(AgentMemory, ASealedBidStaysUntilItIsRevealedRefundedOrVoid) {
     const auto bidders = [&](const std::function<void(std::uint64_t)>& what, bool stays) {
         static std::uint64_t id = 0;
@@ -170,11 +170,12 @@ TEST_F(AgentMemory, ASealedBidStaysUntilItIsRevealedRefundedOrVoid) {
         }
     };
     market::Bid made;
-    bidders([](std::uint64_t) {}, true);                                    // On its way to a block.
+    bidders([](std::uint64_t) {}, true);                                    // Not in a block yet.
     bidders([&](std::uint64_t id) { book.put(keys::bid(id, self), made); }, true);
-    bidders([&](std::uint64_t) { height += 18; }, true);                    // The last block that takes it is next.
+    bidders([&](std::uint64_t) { height += 18; }, true);                    // The next block is the last that accepts
+                                                                            // it.
     bidders([&](std::uint64_t) { height += 19; }, false);
-    bidders([&](std::uint64_t id) { book.erase(keys::task(id)); }, true);   // A node that knows no such task.
+    bidders([&](std::uint64_t id) { book.erase(keys::task(id)); }, true);   // The node does not know this task.
     bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.round = 2; }); }, false);
     bidders([&](std::uint64_t id) { change(id, [](market::Task& t) { t.state = market::TaskState::cancelled; }); },
             false);
@@ -194,7 +195,7 @@ TEST_F(AgentMemory, WhatLiesBesideTheSealedBidsIsNotTouched) {
     EXPECT_EQ(files(), 7U);
 }
 
-/// The first bid may be in a block already when the process dies; what is on disk has to open it.
+/// The first bid may already be in a block when the process dies; the data on disk must be able to open it.
 TEST_F(AgentMemory, ARestartWithAnotherPriceBidsTheSameAgain) {
     post(1);
     solver::SolverView view = auctions({1});
@@ -222,7 +223,7 @@ TEST_F(AgentMemory, BidsThatNoBlockShowsYetHaveTheirStakeAlready) {
     ASSERT_TRUE(bid(agent, 1));
     EXPECT_FALSE(bid(agent, 2)) << "it would be refused, and its fee be gone";
     EXPECT_TRUE(bid(agent, 1)) << "the same again";
-    height += params.bid_blocks + 1;  // It came into no block.
+    height += params.bid_blocks + 1;  // No block included it.
     view = auctions({2});
     agent.look(book, params, immutable, view);
     EXPECT_TRUE(bid(agent, 2));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Of a tensor whose earlier version is at hand only the changed tiles travel.
+// If an earlier version of a tensor is available, only the changed tiles are transferred.
 #include <chrono>
 
 #include "node/artifacts/client.hpp"
@@ -24,7 +24,7 @@ struct Changes : ::testing::Test {
     kernels::ThreadPool pool{1};
 
     std::vector<std::string> peers() const { return {http->url()}; }
-    /// `tensor` with some of its elements changed.
+    /// Returns `tensor` with some of its elements changed.
     static kernels::Tensor changed(kernels::Tensor tensor, std::initializer_list<std::size_t> bytes) {
         for (const std::size_t at : bytes) tensor.data[at] ^= 0x40;
         return tensor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Connections that ask for nothing keep nobody from the artifacts.
+// Idle connections do not keep others from the artifacts.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ struct Crowd : ::testing::Test {
     ~Crowd() override {
         for (const int one : sockets) ::close(one);
     }
-    /// Opens a connection and sends the beginning of a head.
+    /// Opens a connection and sends an incomplete head.
     void linger() {
         const int one = ::socket(AF_INET, SOCK_STREAM, 0);
         sockaddr_in address{};
@@ -78,7 +78,7 @@ TEST_F(Crowd, AFullServerMakesRoomToo) {
     EXPECT_EQ(ask(honest), 404u);
 }
 
-/// As for a tensor that has to be decrypted and hashed for each tile of it.
+/// For example a tensor that must be decrypted and hashed for each of its tiles.
 TEST_F(Crowd, WhatCostsMuchForOneAddressKeepsNoOtherWaiting) {
     const std::string dear(64, '1'), cheap(64, '0');
     std::atomic<bool> over{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the artifact store share: a folder that goes away, small tensors, a program.
+// Shared by the tests of the artifact store: a temporary folder, small tensors, a program.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// What a program says of such a tensor.
+/// The program record of such a tensor.
 inline kernels::TensorRecord record_of(const kernels::Tensor& tensor) {
     kernels::TensorRecord record;
     record.dtype = tensor.dtype;
@@ -62,7 +62,7 @@ inline Hash32 root_of(const kernels::Tensor& tensor) {
     return kernels::tensor_root(tensor, pool);
 }
 
-/// One op: the state tensor "w" becomes w + w.
+/// A program with one op: the state tensor "w" becomes w + w.
 inline kernels::Program doubling_program() {
     kernels::Program out;
     out.states = 1;

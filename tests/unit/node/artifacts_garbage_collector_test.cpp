@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Artifacts that no task names any more, and programs that arrive in pieces.
+// Artifacts that are no longer named by any task, and programs that arrive in parts.
 #include "node/artifacts/garbage_collector.hpp"
 
 #include <gtest/gtest.h>

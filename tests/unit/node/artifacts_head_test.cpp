@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The head of a request to an artifact port of solvers and verifiers, as functional/rpc/http_test.cpp for a node's.
+// Heads of requests to the artifact port of solvers and verifiers, like functional/rpc/http_test.cpp for a node's.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -25,7 +25,7 @@ struct ArtifactHead : ::testing::Test {
         options.hosts = hosts_of("127.0.0.1", hosts);
         http = *ArtifactHttpServer::start(server, options);
     }
-    /// All that comes back until the server ends the connection or has nothing more to say for a second.
+    /// Returns everything received until the server ends the connection or is silent for a second.
     std::string answer(const std::string& bytes) const {
         const int one = ::socket(AF_INET, SOCK_STREAM, 0);
         const timeval limit{1, 0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A peer that answers every request with whatever bytes a test wants.
+// A peer that answers every request with arbitrary bytes chosen by a test.
 #pragma once
 
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@ namespace retrace::node::test {
 
 class HostilePeer {
 public:
-    /// Answers one request; `send` returns false when the client has gone.
+    /// Answers one request; `send` returns false if the client has disconnected.
     using Send = std::function<bool(const std::string& bytes)>;
     using Script = std::function<void(const std::string& request_line, const Send& send)>;
 
@@ -42,7 +42,7 @@ public:
     }
     const std::string& url() const { return url_; }
     int requests() const { return requests_; }
-    /// Of the request that is being answered; for scripts.
+    /// Body of the request that is being answered, for scripts.
     const std::string& body() const { return body_; }
 
     static std::string ok(const std::string& body) {

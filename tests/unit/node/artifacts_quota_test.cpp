@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whose bytes lie on a node's disk: as much as an escrow stands for, a requester and an operator allow, for as long as
-// a task needs them.
+// Quotas for data on a node's disk: as much as an escrow covers and a requester's and operator's limits allow, for as
+// long as a task needs it.
 #include "node/artifacts/quota.hpp"
 
 #include <gmock/gmock.h>
@@ -63,7 +63,7 @@ TEST(ArtifactQuota, AllHaveSoMuch) {
     EXPECT_EQ(quota.total(), 60u);
 }
 
-// Whoever names another's data in a task of its own keeps nobody from them.
+// A requester that names another's data cannot keep the other from storing it: an owner with room is charged.
 TEST(ArtifactQuota, AnOwnerWithRoomPaysForWhatSeveralName) {
     ArtifactQuota quota({.total = 1'000, .requester = 100});
     const std::vector<Owner> both{{1, "mallory", 5}, {2, "alice", 50}};
@@ -94,7 +94,7 @@ TEST(ArtifactQuota, WhatIsOverIsItsRequestersUntilItIsGone) {
     EXPECT_EQ(quota.of_task(1), 10u) << "it is about to be written";
 }
 
-/// A node's store beside a chain on which tasks are posted and cancelled.
+/// A node's store and a chain on which tasks are posted and cancelled.
 class NodeArtifacts : public test::MarketWorld {
 protected:
     void open(const ArtifactsConfig& config) {
@@ -118,7 +118,7 @@ protected:
         send(0, contracts::CancelTask{task});
         world.mine();
     }
-    /// As if it had been trained and delivered.
+    /// Settles the task as if it had been trained and delivered.
     void settle(std::uint64_t id) {
         executor.beside_the_rules = [id](ledger::State& state) {
             auto over = *contracts::views::task(state, id);

@@ -141,7 +141,7 @@ TEST_F(ServerTest, TheRouteOfTheNodeSaysTheSame) {
     EXPECT_EQ(route.handler({"GET", path(Hash32{{1}}, "info"), {}, ""}).status, 404u);
 }
 
-// Whoever sends wrong bytes beside an honest upload must not have its charge taken back.
+// A wrong upload in parallel with an honest one must not refund the honest one's charge.
 TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
     const Bytes file = kernels::encode(test::doubling_program());
     const auto source = test::open_store(folder.path() / "source");
@@ -158,7 +158,8 @@ TEST_F(ServerTest, UploadsOfOneRootAtATimeAreChargedOnce) {
                                  charges[name] = bytes;
                                  first = ++asked == 1;
                              }
-                             // The other comes and goes between this charge and what it is for, if it is let.
+                             // If it is allowed to, the other upload starts and ends between this charge and the upload
+                             // that it is for.
                              if (first) {
                                  other = std::async(std::launch::async,
                                                     [&] { return put(path(root, "program"), Bytes(file.size(), 1)); });

@@ -204,7 +204,7 @@ TEST_F(RangeTest, ADamagedPartStartsAnew) {
     EXPECT_EQ(*store->tensor(root), tensor);
 }
 
-/// A machine that loses its power may keep the name of a file and not what was in it.
+/// After a power loss, a file may have its name but not its contents.
 TEST_F(RangeTest, APartThatLostItsContentStartsAnew) {
     const auto lose = [&](const char* suffix, int how) {
         const fs::path lost = file(root, "tensors", suffix);
@@ -235,13 +235,13 @@ TEST_F(RangeTest, TensorsThatWereBegunBesideEachOtherLeaveTheDiskItsRest) {
     ASSERT_TRUE(store->begin_tensor(root, range(0, 1).header));
     store.reset();
     Store::Options options;
-    options.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled it meanwhile.
+    options.tensors.free_bytes = std::uint64_t{1} << 60;  // As if others had filled the disk meanwhile.
     store = open_store(folder.path() / "a", options);
     EXPECT_EQ(fault_of(store->add_tiles(root, range(0, 28))), Fault::no_space);
     EXPECT_EQ(store->info(root)->missing, (std::vector<wire::Range>{{0, 28}}));
 }
 
-/// The first range of a tensor of one row of tiles reserves all of it: what follows needs no more of the
+/// The first range of a tensor with one row of tiles reserves space for all of it: later ranges need no more of the
 /// disk.
 TEST_F(StoreTest, WhatIsReservedIsNotAskedForAgain) {
     Store::Options full;
@@ -305,7 +305,7 @@ TEST_F(RangeTest, AnotherHeaderIsAWrongRoot) {
     EXPECT_EQ(fault_of(store->add_tiles(Hash32{{1}}, range(0, 1))), Fault::wrong_root);
 }
 
-/// A tensor root that commits to tiles which no tensor has.
+/// A tensor root that commits to invalid tiles.
 wire::TileRange committed(DType dtype, kernels::Dims dims, Bytes tile) {
     kernels::TensorHeader header{dtype, std::move(dims), merkle::tile_leaf(tile)};
     return {header, 0, std::move(tile), {}};

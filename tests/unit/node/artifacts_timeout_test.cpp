@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Peers that are slow on purpose cost a bounded time, and what came of honest slow ones is kept.
+// Peers that are slow on purpose cost a bounded time, and data received from honest slow peers is kept.
 #include <dlfcn.h>
 #include <netdb.h>
 
@@ -20,7 +20,7 @@ std::atomic<int> asked_for_hangs{0};
 
 }  // namespace
 
-/// The system's, but for two names.
+/// The system's getaddrinfo, except for two names.
 extern "C" int getaddrinfo(const char* host, const char* port, const addrinfo* hints, addrinfo** out) {
     if (host != nullptr && std::string_view(host) == kHangs) {
         ++asked_for_hangs;
@@ -42,7 +42,7 @@ using test::random_tensor;
 
 std::string text(const Bytes& bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// A number behind `name=` in a request line.
+/// Returns the number after `name=` in a request line.
 std::uint64_t number_in(const std::string& line, const std::string& name) {
     return std::stoull(line.substr(line.find(name + "=") + name.size() + 1));
 }
@@ -57,7 +57,7 @@ struct Timeouts : ::testing::Test {
     const Hash32 root = *there->put_tensor(tensor);
     std::atomic<bool> stop{false};
 
-    /// Passes everything on; before each answer with tiles `delay` goes by, and of the tiles at most `most` are sent.
+    /// Passes everything on, but waits `delay` before each answer with tiles and sends at most `most` of them.
     HostilePeer::Script slowly(milliseconds delay, std::uint64_t most) {
         return [this, delay, most](const std::string& line, const HostilePeer::Send& send) {
             if (line.find("/tiles?") == std::string::npos)
@@ -91,7 +91,7 @@ TEST_F(Timeouts, FewerTilesThanAskedForAreRefused) {
 }
 
 TEST_F(Timeouts, APeerBelowTheFloorRateCostsItsGraceAndTheNextIsAsked) {
-    HostilePeer peer(slowly(milliseconds(450), 1024));  // Each message in time, all of them not.
+    HostilePeer peer(slowly(milliseconds(450), 1024));  // Each message is in time, but all of them together are not.
     ArtifactClient::Options options = hasty();
     options.deadline = milliseconds(1200);
     options.floor_rate = 64 << 20;
@@ -142,7 +142,7 @@ TEST_F(Timeouts, APeerThatHangsIsLeftAloneForAWhile) {
     EXPECT_EQ(peer.requests(), asked) << "the same wait for every artifact would be what it wants";
 }
 
-/// A stranger chooses the server that answers for its name.
+/// A stranger controls the DNS server for its host name.
 TEST_F(Timeouts, ANameThatNobodyResolvesIsWaitedForNoLongerThanAnAnswer) {
     ArtifactClient client(*here, hasty());
     const milliseconds spent = time_of([&] {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Over real sockets: a store behind the small HTTP server, a client with a store of its own, and peers that
-// lie.
+// Over real sockets: a store behind the small HTTP server, a client with its own store, and peers that lie.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -110,7 +109,7 @@ TEST_F(TransferTest, UnwantedUploadsAreRefused) {
     EXPECT_EQ(fault_of(client.upload_program(http->url(), *program)), Fault::not_found);
     EXPECT_EQ(fault_of(client.upload_tensor(http->url(), *tensor)), Fault::not_found);
     EXPECT_EQ(fault_of(client.upload_state(http->url(), *state)), Fault::not_found);
-    // A client that does not ask first is told while it is still sending.
+    // A client that does not ask first gets the answer while it is still sending.
     HttpConnection rude(*parse_url(http->url()));
     const HttpRequest request{"PUT", "/artifact/" + to_hex(view(*tensor)) + "/tiles", Bytes(3 << 20)};
     const auto reply = rude.exchange(request, 1000, milliseconds(1500));
@@ -161,7 +160,7 @@ TEST_F(TransferTest, PeersThatLieAreFoundOut) {
         HostilePeer peer(serve(*there->tiles(*other, 0, 10)));
         EXPECT_EQ(fault_of(client.fetch_tensor({peer.url()}, *root)), Fault::wrong_root);
     }
-    {  // True tiles, but not those that were asked for: again and again they would be no progress.
+    {  // Valid tiles, but not the requested ones: repeated, they would make no progress.
         HostilePeer peer(serve(*there->tiles(*root, 3, 2)));
         EXPECT_EQ(fault_of(client.fetch_tensor({peer.url()}, *root)), Fault::malformed);
     }

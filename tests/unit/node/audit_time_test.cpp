@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When an auditor stops waiting for its material.
+// The time at which an auditor stops waiting for its material.
 #include <gtest/gtest.h>
 
 #include "node/agents/views.hpp"
@@ -14,7 +14,7 @@ TEST(AuditTime, HalfOfTheVerdictBlocksGoesToFetching) {
 }
 
 TEST(AuditTime, AnOpenReportGivesNoMoreAtATime) {
-    // Answered in the next block it moves the deadline back to 161.
+    // If answered in the next block, it moves the deadline to 161.
     EXPECT_EQ(fetch_by_of(100, 220, 60, 0), 130u);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A log that begins in the middle: after a snapshot, and after old blocks were forgotten.
+// A log that does not start at the first block: after a snapshot, and after old blocks were pruned.
 #include "node/server/engine/block_log.hpp"
 
 #include <gmock/gmock.h>

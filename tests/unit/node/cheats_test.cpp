@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What `--cheat NAME` makes of a solver and of a verifier.
+// The effect of `--cheat NAME` on a solver and a verifier.
 #include "node/agents/cheats.hpp"
 
 #include <gmock/gmock.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checkpoints at rest under AES-256-GCM: what is on disk tells nothing, and nothing changed is taken for
-// whole.
+// Checkpoints at rest under AES-256-GCM: the files reveal nothing, and no modified file is accepted.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -119,7 +118,7 @@ TEST_F(SealedStore, a_plain_store_is_refused_by_name_and_stays) {
 
 TEST_F(SealedStore, a_checkpoint_that_somebody_else_wrote_is_no_checkpoint) {
     save(**open(1), 0);
-    // Without the key: a state that hashes to its name, and a manifest that says it is the next checkpoint.
+    // Forged without the key: a state that hashes to its name, and a manifest that claims it as the next checkpoint.
     TemporaryDirectory elsewhere;
     {
         const auto forger = CheckpointStore::open(elsewhere.path, nullptr);

@@ -132,7 +132,7 @@ TEST(GenesisFile, IsReadStrictly) {
                 HasSubstr("no address"));
 }
 
-/// The pages that an operator is given.
+/// Reads a page of the operator documentation.
 std::string page(const std::string& name) {
     const auto bytes = read_file(RETRACE_VECTORS "/../../docs/" + name, std::size_t{1} << 20);
     return bytes ? std::string(bytes->begin(), bytes->end()) : "";

@@ -122,7 +122,7 @@ TEST(Npz, DamagedArchivesAreRefused) {
         Bytes bad = kNpz;
         bad[at] ^= 0x55;
         const auto data =
-            decode_npz(bad);  // Must not crash; where it still reads, a date or an unused field changed.
+            decode_npz(bad);  // Must not crash; if it can still be read, only a date or an unused field has changed.
         if (data) {
             EXPECT_EQ(floats(*data->find("x")), (std::vector<float>{1, 2, 3, 4})) << at;
         }

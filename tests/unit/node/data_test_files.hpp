@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small files for the importers.
+// Creates small files for the importers.
 #pragma once
 
 #include <filesystem>

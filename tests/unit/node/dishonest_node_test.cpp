@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A node tells wallets and agents whatever it likes: it makes nobody sign without bound, and ends nobody's process.
+// A node may send arbitrary data to wallets and agents: it can make them neither sign without bounds nor crash.
 #include <gmock/gmock.h>
 
 #include <boost/json.hpp>
@@ -18,11 +18,11 @@ namespace {
 namespace json = boost::json;
 using ::testing::HasSubstr;
 
-/// Answers each method with a text of JSON.
+/// Answers each method with a JSON text.
 struct Dishonest : ::testing::Test {
     std::map<std::string, std::string> results = {{"eth_estimateGas", R"("0x5208")"},
                                                   {"eth_getTransactionCount", R"("0x0")"}};
-    std::string error;        ///< In place of all results.
+    std::string error;        ///< Returned in place of all results.
     bool hash_is_ours = true;
     std::atomic<int> signed_calls{0};
     test::HostilePeer peer{[this](const std::string&, const test::HostilePeer::Send& send) {
@@ -106,7 +106,7 @@ TEST_F(Dishonest, AStateThatNoRuleMakesIsAFailureAndNoEnd) {
     EXPECT_FALSE(other.failure());
 }
 
-/// Everything that is asked for is this record.
+/// Every read returns this record.
 struct OneRecord final : ledger::StateView {
     Bytes record;
     ledger::Account account(const ledger::Address&) const override { return {}; }

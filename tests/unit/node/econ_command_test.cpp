@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// `retrace econ` as people and scripts call it.
+// `retrace econ` as used by people and scripts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

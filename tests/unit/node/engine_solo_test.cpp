@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The embedded engine: order of calls, the block log, and what a crash leaves behind.
+// The embedded engine: order of calls, the block log, and recovery after a crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using engine::BlockLog;
 using engine::StoredBlock;
 using testing::HasSubstr;
 
-/// Records the calls that it gets.
+/// Records the calls that it receives.
 class Recorder final : public engine::Application {
 public:
     engine::AppInfo info() const override { return {height, time, {}, Hash32{{1}}}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Weights from outside become what a step may read, or are refused by name (contract 1).
+// External weights become values that a step may read, or are refused by name (contract 1).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The weights of a small model with the first elements of one tensor replaced, and a task that begins with them.
+/// The weights of a small model with the first elements of one tensor replaced, and a task that starts with them.
 class GivenWeights : public ::testing::Test {
 protected:
     void SetUp() override {

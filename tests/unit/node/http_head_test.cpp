@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The names under which a port may be reached. What HTTP makes of them: functional/rpc/http_test.cpp.
+// Host names under which a port may be reached. Their handling in HTTP: functional/rpc/http_test.cpp.
 #include "node/net/http_head.hpp"
 
 #include <gmock/gmock.h>

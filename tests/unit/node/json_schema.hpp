@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// As much of JSON Schema as our OpenRPC document uses. A keyword that it does not know is an error of the
-// schema.
+// The subset of JSON Schema that our OpenRPC document uses. An unknown keyword is an error of the schema.
 #pragma once
 
 #include <boost/json.hpp>
@@ -14,7 +13,7 @@ class SchemaChecker {
 public:
     explicit SchemaChecker(const boost::json::object& schemas) : schemas_(schemas) {}
 
-    /// Empty when `value` is as `schema` says; otherwise where and what is wrong.
+    /// Returns an empty string if `value` matches `schema`, else the location and the error.
     std::string check(const boost::json::object& schema, const boost::json::value& value,
                       const std::string& at = "$") const {
         for (const auto& [keyword, rule] : schema) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a node that was killed finds again of the transactions that it had accepted.
+// Transactions that a killed node recovers from those it had accepted.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace {
 
 using ledger::TxPtr;
 
-/// One run of a node: its chain begins anew, the journal of its pool stays.
+/// One run of a node: its chain starts anew, but the journal of its pool persists.
 struct NodeRun {
     explicit NodeRun(const std::string& path, ledger::MempoolLimits limits = {})
         : chain(std::move(ledger::Chain::open(store, dev_genesis({}), executor, {})).value()),
@@ -23,7 +23,7 @@ struct NodeRun {
 
     bool submit(const TxPtr& tx) { return application.submit(tx->raw).has_value(); }
     bool has(const TxPtr& tx) const { return pool.find(tx->hash) != nullptr; }
-    /// What the pool chooses; the blocks are executed, and nothing is kept of them.
+    /// Executes the transactions that the pool chooses in blocks, and keeps no result.
     void mine() {
         std::vector<View> raw;
         const std::vector<Bytes> txs = application.propose({}, 1 << 20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What strangers ask for stays in memory within its bound, of whatever tensors it is.
+// Memory used for requests of strangers stays within its bound, for any tensors.
 #include <gtest/gtest.h>
 
 #include "node/artifacts/provider.hpp"
@@ -8,7 +8,7 @@
 namespace retrace::node {
 namespace {
 
-/// A program of very many small state tensors makes as many new ones with each checkpoint.
+/// A program with very many small state tensors creates as many new ones with each checkpoint.
 TEST(ProviderMemory, TensorsOfOneNumberAreCountedWithAllThatIsKeptOfThem) {
     constexpr std::size_t kTensors = 64, kBytes = 10'000;
     test::TemporaryFolder folder;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A receipt says of which runs a model is and who audited them; the ledger says whether that is all.
+// A receipt names the runs of a model and their auditors; the ledger shows whether this is complete.
 #include "node/agents/receipt_check.hpp"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ public:
 
 constexpr std::uint64_t kSegments = 6, kSuccession = 3;
 
-/// A task of six segments. Run 0 was convicted of its fourth segment, after the first three were paid; run 1 went on
+/// A task of six segments. Run 0 was convicted of its fourth segment, after the first three were paid; run 1 continued
 /// from there and delivered.
 struct DeliveredTask {
     Nothing nothing;
@@ -48,7 +48,7 @@ struct DeliveredTask {
         open(0, 4, Hash32{{99}});
         for (std::uint64_t index = kSuccession; index <= kSegments; ++index) open(1, index, root_of(index));
         for (const std::uint64_t index : {0, 2}) verify(0, index);
-        verify(0, 3);  // An accomplice has seen nothing wrong.
+        verify(0, 3);  // An accomplice has found nothing wrong.
         not_drawn(0, 1);
         for (const std::uint64_t index : {3, 5}) verify(1, index);
         not_drawn(1, 4);
@@ -105,7 +105,7 @@ struct DeliveredTask {
             receipt.states.push_back({index, (index < kSuccession ? 100 : 200) + index, root_of(index)});
         for (const std::uint64_t index : {0, 2, 3, 5}) receipt.audits.push_back({index, 1, {ledger::to_0x(auditor)}});
     }
-    /// What is wrong with the receipt; empty: nothing.
+    /// Returns the error in the receipt; empty if there is none.
     std::string fault() {
         const auto checked = check_receipt(receipt, state);
         if (!checked) return checked.error().message;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whoever fetches a model or replays a receipt has nothing but roots: a state that hashes to one may still be no state
+// Fetching a model or replaying a receipt starts from roots only: a state that hashes to a root may still be no state
 // of the program.
 #include "node/agents/receipt_check.hpp"
 
@@ -18,7 +18,7 @@ struct Replay : ::testing::Test {
     static kernels::State state(std::uint64_t step, kernels::Dims dims, DType dtype = DType::f32) {
         return {step, {kernels::zeros(dtype, std::move(dims))}};
     }
-    /// Of one segment of one step, from `from` to the zeros that the program makes of zeros.
+    /// Replays one segment of one step, from `from` to the zeros that the program makes of zeros.
     Result<std::vector<StepLoss>> replay(const kernels::State& from, std::vector<Hash32> data = {}) {
         Receipt receipt;
         receipt.program = program;

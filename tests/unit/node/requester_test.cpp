@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What requesters and agents make of a chain that they are told of: a model arrives, and what no rule makes
-// ends nobody.
+// Requesters and agents on an untrusted chain view: a model is fetched, and records that no rule could produce crash no
+// process.
 #include "node/agents/requester.hpp"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ struct Requester : testing::Test {
     ArtifactServer server{*there, [](const Hash32&) { return false; }};
     std::unique_ptr<ArtifactHttpServer> http = *ArtifactHttpServer::start(server, {});
 
-    /// Two segments of a program that doubles its state; the model is there.
+    /// Two segments of a program that doubles its state; the model is available.
     market::TaskSpec spec() {
         const Bytes program = kernels::encode(test::doubling_program());
         market::TaskSpec out;
@@ -74,7 +74,7 @@ struct Requester : testing::Test {
         out.active = {0};
         return out;
     }
-    /// Tells of the task, delivered by one solver that serves `endpoint`.
+    /// Publishes the task as delivered by one solver that serves at `endpoint`.
     void deliver(const market::TaskSpec& spec, const std::string& endpoint) {
         market::Run run;
         run.task = 1;
@@ -144,7 +144,7 @@ TEST_F(Requester, AStatusSaysWhichSegmentWaitsForAuditors) {
     EXPECT_EQ(status->waiting, (TaskStatus::Waiting{0, 1, 60}));
 }
 
-/// A program that came and a state that nobody serves, or nothing at all: neither makes the solver a liar.
+/// A program that arrived without its state, or nothing at all: neither proves fraud of the solver.
 TEST_F(Requester, WhatCannotBeFetchedIsNobodysFraud) {
     market::TaskSpec told = spec();
     deliver(told, "http://127.0.0.1:1");
@@ -168,7 +168,7 @@ TEST_F(Requester, ATaskWithoutAModelSaysHowFarItIs) {
     EXPECT_THAT(task_status(client, 2).error().message, HasSubstr("there is no task 2"));
 }
 
-/// Segments are steps divided by the interval.
+/// The number of segments is steps divided by the interval.
 TEST_F(Requester, ATaskThatNobodyCouldPostIsNone) {
     market::TaskSpec told = spec();
     told.interval = 0;
@@ -177,7 +177,7 @@ TEST_F(Requester, ATaskThatNobodyCouldPostIsNone) {
     EXPECT_FALSE(fetch());
 }
 
-/// A node may claim four thousand million runs; each is asked for by its number.
+/// A node may claim four thousand million runs, each of which is requested by its number.
 TEST_F(Requester, RunsThatAreNotThereAreNotCounted) {
     deliver(spec(), http->url());
     market::Task many = task();
@@ -203,7 +203,7 @@ TEST_F(Requester, TheNameOfATaskDoesNotSteerATerminal) {
     }
 }
 
-/// A probability of detection is one of the rules, and of nothing where nobody is there to be drawn.
+/// A probability of detection follows from the rules, but there is none where no verifier can be drawn.
 TEST_F(Requester, WhereNobodyIsBondedNoChanceIsTold) {
     kernels::Tensor x = kernels::zeros(kernels::DType::f32, {8, 3}), y = kernels::zeros(kernels::DType::u8, {8});
     for (std::size_t i = 0; i < 8; ++i) y.data[i] = i % 2;
@@ -250,7 +250,7 @@ TEST_F(Requester, WhereNobodyIsBondedNoChanceIsTold) {
                 AllOf(HasSubstr("detected with"), HasSubstr("always audited"), HasSubstr("all 2 auditors")));
 }
 
-/// Everything that a solver reads to enrol, and an auction whose quote subtracts more stake than there is.
+/// All records that a solver reads to enrol, and an auction whose quote subtracts more stake than there is.
 TEST_F(Requester, ASolverOutlivesAStateThatNoRuleMakes) {
     market::Params params = default_params();
     params.contract_hash = kernels::contract_hash();
@@ -282,7 +282,7 @@ TEST_F(Requester, ASolverOutlivesAStateThatNoRuleMakes) {
     ASSERT_TRUE(service) << service.error().message;
     std::atomic<bool> stop{false};
     std::thread running([&] { (*service)->run(stop); });
-    for (int block = 0; block < 3; ++block) {  // Each is read anew.
+    for (int block = 0; block < 3; ++block) {  // Each block is read anew.
         const int before = chain.asked_for_slots;
         ++chain.height;
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The toy contract on a chain whose even blocks begin with two logs, as deadlines and draws do.
+// The toy contract on a chain whose even blocks begin with two logs, like those of deadlines and draws.
 #pragma once
 
 #include "tests/unit/node/rpc_world.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What one request may use: reads and bytes that it pays for, and a time after which it ends wherever it is.
+// Limits of one request: the reads and bytes that it pays for, and a timeout that stops it at any point.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using Clock = rpc::Budget::Clock;
 using testing::HasSubstr;
 
-/// A call of the toy contract with these bytes.
+/// Parameters of a call of the toy contract with these bytes.
 json::array toy(const Bytes& data) {
     return {json::object{{"to", to_0x(ToyExecutor::contract())}, {"data", to_0x(View(data))}}};
 }
@@ -61,7 +61,7 @@ TEST(RpcBudget, NobodyReadsForAClientThatHasGone) {
     EXPECT_LT(asked.took.count(), 1);
 }
 
-/// Tokens that a request takes from a bucket of a thousand beside the one that every request costs.
+/// Tokens that a request takes from a bucket of a thousand, in addition to the one that every request costs.
 int price(RpcWorld& world, const char* method, const json::array& params) {
     rpc::RateLimiter limiter(0.0001, 1000);
     rpc::Allowance allowance(&limiter, "a");
@@ -85,7 +85,7 @@ TEST(RpcBudget, WhatIsReadIsPaidFor) {
          {"eth_getBlockByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber"})
         EXPECT_EQ(price(world, method, {"0x1"}), 11) << method << ": 160 transactions and their block";
     EXPECT_EQ(price(world, "eth_getBlockByNumber", {"latest"}), 0) << "it is empty, and in memory";
-    // A proof reads the pages of its path; what two blocks changed since is small.
+    // A proof reads the pages of its path; the changes of two blocks are small.
     EXPECT_EQ(price(world, "retrace_getProof", {to_0x(dev_key(0).address()), "latest"}), 4);
     EXPECT_GE(price(world, "retrace_getProof", {to_0x(dev_key(0).address()), "0x0"}), 5);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON-RPC envelope: ids, notifications, batches, and input that is not JSON-RPC at all.
+// The JSON-RPC envelope: ids, notifications, batches, and invalid input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ TEST(RpcEnvelope, EchoesTheIdOfAnyKind) {
     }
 }
 
-/// A client that finds another number than its own in the answer takes it for somebody else's.
+/// A client that finds another id than its own in the answer takes it for the answer to another request.
 TEST(RpcEnvelope, AnIdThatCannotBeEchoedIsRefused) {
     RpcWorld world;
     const auto answer = [&](const std::string& id) {
@@ -97,7 +97,7 @@ TEST(RpcEnvelope, AnswersAThousandAndRefusesMore) {
     EXPECT_EQ(code_of(world.raw(batch + "," + one + "]")), -32600);
 }
 
-// Five mebibytes hold millions of values, each of which takes many times its text once it is read.
+// Five mebibytes hold millions of values, each of which takes many times the size of its text in memory.
 TEST(RpcEnvelope, IsNotReadFurtherThanItMayBeAnswered) {
     RpcWorld world;
     const auto message = [&](const std::string& body) {

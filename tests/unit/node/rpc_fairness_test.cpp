@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who gets a place, a thread or memory of the server when there is not enough for all.
+// Sharing of connections, threads and memory of the server when there is not enough for all clients.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -191,8 +191,8 @@ TEST(RpcWorkPool, ThisMachineHasPlacesAndAThreadOfItsOwn) {
     pool.stop();
 }
 
-// Before, each event that waited kept the subscriptions of its time: who changes them while it is behind held a
-// filter of four mebibytes for every event.
+// Previously, each waiting event kept the subscriptions of its time: a slow client that changed them held a filter of
+// four mebibytes for every event.
 TEST(RpcFeed, WhatWasUnsubscribedIsGoneThoughEventsWait) {
     rpc::Feed feed(100, std::size_t{1} << 20);
     const auto event = std::make_shared<rpc::Event>(std::make_shared<ledger::Block>());

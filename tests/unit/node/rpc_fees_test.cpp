@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What wallets are told to offer: by what was paid of late, within bounds.
+// Fees suggested to wallets: derived from recent payments, within bounds.
 #include <gtest/gtest.h>
 
 #include "node/platform/json_values.hpp"

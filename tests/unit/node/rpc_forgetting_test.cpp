@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks and states that are pruned before or while a request reads them, and rules that fail while one is
-// answered.
+// Blocks and states that are pruned before or while a request reads them, and rules that fail during a request.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,8 +19,7 @@ json::object toy_call(const Bytes& data) {
     return {{"to", toy()}, {"data", to_0x(View(data))}};
 }
 
-/// A chain that keeps few states and blocks; `forget` brings so many that all there are now leave both
-/// windows.
+/// A chain that keeps few states and blocks; `forget` adds so many that all current ones leave both windows.
 class RpcForgetting : public testing::Test {
 protected:
     RpcForgetting()
@@ -33,7 +31,7 @@ protected:
         world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::store, 'k', 2}));
         for (int i = 0; i < 30; ++i) world.mine();
     }
-    /// The answer to a request that is overtaken behind its first read of such a key.
+    /// The answer to a request during which pruning happens after its first read of such a key.
     json::object overtaken(char letter, const std::string& method, json::array params) {
         world.store.after_read_of(letter, [this] { forget(); });
         return world.request(method, std::move(params)).as_object();
@@ -116,7 +114,7 @@ TEST_F(RpcForgetting, LogsOfAPartOfTheRangeAreNoAnswer) {
     EXPECT_THAT(message(overtaken('l', "eth_getLogs", {range})), HasSubstr("is not kept; the oldest is"));
 }
 
-/// The event that closed it is gone, the dispute is not.
+/// The event that closed it was pruned, but the dispute was not.
 TEST(RpcForgettingDispute, IsToldWithoutWhatDecidedIt) {
     const PreparedExecutor executor;
     market::Params params = default_params();

@@ -189,7 +189,7 @@ TEST_F(FilterStoreTest, WhoHasNoRoomLeftGetsNoMoreAndLosesNone) {
     EXPECT_NE(add("greedy"), "");
 }
 
-// Programs of this machine that make a filter on each of many short connections are one holder, and not a crowd.
+// Programs on this machine that make a filter on each of many short connections count as one client.
 TEST_F(FilterStoreTest, ThisMachineHasRoomOfItsOwn) {
     const std::string honest = add(""), stranger = add("stranger");
     for (int i = 0; i < 60'000; ++i) ASSERT_NE(add(""), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The retrace_ methods about the market: an auction as the chain tells it.
+// The retrace_ methods about the market, during an auction.
 #include <gmock/gmock.h>
 
 #include "ledger/crypto/keccak.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chain with the native contracts and short durations, an auction that is played by transactions, and
-// records of an audit, a dispute and a report that were simply written at genesis.
+// A chain with the native contracts and short durations, an auction that is played by transactions, and records of an
+// audit, a dispute and a report that are written at genesis.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 
 namespace retrace::node::test {
 
-/// The rules, with records that take days to come about.
+/// The rules, with prepared records whose creation would otherwise take days.
 class PreparedExecutor final : public ledger::TxExecutor {
 public:
     bool is_contract(const ledger::Address& address) const override { return rules_.is_contract(address); }
@@ -40,7 +40,7 @@ public:
         if (beside_the_rules) beside_the_rules(state);
         return logs;
     }
-    /// What blocks do besides: for what takes days to come about.
+    /// Additional work of each block, to create records that would take days.
     std::function<void(ledger::State&)> beside_the_rules;
 
     void genesis(ledger::State& state, View config) const override {
@@ -147,7 +147,7 @@ protected:
             world.mine();
         }
     }
-    /// Solvers 1, 2 and 3 bid; 1 is cheapest, 3 does not reveal. Up to the close of the auction.
+    /// Solvers 1, 2 and 3 bid; 1 is the cheapest, and 3 does not reveal. Runs up to the close of the auction.
     void play_auction() {
         for (const std::uint32_t i : {1, 2, 3}) add_solver(i);
         world.mine();

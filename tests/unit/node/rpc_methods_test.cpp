@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every method: what it answers, member by member where clients depend on it, and what it says to bad input.
+// Every method: its answer, member by member where clients depend on it, and its errors for bad input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

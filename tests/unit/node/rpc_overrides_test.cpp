@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a call may pretend: no balances that the rules' books cannot bear, no other sender than one with a
-// key.
+// Limits of state overrides in calls: no balances that the rules' books cannot hold, and no sender without a key.
 #include <gmock/gmock.h>
 
 #include "ledger/state/supply.hpp"
@@ -62,7 +61,7 @@ TEST_F(RpcOverrides, NobodyHasMoreThanThereIs) {
     world.mine();
     const auto minted = ledger::minted(*world.chain->view());
     for (const char* method : kMethods) {
-        // As wallets' simulators send it: more than enough, to see what a call would do.
+        // As the simulators of wallets send it: a very large balance, to see the effect of a call.
         const auto deposit = [&](const std::string& value, const json::object& overrides) {
             return world
                 .request(method, {call_of(kStranger, contracts::Deposit{}, value), "latest", overrides})
@@ -75,7 +74,7 @@ TEST_F(RpcOverrides, NobodyHasMoreThanThereIs) {
         EXPECT_TRUE(deposit("0x2", balance(kStranger, "0x1")).contains("error")) << method;
         const json::object all = deposit(minted.to_quantity(), balance(kStranger));
         EXPECT_TRUE(all.contains("result")) << json::serialize(all);
-        // However many are overridden, all together are one number.
+        // The sum of all overridden balances must fit one number, however many there are.
         json::object many = balance(kStranger);
         for (char digit = '1'; digit <= '9'; ++digit)
             many["0x" + std::string(40, digit)] = json::object{{"balance", kMax}};

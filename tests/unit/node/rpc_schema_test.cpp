@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// rpc.discover against what the node really answers: every method of the table is called, and its parameters
-// and result are as its schemas say, without a member more or less.
+// Compares rpc.discover with the node's real answers: every method of the table is called, and its parameters and
+// result match its schemas exactly, without an extra or missing member.
 #include <gmock/gmock.h>
 
 #include "tests/unit/node/json_schema.hpp"
@@ -9,7 +9,7 @@
 namespace retrace::node::test {
 namespace {
 
-/// Methods that Ethereum's clients call, as the design lists them.
+/// Methods that Ethereum clients call, as listed in the design.
 const std::vector<const char*> kEthereum{"eth_chainId",
                                          "net_version",
                                          "web3_clientVersion",
@@ -64,7 +64,7 @@ protected:
             if (text(entry.at("name")) == name) return entry.as_object();
         throw std::runtime_error("no method " + name);
     }
-    /// Calls over a WebSocket, as it were, and checks both directions.
+    /// Calls as over a WebSocket, and checks both directions.
     json::value call(const std::string& name, json::array params) {
         called_.insert(name);
         const SchemaChecker checker(document_.at("components").at("schemas").as_object());

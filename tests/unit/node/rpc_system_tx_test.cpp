@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The logs that begin a block, and the transaction that stands for what made them.
+// Logs at the beginning of a block, and the system transaction that represents their source.
 #include <gtest/gtest.h>
 
 #include "tests/unit/node/rpc_beginning.hpp"
@@ -11,7 +11,7 @@ const std::string kZero = "0x" + std::string(40, '0');
 
 class RpcSystemTx : public testing::Test {
 protected:
-    /// Block 1 has a transaction, block 2 logs at its beginning and a transaction with one.
+    /// Block 1 has a transaction; block 2 has logs at its beginning and a transaction with one log.
     RpcSystemTx() : world(&executor) {
         for (int i = 0; i < 2; ++i) {
             sent = world.send(world.make_tx(0, ToyExecutor::contract(), 0, {ToyExecutor::emit, 7}));
@@ -78,7 +78,7 @@ TEST_F(RpcSystemTx, IsNoneOfTheTransactionsThatTheBlockCommitsTo) {
     EXPECT_TRUE(world.result("eth_getTransactionByBlockNumberAndIndex", {"0x1", "0x1"}).is_null());
 }
 
-/// It is read with its block, which takes longer than others may be kept waiting for.
+/// It is loaded together with its block, which would block other requests for too long.
 TEST_F(RpcSystemTx, IsNotLookedUpWhereOthersWait) {
     const auto is_light = [this](const std::string& name, const std::string& asked) {
         const std::string body =

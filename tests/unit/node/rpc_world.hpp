@@ -18,7 +18,7 @@ namespace retrace::node::test {
 
 namespace json = boost::json;
 
-/// A folder that is removed again.
+/// A temporary folder, removed on destruction.
 class TempFolder {
 public:
     TempFolder();
@@ -30,7 +30,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// One contract at 0x…1001. The first byte of the call data chooses what it does.
+/// An executor with one contract at 0x…1001. The first byte of the call data selects the operation.
 class ToyExecutor final : public ledger::TxExecutor {
 public:
     static ledger::Address contract();
@@ -45,9 +45,9 @@ public:
         read_much = 8,
         break_rule = 9  ///< A failed `ensure`.
     };
-    static constexpr std::size_t kMany = 4096;  ///< Logs of emit_many.
+    static constexpr std::size_t kMany = 4096;  ///< Number of logs of emit_many.
     static constexpr std::size_t kMuch = std::size_t{1}
-                                         << 26;  ///< Reads of read_much for each byte after the first.
+                                         << 26;  ///< Number of reads of read_much for each byte after the first.
 
     bool is_contract(const ledger::Address& address) const override { return address == contract(); }
     std::uint64_t gas_of(const ledger::Address&, View) const override { return 1000; }
@@ -61,7 +61,7 @@ public:
     void genesis(ledger::State&, View) const override {}
 };
 
-/// A store in memory behind whose reads something else can happen, as if another thread had done it.
+/// A store in memory that can run a callback after a read, as if another thread had interfered.
 class OvertakenStore final : public ledger::Store {
 public:
     std::optional<Bytes> get(View key) const override;
@@ -69,7 +69,7 @@ public:
     void scan(View prefix, View from, std::size_t limit, const Visit& visit) const override {
         store_.scan(prefix, from, limit, visit);
     }
-    /// Calls `then` once, after the next read of a key that begins with `letter`, before the reader has the value.
+    /// Calls `then` once, after the next read of a key that begins with `letter` and before the reader gets the value.
     void after_read_of(char letter, std::function<void()> then);
 
 private:
@@ -83,19 +83,19 @@ const ledger::SecretKey& dev_key(std::uint32_t index);
 
 class RpcWorld {
 public:
-    /// With the toy contract, or with `rules` (which outlive the world) and their genesis section.
+    /// Uses the toy contract, or `rules` (which must outlive the world) with their genesis section.
     explicit RpcWorld(const ledger::TxExecutor* rules = nullptr, Bytes genesis = {},
                       ledger::ChainOptions kept = {});
 
-    /// Sends one request; the whole answer.
+    /// Sends one request and returns the whole answer.
     json::value request(const std::string& method, json::array params = {});
-    /// The result; fails the test when there is an error instead.
+    /// Returns the result; fails the test if there is an error instead.
     json::value result(const std::string& method, json::array params = {});
-    /// The error object; fails the test when there is none.
+    /// Returns the error object; fails the test if there is none.
     json::object error(const std::string& method, json::array params = {});
     std::string raw(const std::string& body);
 
-    /// A signed transaction, type 2, ready for eth_sendRawTransaction.
+    /// Returns a signed transaction of type 2, ready for eth_sendRawTransaction.
     ledger::TxPtr make_tx(std::uint32_t from, const ledger::Address& to, ledger::U256 value, Bytes data = {},
                           std::optional<std::uint64_t> nonce = {}, std::uint64_t gas = 200'000);
     std::string send(const ledger::TxPtr& tx);
@@ -108,7 +108,7 @@ public:
     ledger::Mempool pool;
     std::unique_ptr<LedgerApplication> application;
     std::unique_ptr<engine::SoloEngine> engine;
-    std::chrono::steady_clock::time_point now{};  ///< The filters' clock.
+    std::chrono::steady_clock::time_point now{};  ///< Clock of the filters.
     rpc::FilterStore filters{[this] { return now; }};
     std::unique_ptr<rpc::Backend> backend;
     rpc::Router router;
@@ -118,7 +118,7 @@ private:
     engine::TimeNs clock_ns_;
 };
 
-/// {"0x…"} helpers.
+/// Returns the string of a JSON value.
 std::string text(const json::value& v);
 
 }  // namespace retrace::node::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a node is told to keep.
+// Configuration of the data that a node keeps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

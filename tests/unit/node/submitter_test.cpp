@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a submitter does with a call that no block takes: it offers more, within bounds, and knows what was taken.
+// The submitter raises the fee of a call that no block includes, within bounds, and detects inclusion.
 #include "node/agents/submitter.hpp"
 
 #include <gtest/gtest.h>
@@ -18,14 +18,14 @@ namespace {
 namespace json = boost::json;
 using ledger::U256;
 
-/// A node of one account: it keeps the newest transaction of each nonce, and includes what the test says.
+/// A node with one account: it keeps the newest transaction of each nonce, and includes those that the test selects.
 struct OneAccountsNode : ::testing::Test {
     std::mutex mutex;
     std::uint64_t height = 100;
     std::uint64_t base_fee = 1'000'000'000, gas = 21'000;
     std::vector<ledger::DecodedTx> sent;
-    std::vector<Hash32> hashes;               ///< Of `sent`.
-    std::map<std::uint64_t, Hash32> waiting;  ///< By nonce.
+    std::vector<Hash32> hashes;               ///< Hashes of `sent`.
+    std::map<std::uint64_t, Hash32> waiting;  ///< Keyed by nonce.
     std::optional<Hash32> included;
     test::HostilePeer peer{[this](const std::string&, const test::HostilePeer::Send& send) {
         const std::lock_guard lock(mutex);
@@ -65,7 +65,7 @@ struct OneAccountsNode : ::testing::Test {
         waiting[sent.back().tx.nonce] = hashes.back();
         return "\"" + to_0x(view(hashes.back())) + "\"";
     }
-    /// Blocks without the call, and what the submitter does after each.
+    /// Passes blocks without the call, and lets the submitter react to each.
     void pass(int blocks) {
         for (int i = 0; i < blocks; ++i) {
             {
@@ -75,7 +75,7 @@ struct OneAccountsNode : ::testing::Test {
             EXPECT_TRUE(submitter.poll().empty());
         }
     }
-    /// A block takes it, and its nonce is used.
+    /// Includes it in a block, and its nonce is used up.
     void include(std::size_t which) {
         const std::lock_guard lock(mutex);
         included = hashes[which];
@@ -132,7 +132,7 @@ TEST_F(OneAccountsNode, ABaseFeeThatRoseIsFollowedAtOnce) {
 }
 
 TEST_F(OneAccountsNode, NeverForMoreThanTenCoinsAndNotForEver) {
-    gas = 1'000'000'000;  // three coins to begin with
+    gas = 1'000'000'000;  // three coins at the start
     ASSERT_TRUE(submitter.send("a dear call", ledger::Address{}, 0, {}));
     EXPECT_TRUE(submitter.poll().empty());
     pass(60);
@@ -148,8 +148,8 @@ TEST_F(OneAccountsNode, NeverForMoreThanTenCoinsAndNotForEver) {
     EXPECT_EQ(sent.size(), 1 + Submitter::kRaisesMax) << "whoever keeps it waiting gains no more by it";
 }
 
-/// Full blocks for a while, and agents that repeat what the chain does not show: each repetition would be included and
-/// refused in the end, for its fee.
+/// Blocks are full for a while, and agents repeat calls that the chain does not show: each repetition would eventually
+/// be included and refused, and its fee charged.
 TEST_F(OneAccountsNode, WhatWaitsForABlockIsNotPaidForTwice) {
     const auto hash = submitter.send("a call", ledger::Address{}, 3, Bytes{1, 2});
     ASSERT_TRUE(hash);

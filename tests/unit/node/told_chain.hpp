@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A node that tells whatever records a test puts: a chain as its clients see it, whether the rules could make
-// it or not.
+// A fake node that serves arbitrary records set by a test, whether or not the rules could produce them.
 #pragma once
 
 #include <atomic>
@@ -19,10 +18,10 @@ class ToldChain {
 public:
     std::atomic<std::uint64_t> height{10};
     std::atomic<int> asked_for_slots{0};
-    std::atomic<int> sent{0};                             ///< Transactions that clients wanted to send.
-    std::atomic<std::uint64_t> unreadable_from{UINT64_MAX};  ///< Height at which slots are no slots any more.
+    std::atomic<int> sent{0};                             ///< Transactions that clients tried to send.
+    std::atomic<std::uint64_t> unreadable_from{UINT64_MAX};  ///< Height from which slots cannot be decoded.
 
-    /// Before anybody asks.
+    /// Sets a record; call it before the first request.
     template <class T>
     void put(const contracts::keys::Key& key, const T& record) {
         slots_[rpc::data(contracts::address_of(key.contract)) + rpc::data(View(key.bytes))] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What agents make of tasks that nobody can be drawn to audit, and of raises that may not pay.
+// Behaviour of agents for tasks for which no auditor can be drawn, and for raises that may not pay.
 #include <gmock/gmock.h>
 
 #include "contracts/records/store.hpp"
@@ -64,7 +64,7 @@ struct Unaudited : ::testing::Test {
         contracts::add_to_list(state, keys::verifiers(), party);
         bond(party, milli);
     }
-    /// The leader has committed to the states below `next`, a state each ten blocks from block 0 on.
+    /// The leader has committed to the states below `next`, one state every ten blocks from block 0 on.
     void run_leader(std::uint64_t next, std::uint64_t clear) {
         market::Run run;
         run.task = 1;
@@ -95,7 +95,7 @@ TEST_F(Unaudited, ASolverDeclinesWhatCouldWaitForAuditors) {
     EXPECT_THAT(quote(price).why_not, HasSubstr("2 auditors and 0 could be drawn"));
     add_verifier(Address{{20}});
     for (const Address& barred : {self, requester}) add_verifier(barred, 1'000'000);
-    add_verifier(Address{{21}}, 100);  // Its bond is too small to be locked.
+    add_verifier(Address{{21}}, 100);  // Its stake is too small for a bond to be locked.
     EXPECT_THAT(quote(price).why_not, HasSubstr("2 auditors and 1 could be drawn")) << "none of its parties";
     add_verifier(Address{{22}});
     EXPECT_EQ(quote(price).price, price);
@@ -121,11 +121,12 @@ TEST_F(Unaudited, ATaskIsNotPostedThatWouldWaitForAuditors) {
 TEST_F(Unaudited, AReplicaAsksMoreForSegmentsThatItMayNotBePaidFor) {
     spec.allow_unaudited = true;
     const U256 price = U256(100) * U256(kMilli);
-    run_leader(3, 0);  // State 2 is committed at 20; by the end of the auction, at 30, that is one more, and a margin.
+    run_leader(3, 0);  // State 2 is committed at 20; until the end of the auction at 30 there is one more, and a
+                       // margin.
     const auto quoted = quote(price).price;
     ASSERT_TRUE(quoted);
     EXPECT_EQ(*quoted, ledger::mul_div(price, 10, 6) + U256(1)) << "six of ten segments are paid for in any case";
-    run_leader(9, 0);  // Only what is paid for in any case is counted: nothing is.
+    run_leader(9, 0);  // Only segments that are certain to be paid count, and there are none.
     EXPECT_FALSE(quote(price).price);
     run_leader(7, 0);
     EXPECT_FALSE(quote(price).price) << "five times the price is over the ceiling, or nothing is sure";
@@ -171,7 +172,7 @@ TEST_F(Unaudited, WhatIsNotFinalIsNotServedWhileNobodyAuditsIt) {
     Withheld withheld(100);
     withheld.update(state, 60, self);
     EXPECT_EQ(withheld.roots(), (std::set<Hash32>{Hash32{{3}}, Hash32{{4}}})) << "0 and 1 are needed";
-    // The run ends unpaid: what it was not paid for stays its own.
+    // The run ends unpaid: the solver keeps the states that it was not paid for.
     run.state = market::RunState::left;
     run.unaudited_since = 0;
     contracts::store(state, keys::run(1, 0), run);
@@ -180,7 +181,7 @@ TEST_F(Unaudited, WhatIsNotFinalIsNotServedWhileNobodyAuditsIt) {
     EXPECT_EQ(withheld.roots().size(), 2u);
     withheld.update(state, 161, self);
     EXPECT_TRUE(withheld.roots().empty()) << "it is deleted by then";
-    // Auditors came: they need the states.
+    // Auditors have been found and need the states.
     run.state = market::RunState::running;
     run.unaudited_since = 50;
     contracts::store(state, keys::run(1, 0), run);

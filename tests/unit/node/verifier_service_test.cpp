@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A verifier reads the chain through a node that may tell it anything: what cannot be read gives no view, what
-// nobody could have written moves nobody, and the next block is read anew.
+// A verifier reads the chain through an untrusted node: unreadable records give no view, impossible records cause no
+// moves, and the next block is read anew.
 #include "node/agents/verifier_service.hpp"
 
 #include <gmock/gmock.h>
@@ -56,13 +56,13 @@ struct ToldVerifier : testing::Test {
         EXPECT_TRUE(service.has_value()) << (service ? "" : service.error().message);
         return service ? std::move(*service) : nullptr;
     }
-    /// As the service has them; not while it runs.
+    /// The checkpoints as the service sees them; not to be called while it runs.
     std::unique_ptr<solver::CheckpointStore> checkpoints() {
         const Hash32 secret = merkle::sha256({view(std::string_view("retrace/party-secret/1")), key.bytes()});
         return *solver::CheckpointStore::open(folder.path() / "verifier" / "checkpoints",
                                               std::make_unique<AesGcmSeal>(secret));
     }
-    /// The service at work, while so many blocks come. Each is read anew.
+    /// Runs the service for so many blocks. Each is read anew.
     void run(int blocks) {
         const auto service = open();
         ASSERT_NE(service, nullptr);
@@ -87,7 +87,7 @@ TEST_F(ToldVerifier, ReadsBlockAfterBlockAndSendsNothingUnasked) {
 }
 
 TEST_F(ToldVerifier, OutlivesRecordsThatNobodyWrote) {
-    const market::Stake nonsense;  // In the place of another record.
+    const market::Stake nonsense;  // Stored in place of another record.
     market::Task task;
     task.id = 1;
     task.state = market::TaskState::running;
@@ -121,7 +121,7 @@ TEST_F(ToldVerifier, OutlivesRecordsThatNobodyWrote) {
     EXPECT_EQ(chain.sent, 0);
 }
 
-/// A view of nothing asks for nothing, and what no view asks for is deleted.
+/// A failed read deletes nothing, while states that no view needs are deleted.
 TEST_F(ToldVerifier, DeletesNothingForWhatCannotBeRead) {
     kernels::State state;
     state.tensors.push_back(test::random_tensor(kernels::DType::f32, {4, 3}, 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keystores, mnemonics and signed messages against known answers (tests/vectors/ethereum).
+// Compares keystores, mnemonics and signed messages with known answers (tests/vectors/ethereum).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -79,7 +79,8 @@ TEST(Keystore, NamesWhatIsWrongWithAFile) {
     EXPECT_FALSE(wallet::decrypt_keystore(std::string(100'000, ' '), "p").has_value());
 }
 
-/// A stranger's file may ask for a minute's work and no more: the refusal comes at once and names the limit.
+/// A stranger's file may ask for a minute of work at most: a larger one is refused at once, and the error names the
+/// limit.
 TEST(Keystore, NamesTheLimitOfItsWork) {
     const json::value good = json::parse(wallet::encrypt_keystore(dev_key(3), "p", wallet::kLightScrypt));
     const auto refusal = [&good](const json::object& kdf_params, const char* kdf) {
@@ -102,7 +103,7 @@ TEST(Keystore, NamesTheLimitOfItsWork) {
     EXPECT_EQ(refusal({{"n", 4096}, {"r", 8}, {"p", 2}}, "scrypt").substr(0, 16), "wrong_passphrase");
 }
 
-/// ethers normalises to NFKC; keyboards and systems write the same letters in several ways.
+/// ethers normalises to NFKC, since keyboards and systems encode the same letters in several ways.
 TEST(Keystore, SpellingsOfOnePassphraseOpenIt) {
     const json::value all = vectors("keystore_v3.json");
     const json::value& made_by_ethers = all.at("decrypt").at(3);
@@ -123,7 +124,7 @@ TEST(Keystore, SpellingsOfOnePassphraseOpenIt) {
     EXPECT_TRUE(wallet::decrypt_keystore(latin, "caf\xe9").has_value()) << "the bytes as they are";
 }
 
-/// The address is optional in the format, and left out where it is to stay private.
+/// The address is optional in the format, and omitted if it is to stay private.
 TEST(KeyFolder, ListsKeystoresThatDoNotSayTheirAddress) {
     TempFolder folder;
     const wallet::KeyFolder keys(folder.file("keys"));
@@ -289,7 +290,7 @@ TEST(Message, RefusesTypedDataThatDoesNotFitItsTypes) {
     EXPECT_FALSE(wallet::typed_data_digest("{").has_value());
 }
 
-/// What ethers refuses is refused here too: an address that was mistyped, types that are ambiguous.
+/// Input that ethers refuses is refused here too: a mistyped address, ambiguous types.
 TEST(Message, RefusesTypedDataThatEthersRefuses) {
     const auto digest = [](const std::string& types, const std::string& message) {
         const auto out = wallet::typed_data_digest(R"({"types":{)" + types +

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What agents see of their place in the order of work (contracts 18.2): of their own seats, sides of disputes and
-// reports.
+// What agents see of their place in the order of work (contracts 18.2): their own seats, sides of disputes and reports.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -14,7 +13,7 @@ namespace {
 namespace keys = contracts::keys;
 using Ids = contracts::ListOf<std::uint64_t>;
 
-/// Records that a test puts.
+/// A view of records that a test puts.
 class PutState final : public ledger::StateView {
 public:
     ledger::Account account(const ledger::Address&) const override { return {}; }
@@ -34,7 +33,7 @@ private:
     std::map<std::pair<ledger::Address, Bytes>, Bytes> slots_;
 };
 
-/// A solver and an auditor of its first segment, who are in dispute about it; somebody reports a state to each of them.
+/// A solver and an auditor of its first segment are in dispute about it; a state of each of them is reported.
 struct WorkOrderView : ::testing::Test {
     const ledger::Address solver{{1}}, auditor{{2}};
     market::Params params;
@@ -151,7 +150,7 @@ TEST_F(WorkOrderView, OfASolverIsOfItsOwnSideAndReport) {
     EXPECT_EQ(disputes[0].due, 620u);
 }
 
-/// It has the states of its own run alone, and the segment starts from the same one there (contracts 15.8).
+/// It has only the states of its own run, in which the segment starts from the same state (contracts 15.8).
 TEST_F(WorkOrderView, AReplicaThatAccusesBeginsWithTheStatesOfItsOwnRun) {
     const ledger::Address replica{{4}};
     market::Run run;
@@ -176,7 +175,7 @@ TEST_F(WorkOrderView, AReplicaThatAccusesBeginsWithTheStatesOfItsOwnRun) {
     EXPECT_EQ(accused[0].first_state, 0u);
 }
 
-/// Also while its own segments are finalised and paid: another replica may yet differ about them.
+/// This holds even while its own segments are finalised and paid, because another replica may still differ about them.
 TEST_F(WorkOrderView, StatesAreKeptAsLongAsAnyReplicaMayDisputeFromThem) {
     const auto keep_from = [&] {
         const auto quote = [](std::uint64_t, const market::TaskSpec&) { return Quote{}; };

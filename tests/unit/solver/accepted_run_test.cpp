@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run that was accepted cannot be given up: what keeps a solver from it after a restart is tried until it passes or
-// the run is over, and a run that takes long costs no other one its checkpoint.
+// An accepted run cannot be given up: after a restart, a failing operation is retried until it succeeds or the run is
+// over, and a slow run does not make another one miss its checkpoint.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ protected:
     SolverConfig config;
     std::unique_ptr<SolverAgent> agent;
     SolverView view;
-    std::vector<std::uint64_t> attempts;  ///< Heights.
+    std::vector<std::uint64_t> attempts;  ///< Heights of the attempts.
     std::vector<std::string> problems, orders;
 
     AcceptedRun() {
@@ -43,7 +43,7 @@ protected:
         restart();
     }
     void restart() { agent = std::make_unique<SolverAgent>(config, task_cache, *store); }
-    /// One block; its order is done at once.
+    /// Passes one block and runs its order at once.
     std::vector<SolverMove> next() {
         ++view.height;
         auto out = agent->on_view(view);
@@ -58,7 +58,7 @@ protected:
     void pass(int blocks) {
         for (int i = 0; i < blocks; ++i) (void)next();
     }
-    /// The first state is one that somebody serves, not the seed's.
+    /// The first state is a named one that a peer serves, instead of a seeded one.
     void begin_with_named_state() {
         const kernels::State state = task.initial();
         const auto commitment = kernels::commit_state(task.train.root(), state, task.pool);
@@ -72,7 +72,7 @@ protected:
                 if (std::holds_alternative<CommitCheckpoint>(move)) return true;
         return false;
     }
-    /// That it goes on trying, later and later, says why and when, and goes on when the cause is gone.
+    /// Expects retries with growing delays and reports of the reason and the time, and success after `mend`.
     void expect_retried(const std::function<void()>& mend, const std::string& what, const std::string& why) {
         pass(200);
         EXPECT_EQ(attempts, (std::vector<std::uint64_t>{101, 109, 125, 157, 221, 285})) << "twice as long, up to 64";
@@ -145,7 +145,7 @@ TEST_F(AcceptedRun, IsNotDeclinedWhileADiskMayBeEmptied) {
     EXPECT_TRUE(std::holds_alternative<AcceptData>(moves[0]));
 }
 
-/// The whole lock hangs on the answer.
+/// The whole lock depends on the answer.
 TEST_F(AcceptedRun, AReportIsAnsweredWhenTheCauseIsGone) {
     EXPECT_TRUE(committed(5));
     task_cache.keep_only({});

@@ -78,8 +78,8 @@ TEST(Availability, data_and_programs) {
     }
 }
 
-/// The verifier's rule of 5.1 (bad_tile): a root over such bytes can be committed, but nobody can compute on from it,
-/// so showing them answers no report.
+/// The verifier's rule of 5.1 (bad_tile): a root over such bytes can be committed, but no computation can continue from
+/// it, so showing them answers no report.
 TEST(Availability, a_tile_that_no_tensor_has_is_no_answer) {
     const auto answers = [](kernels::DType dtype, const Bytes& tile) {
         TileAnswer answer;

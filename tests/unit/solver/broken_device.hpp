@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device that fails at whatever it is asked first.
+// A device that fails on its first call.
 #pragma once
 
 #include <stdexcept>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agent's part in a capability challenge: when it starts, when it stops, what it sends, and what a crash
-// costs.
+// The agent's part in a capability challenge: when it starts and stops, its calls, and the effect of a crash.
 #include <gtest/gtest.h>
 
 #include "solver/agent/agent.hpp"
@@ -9,7 +8,7 @@
 namespace retrace::solver {
 namespace {
 
-/// Says what it was asked, and counts rounds without computing any.
+/// Records its calls, and counts rounds without computing any.
 class FakeBench final : public Benchmarker {
 public:
     CapabilityClaim run(std::uint64_t challenge, std::uint64_t, std::uint64_t,

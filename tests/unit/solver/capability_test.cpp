@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The benchmark of capability challenges: what a solver computes is what the ledger accepts, and nothing
-// else.
+// The benchmark of capability challenges: the ledger accepts exactly the results that a solver computes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,11 +23,11 @@ protected:
     Capability() {
         claim = bench.run(kChallenge, seed, kRounds, never);
         draws = capability_draws(beacon("draws"), kChallenge, claim.rounds, kCapabilityDrawsMax);
-        draws[0].round = 0;            // The round that needs no input opened,
-        draws[1].round = kRounds - 1;  // and the last.
+        draws[0].round = 0;            // The round whose input needs no opening
+        draws[1].round = kRounds - 1;  // and the last one.
         proof = decode_capability_proof(bench.prove(kChallenge, seed, claim.rounds, draws)).value();
     }
-    /// The reason of the refusal; empty: accepted.
+    /// Returns the reason for the refusal; empty if accepted.
     std::string refusal() const {
         const auto done = verify_capability(proof, seed, claim.rounds, claim.root, draws);
         return done ? std::string() : done.error().message;
@@ -112,7 +111,7 @@ TEST_F(Capability, AWrongElementIsRefused) {
 }
 
 TEST_F(Capability, AStateThatDoesNotFollowIsRefused) {
-    // A run whose third state is made up: its own tree, and honest openings of it.
+    // A run whose third state is made up, with its own tree and honest openings of it.
     std::vector<Hash32> leaves = bench.leaves();
     const CapabilityMachine machine(seed, pool);
     std::vector<float> first = machine.first(), second, wrong;

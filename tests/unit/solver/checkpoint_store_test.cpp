@@ -27,7 +27,7 @@ protected:
         EXPECT_TRUE(store.has_value()) << (store ? "" : store.error().message);
         return std::move(store).value();
     }
-    /// Two tensors, of which the second never changes.
+    /// Two tensors, the second of which never changes.
     kernels::State state(std::uint64_t step) {
         kernels::State state{
             step, {kernels::zeros(kernels::DType::f32, {40, 3}), kernels::zeros(kernels::DType::u8, {7})}};
@@ -131,7 +131,7 @@ TEST_F(Store, what_a_crash_left_unfinished_is_removed) {
     EXPECT_TRUE(store->load({1, 0, 1}, pool).has_value());
 }
 
-/// 64 tiles, of which one changes with every step.
+/// 64 tiles, one of which changes with every step.
 class Changes : public Store {
 protected:
     kernels::State large(std::uint64_t step) {
@@ -246,7 +246,7 @@ TEST_F(Changes, what_is_written_again_does_not_rest_on_what_rests_on_it) {
     }
 }
 
-/// Has no memory left, once.
+/// Runs out of memory once.
 struct SealWithoutMemory : solver::Seal {
     explicit SealWithoutMemory(bool& fails) : fails_(fails) {}
     Result<Bytes> close(View plain, std::string_view) const override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A device that fails: the host goes on with the same bits, and its memory was counted from the beginning.
+// If a device fails, the host continues with the same bits, and its memory was included from the beginning.
 #include "solver/run/step_runner.hpp"
 #include "tests/unit/solver/broken_device.hpp"
 #include "tests/unit/solver/tiny_task.hpp"

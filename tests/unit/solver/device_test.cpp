@@ -17,7 +17,7 @@ TEST(DeviceChoice, the_cpu_is_always_there_and_cuda_is_refused_by_name) {
     EXPECT_TRUE(check_device(DeviceChoice::cpu));
     EXPECT_TRUE(check_device(DeviceChoice::automatic));
     const auto cuda = check_device(DeviceChoice::cuda);
-    // In a build with CUDA, on a machine with a device, there is nothing to refuse.
+    // In a build with CUDA, on a machine with a device, the call succeeds.
     if (!cuda) {
         EXPECT_THAT(cuda.error().message, ::testing::HasSubstr("no CUDA"));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Recordings as a taken-over process might send them: every call in form becomes a program, and what PyTorch would
-// never record is refused by name, before anything is built on it.
+// Recordings as a compromised process might send them: every well-formed call becomes a program, and recordings that
+// PyTorch would never make are refused by name before anything is built from them.
 #include <gmock/gmock.h>
 
 #include "kernels/program/codec.hpp"
@@ -36,7 +36,7 @@ Recording one(const std::string& line) {
     return retrace::testing::recording_of({line});
 }
 
-/// Some calls compute with nothing that is trained: they stand beside one that does.
+/// Some calls use no trained parameter, so a call that does is added.
 Recording beside(const std::string& line) {
     return retrace::testing::recording_of({"tanh 2x3 -> 2x3", line});
 }
@@ -64,7 +64,7 @@ TEST(ForgedRecording, calls_without_one_of_their_arguments_or_results_end_nothin
     }
 }
 
-/// The call, and what is said about it.
+/// The call and its error message.
 using Forgery = std::pair<const char*, const char*>;
 
 TEST(ForgedRecording, calls_that_do_not_fit_are_refused_by_name) {
@@ -127,7 +127,7 @@ TEST(ForgedRecording, what_would_fill_the_memory_is_refused) {
              {"conv2d 1x1x1x1 1x1x65x65 _ (1,1) (4096,4096) (63,63) =1 -> 1x1x4161x4161", "on the way"}}) {
         EXPECT_THAT(compiled(beside(line)), HasSubstr(why)) << line;
     }
-    // A list that names one tensor again and again costs the file little.
+    // A list that names one tensor many times takes little space in the file.
     Recording many = one("gru 512x1x1 1x1x1 [3x1;3x1] ?0 =1 ~0 ?1 ?0 ?0 -> 512x1x1 1x1x1");
     for (RecordedOp& op : many.ops) {
         if (op.name != "aten::gru") continue;
@@ -142,7 +142,7 @@ TEST(ForgedRecording, what_would_fill_the_memory_is_refused) {
     EXPECT_THAT(compiled(many), HasSubstr("more ops"));
 }
 
-/// Of a recording of one tanh: 0 the input, 1 a parameter, 2 its tanh, then a sum and x + sum.
+/// A violation in a recording of one tanh: 0 is the input, 1 a parameter, 2 its tanh, then a sum and x + sum.
 struct Breach {
     const char* name;
     void (*make)(Recording& recording);

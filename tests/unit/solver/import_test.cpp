@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Recordings made by hand: what becomes state, what is refused, and that damaged ones are not read.
+// Recordings made by hand: which values become state, which are refused, and that damaged ones are not read.
 #include <gmock/gmock.h>
 
 #include "solver/import/mapping.hpp"
@@ -30,7 +30,7 @@ RecordedValue tensor(ValueKind kind, Dims dims, std::string name = {}) {
     return out;
 }
 
-/// x [4, 6] through a frozen layer and a trained one; the op after them is `last`.
+/// x [4, 6] goes through a frozen layer and a trained one, followed by the op `last`.
 Recording two_layers(const std::string& last) {
     Recording out;
     out.values = {tensor(ValueKind::frozen, {5, 6}, "base.weight"),
@@ -106,7 +106,7 @@ TEST(Import, what_is_under_no_grad_is_not_trained) {
     EXPECT_FALSE(map_model({detached, detached}, options()));
 }
 
-/// Autograd sees no write in place under no_grad: the gradient is that of what was there before.
+/// Autograd does not see in-place writes under no_grad: the gradient is that of the previous value.
 TEST(Import, what_is_overwritten_under_no_grad_keeps_its_gradient) {
     Recording written = two_layers("aten::tanh");
     written.ops[2].detached = true;
@@ -134,12 +134,12 @@ TEST(Import, the_logits_of_a_sigmoid_are_found_behind_views_only) {
     const auto refused = bce(last);
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, AllOf(HasSubstr("aten::sigmoid in head"), HasSubstr("logits")));
-    // A layer follows: what it makes is no probability.
+    // A layer follows, so its output is no probability.
     last.ops.back() = {"aten::linear", "the model", {value(6), value(1), {}}, {7}, false};
     EXPECT_EQ(*bce(last), 7u);
 }
 
-/// The output of two layers, 6, and what is computed of it: each op reads values, or a number where it says 0.
+/// Continues from the output of two layers, value 6: each op reads the named values, or a number where 0 is given.
 Recording continued(const std::vector<std::pair<std::string, std::vector<std::uint32_t>>>& ops) {
     Recording out = two_layers("aten::neg");
     for (const auto& [name, reads] : ops) {
@@ -180,10 +180,10 @@ TEST(Import, sigmoids_written_by_hand_are_refused_under_bce) {
 
 TEST(Import, logits_that_no_sigmoid_made_are_kept_under_bce) {
     const auto bce = [](const Recording& recording) { return logits_of(recording, kernels::LossKind::bce); };
-    // A scale that is learned: exp of a parameter divides, but nothing that went through it does.
+    // A learned scale: the divisor is exp of a parameter, and is not derived from the logits.
     const Recording scaled = continued({{"aten::exp", {1}}, {"aten::div", {6, 7}}});
     EXPECT_EQ(*bce(scaled), 8u);
-    // Logits that are held back (soft caps), and ones that are divided by a number.
+    // Soft-capped logits, and logits that are divided by a number.
     EXPECT_EQ(*bce(continued({{"aten::div", {6, 0}}, {"aten::tanh", {7}}, {"aten::mul", {8, 0}}})), 9u);
     EXPECT_EQ(*bce(continued({{"aten::exp", {6}}, {"aten::div", {7, 0}}})), 8u);
     // A layer follows.

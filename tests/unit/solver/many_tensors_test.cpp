@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// States of many small tensors: neither waiting for the disk nor memory grows with each of them.
+// States of many small tensors: neither disk waits nor memory grow with the number of tensors.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using solver::CheckpointStore;
 
-/// Many tensors of one element.
+/// A state of many tensors of one element.
 kernels::State crumbs(std::uint64_t step, std::size_t count) {
     kernels::State out{step, {}};
     for (std::size_t i = 0; i < count; ++i) {
@@ -78,7 +78,7 @@ TEST_F(ManyTensors, a_batch_that_fails_leaves_nothing_behind) {
     const auto store = open();
     const kernels::State s = crumbs(1, 40);
     const auto commitment = commit(s);
-    // In the place where the last of the files is to be written.
+    // Blocks the path of the last file to be written.
     const auto blocked = directory.path / "tensors" /
                          (to_hex(view(commitment.tensor_roots.back())) + ".tensor.unfinished");
     std::filesystem::create_directory(blocked);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A program that asks for more memory than a party allows is refused by name, before anything of it is fetched.
+// A program that needs more memory than a party allows is refused by name before any of its data is fetched.
 #include "tests/unit/solver/tiny_task.hpp"
 
 namespace retrace::solver {
@@ -18,7 +18,7 @@ TEST(Memory, a_task_that_does_not_fit_names_what_it_needs) {
     test::TinyTask task;
     const std::uint64_t needed = memory_of(task.train.program());
     TaskCache task_cache(task.source, task.pool, honest_runners(), needed - 1);
-    task.source.tensors.clear();  // Its data are not even asked for.
+    task.source.tensors.clear();  // Its data is not even requested.
     const auto refused = task_cache.material(task.terms);
     ASSERT_FALSE(refused);
     EXPECT_FALSE(refused.error().kind) << "nobody else's fault: nothing to report";

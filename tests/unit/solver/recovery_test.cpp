@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A solver is killed for good: who takes over resumes from the last checkpoint that was verified and kept, on
-// another machine's settings, and ends in the state of a run that nothing disturbed. Real kernels, real
-// files, and a process for each machine, because a process chooses its instruction set once.
+// A solver is killed permanently: its successor resumes from the last verified and kept checkpoint, with another
+// machine's settings, and ends in the state of an undisturbed run. It uses real kernels, real files, and one process
+// per machine, because a process chooses its instruction set once.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -25,7 +25,7 @@ constexpr std::uint64_t kSteps = 30, kInterval = 4;
 constexpr std::uint64_t kVerified = 2;      // The newest state that an auditor verified and keeps.
 constexpr std::uint64_t kKilledAfter = 18;  // Two checkpoints later, in the middle of a segment.
 
-/// What a keeper serves of its disk.
+/// Serves the checkpoints of a keeper's disk.
 class ArtifactProvider final : public solver::ArtifactSource {
 public:
     ArtifactProvider(const CheckpointStore& store, kernels::ThreadPool& pool) : store_(store), pool_(pool) {}
@@ -50,8 +50,8 @@ std::unique_ptr<CheckpointStore> open_store(const fs::path& folder) {
     return std::move(store).value();
 }
 
-/// Trains to the end and saves every checkpoint in `store`; the last root. Dies in the middle if it is told
-/// to.
+/// Trains to the end, saves every checkpoint in `store` and returns the last root. Dies after `die_after` steps if that
+/// is not 0.
 Hash32 train(TinyTask& task, kernels::State state, CheckpointStore& store, std::uint32_t run,
              kernels::ThreadPool& pool, kernels::Backend backend, std::uint64_t die_after = 0) {
     solver::ProgramRunner runner(task.train.program(), task.inputs(), pool, backend);
@@ -76,7 +76,7 @@ std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-/// The other processes of the tests below; nothing when it is run by itself.
+/// Body of the other processes of the tests below; does nothing when run by itself.
 TEST(Recovery, what_another_machine_does) {
     const fs::path folder = environment("RETRACE_RECOVERY_FOLDER");
     if (folder.empty()) return;
@@ -102,7 +102,7 @@ TEST(Recovery, what_another_machine_does) {
     std::ofstream(folder / "final") << kernels::name_of(kernels::cpu_level()) << " " << to_hex(view(last));
 }
 
-/// Status of a process that plays the test above.
+/// Runs the test above in a new process and returns its exit status.
 int start(const fs::path& folder, const std::string& role, std::string_view level, unsigned threads) {
     const std::string self = fs::read_symlink("/proc/self/exe");
     const std::string line = "exec env RETRACE_CPU=" + std::string(level) + " RETRACE_RECOVERY_ROLE=" + role +
@@ -115,7 +115,7 @@ int start(const fs::path& folder, const std::string& role, std::string_view leve
 
 class Killed : public ::testing::Test {
 protected:
-    /// The first solver dies; an auditor has replayed its first segments, and keeps the end of them.
+    /// The first solver dies; an auditor has replayed its first segments and keeps their end state.
     void SetUp() override {
         const auto own = open_store(directory.path / "undisturbed");
         undisturbed = train(task, task.initial(), *own, 0, task.pool, kernels::Backend::cpu);
@@ -137,7 +137,7 @@ protected:
         const auto keeper = open_store(directory.path / "keeper");
         ASSERT_TRUE(keeper->save(key, *kept, *state).has_value());
         ASSERT_TRUE(keeper->retain(key, true).has_value());
-        fs::remove_all(directory.path / "first");  // For good.
+        fs::remove_all(directory.path / "first");  // Permanently.
     }
     std::string end_of(const std::string& role, std::string_view level, unsigned threads) {
         std::error_code ignored;

@@ -103,7 +103,7 @@ TEST(Safetensors, a_header_of_very_many_tensors_is_refused_at_once) {
     ASSERT_FALSE(read.has_value());
     EXPECT_NE(read.error().message.find("too many tensors"), std::string::npos) << read.error().message;
     EXPECT_TRUE(parse_header(header(60'000)).has_value());
-    // Comparing every name with every other took more than a minute.
+    // Comparing all pairs of names took more than a minute.
     EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
 }
 
@@ -113,7 +113,7 @@ TEST(Safetensors, survives_flipped_bytes) {
         for (const std::uint8_t flip : {1, 0x10, 0x80}) {
             Bytes bad = good;
             bad[at] ^= flip;
-            (void)decode_safetensors(bad);  // Must not crash; data bytes may change and stay readable.
+            (void)decode_safetensors(bad);  // Must not crash; data bytes may change without an error.
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strangers read checkpoints through the same store as the agent that trains: whoever reads without end makes it wait
-// for what is under way, and no longer.
+// Strangers read checkpoints through the same store as the training agent: endless readers delay it only until the
+// current operation ends.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -45,7 +45,7 @@ TEST(StoreTurns, AnAgentWaitsForNoMoreReadersThanCameBeforeIt) {
     }
     over = true;
     for (std::thread& reader : readers) reader.join();
-    // Those ahead of it, and those that were done and had not counted yet, or counted before we looked.
+    // Readers that were ahead of it, and those that had finished but were counted late, or counted before we looked.
     EXPECT_LE(most, 2 * kReaders) << "readers overtook it";
 }
 

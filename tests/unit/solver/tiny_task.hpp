@@ -14,7 +14,7 @@
 
 namespace retrace::test {
 
-/// Everything that was put into it, by root.
+/// Serves everything that a test put into it, by root.
 class MemorySource final : public solver::ArtifactSource {
 public:
     std::map<Hash32, Bytes> programs;
@@ -42,7 +42,7 @@ private:
     }
 };
 
-/// Removed with everything in it.
+/// A directory that is removed with its contents on destruction.
 struct TemporaryDirectory {
     std::filesystem::path path;
     TemporaryDirectory() {

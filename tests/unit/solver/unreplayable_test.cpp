@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A run whose segments no auditor could replay in time would never be verified, and one whose disputes outlast their
-// clocks would be lost in one: it is declined while that is free.
+// A run whose segments no auditor can replay in time would never be verified, and one whose disputes outlast their
+// clocks would be lost in one. Such a run is declined while that is free.
 #include "kernels/ops/opcode.hpp"
 #include "kernels/program/limits.hpp"
 #include "solver/agent/agent.hpp"
@@ -13,11 +13,11 @@ namespace {
 
 class Unreplayable : public ::testing::Test {
 protected:
-    /// What the agent sends once it has prepared an assignment of which auditors can replay so much.
+    /// Moves of the agent after preparing an assignment, when auditors can replay at most `replay_cost_max`.
     std::vector<SolverMove> moves_for(std::uint64_t replay_cost_max) {
         return moves_for(replay_cost_max, task_cache);
     }
-    /// Or can make all moves of a dispute in the time of its clock.
+    /// The same when the clock of a dispute allows moves of at most `dispute_cost_max` in all.
     std::vector<SolverMove> moves_with_clock(std::uint64_t dispute_cost_max, TaskCache& shop) {
         return moves_for(0, shop, dispute_cost_max);
     }
@@ -46,7 +46,7 @@ protected:
     static std::uint64_t tiles(const kernels::Program& program, std::uint32_t tensor) {
         return kernels::geometry(program.tensors[tensor].dims).tiles();
     }
-    /// The tensors of the state, or what the ops make.
+    /// Tiles of the state tensors, or of the outputs of the ops.
     std::uint64_t tiles(bool of_state) const {
         const kernels::Program& program = task.train.program();
         std::uint64_t out = 0;
@@ -54,17 +54,17 @@ protected:
             if (of_state ? i < program.states : program.is_op_output(i)) out += tiles(program, i);
         return out;
     }
-    /// A state tensor is a file, worth 2^21 multiply-adds.
+    /// The file of a state tensor costs as much as 2^21 multiply-adds.
     std::uint64_t files() const { return std::uint64_t{task.train.program().states} << 21; }
-    /// The start and the end: a tile is worth 2^18 multiply-adds, whatever part of it is filled.
+    /// Hashing of the start and the end: a tile costs as much as 2^18 multiply-adds, even if it is only partly filled.
     std::uint64_t hashing() const { return 2 * ((tiles(true) << 18) + files()); }
-    /// Of the step's five runs, and of one and a half executions.
+    /// Five runs of the step, and one and a half executions of the segment.
     std::uint64_t move_steps(bool on_device) const {
         const std::uint64_t step = kernels::step_cost(task.train.program());
         return 5 * step + (on_device ? 0 : step * 6);
     }
-    /// Four steps are searched at once: three roots, and those before and after the step; the trace; the op
-    /// that reads and makes most; the partial tiles of a chain.
+    /// Hashing for a search over four steps at once: three roots, and those before and after the step; the trace; the
+    /// op with the largest inputs and outputs; the partial tiles of a chain.
     std::uint64_t move_hashing() const {
         const kernels::Program& program = task.train.program();
         std::uint64_t most = 0;
@@ -106,7 +106,7 @@ TEST_F(Unreplayable, ARunThatDoesNotIsDeclinedWithTheNumbers) {
         EXPECT_NE(decline->reason.find(std::to_string(number)), std::string::npos) << decline->reason;
 }
 
-/// What the processors were measured at says nothing of a device, until it fails.
+/// The measured speed of the processors does not apply to a device until it fails.
 TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
     auto moves = moves_for(segment_cost() - 1, with_device);
     ASSERT_EQ(moves.size(), 1u);
@@ -120,7 +120,7 @@ TEST_F(Unreplayable, ADeviceIsNotMeasuredByItsHost) {
     EXPECT_TRUE(std::holds_alternative<Decline>(moves[0]));
 }
 
-/// A device makes the steps that lead to the disputed one, and nothing of what follows.
+/// A device computes the steps that lead to the disputed one, and nothing after it.
 TEST_F(Unreplayable, ARunWhoseDisputesOutlastTheirClockIsDeclinedWithTheNumbers) {
     for (TaskCache* const shop : {&task_cache, &with_device}) {
         const bool on_device = shop == &with_device;
@@ -139,7 +139,7 @@ TEST_F(Unreplayable, ARunWhoseDisputesOutlastTheirClockIsDeclinedWithTheNumbers)
     }
 }
 
-/// Its one step may be dearer to dispute than any of the training.
+/// Its only step may be more expensive to dispute than any step of the training.
 TEST_F(Unreplayable, AnInitialiserIsDisputedAsWell) {
     const kernels::Program& program = task.train.program();
     kernels::Program dear;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a party and its worker process say to each other. The worker serves on a thread here; as a process of its own it
-// is in tests/functional/worker.
+// Messages between a party and its worker process. Here the worker runs on a thread; tests/functional/worker tests it
+// as a process.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ struct Pipe {
     }
 };
 
-/// A worker on a thread, and this side of its pipes.
+/// A worker on a thread, and this side's ends of its pipes.
 class Served {
 public:
     explicit Served(WorkerRunner runner = honest_worker_runner()) {
@@ -142,7 +142,7 @@ public:
     WorkerReply load(const kernels::State& state) {
         return ask(Load{state.step}, [&] { send_tensors(*here_, state.tensors); });
     }
-    /// That it gave up, in which words, and that it has ended.
+    /// Expects the worker to fail and end; returns the reason.
     std::string failure() {
         const WorkerReply last = answer();
         EXPECT_TRUE(std::holds_alternative<Failed>(last)) << last.index();
@@ -220,20 +220,20 @@ TEST(Worker, ends_in_order_on_frames_that_are_none) {
         EXPECT_THROW(worker.channel().receive(kMessageMax), ChannelBroken);
     }
     {
-        Served worker;  // A program that is none, announced longer than it is.
+        Served worker;  // An invalid program with an announced length beyond its end.
         worker.channel().send(encode(WorkerRequest(SetProgram{1, 5, DeviceChoice::cpu})));
         worker.channel().send_raw(Bytes{1, 2, 3, 4, 5});
         worker.channel().flush();
         EXPECT_THAT(worker.failure(), HasSubstr("the program is none"));
     }
-    Served worker;  // Half a message, and the other side is gone: the destructor would wait for ever.
+    Served worker;  // Half a message before the other side closes: the destructor must not wait for ever.
     worker.channel().send_raw(Bytes{9, 0, 0, 0, 1});
     worker.channel().flush();
 }
 
 TEST(Worker, leaves_a_step_that_is_not_to_go_on_and_only_that_one) {
     TinyTask task;
-    /// Waits between ops until it is told to stop, in the first step.
+    /// In the first step, waits between ops until it is told to stop.
     class Slow final : public ProgramRunner {
     public:
         using ProgramRunner::ProgramRunner;
@@ -252,7 +252,7 @@ TEST(Worker, leaves_a_step_that_is_not_to_go_on_and_only_that_one) {
     kernels::State state = task.initial();
     worker.load(state);
     worker.channel().send(encode(WorkerRequest(Advance{7})));
-    worker.channel().send(encode(WorkerRequest(Leave{6})));  // Of the one before.
+    worker.channel().send(encode(WorkerRequest(Leave{6})));  // Belongs to the previous request.
     worker.channel().flush();
     EXPECT_FALSE(worker.channel().wait(std::chrono::milliseconds(100)));
     EXPECT_TRUE(std::holds_alternative<Left>(worker.ask(Leave{7})));
@@ -278,7 +278,7 @@ TEST(Worker, says_what_a_program_threw_and_what_memory_was_missing) {
     EXPECT_THAT(after([] {}).why, HasSubstr("device cannot run"));
 }
 
-/// This side of a worker, without one: the other side is the test's.
+/// This side of a worker's pipes; the test plays the worker.
 struct Exchange : ::testing::Test {
     Pipe to, from;
     std::unique_ptr<Channel> here;
@@ -298,7 +298,7 @@ struct Exchange : ::testing::Test {
     void begin(int milliseconds, std::function<bool()> go_on = {}) const {
         here->begin_exchange(Channel::Clock::now() + std::chrono::milliseconds(milliseconds), std::move(go_on));
     }
-    /// How it is over while `work` waits; nothing: it is not.
+    /// Returns why the exchange ended during `work`; nullopt if it did not end.
     static std::optional<ExchangeOver::Why> over(const std::function<void()>& work) {
         try {
             work();
@@ -354,7 +354,7 @@ TEST(ExchangeTime, is_more_than_any_honest_step_takes_and_ends) {
     const std::uint64_t before = kernels::step_cost(large);
     for (kernels::TensorRecord& tensor : large.tensors)
         if (tensor.dims.size() == 2) tensor.dims = {30'000, 30'000};
-    // A thread of today makes 10^10 multiply-adds a second and more.
+    // A current thread computes at least 10^10 multiply-adds per second.
     const auto honest = seconds(kernels::step_cost(large) / 10'000'000'000);
     EXPECT_GT(kernels::step_cost(large), 1'000'000 * before);
     EXPECT_GT(exchange_time(large, seconds(0)), 900 * honest);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The agents of both folders against each other on a chain of one task.
+// The agents of solver and verifier against each other on a chain of one task.
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/mini_chain.hpp"
@@ -78,7 +78,7 @@ TEST(Agents, a_false_accuser_loses_every_dispute_and_others_are_untouched) {
 
 TEST(Agents, a_forged_initial_state_is_challenged_and_cannot_be_defended) {
     Scene scene(solver::honest_runners(), {std::nullopt});
-    // The cheater puts its own state 0 into its store before it begins, and trains from that.
+    // The cheater puts a forged state 0 into its store before it starts, and trains from it.
     kernels::State forged = scene.task.initial();
     forged.tensors[0].data[0] ^= 1;
     const auto commitment = kernels::commit_state(scene.task.train.root(), forged, scene.task.pool);
@@ -88,7 +88,7 @@ TEST(Agents, a_forged_initial_state_is_challenged_and_cannot_be_defended) {
     ASSERT_EQ(scene.chain->initial_challenges.size(), 1u);
     ASSERT_EQ(scene.chain->disputes.size(), 1u);
     Game game = scene.chain->disputes[0].game;
-    EXPECT_EQ(game.phase, Phase::open_state);  // Nothing that its initialiser makes opens the forged root.
+    EXPECT_EQ(game.phase, Phase::open_state);  // No output of its initialiser opens the forged root.
     expire(game);
     EXPECT_EQ(game.loser, Side::solver);
 }
@@ -125,7 +125,7 @@ TEST(Agents, a_restarted_solver_goes_on_with_the_same_commitments) {
     Scene scene(solver::honest_runners(), {std::nullopt});
     for (int i = 0; i < 40; ++i) {
         scene.chain->run(1 + static_cast<std::size_t>(i) % 5);
-        // The source keeps a reference to the old store's address; it is replaced in place.
+        // The source refers to the old store's address, so the store is replaced in place.
         scene.solver.agent.reset();
         scene.solver.disputes.reset();
         scene.solver.dispute_replays.reset();

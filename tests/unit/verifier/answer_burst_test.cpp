@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many reports about one state: it is loaded and hashed once, within the memory that is allowed (SPEC 8.4.1).
+// Many reports about one state: it is loaded and hashed once, within the memory quota (SPEC 8.4.1).
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/mini_chain.hpp"
@@ -11,7 +11,7 @@ using namespace verifier;
 
 constexpr std::uint64_t kReports = 64, kState = 2;
 
-/// A solver that has trained its task, and is told that nothing of a state is served.
+/// A solver that has trained its task, and a report that nothing of a state is served.
 struct AnswerBurst : ::testing::Test {
     TinyTask task;
     SolverParty party{task, solver::honest_runners()};
@@ -48,7 +48,7 @@ struct AnswerBurst : ::testing::Test {
             view.runs[0].reports.push_back({id, solver::ReportKind::state, kState,
                                             static_cast<std::uint32_t>(id) % tensors, 0, 900});
     }
-    /// Blocks until nothing is left to do.
+    /// Passes blocks until no work is left.
     void run() {
         for (std::uint64_t idle = 0; idle < 2; ++view.height) {
             auto out = agent->on_view(view);

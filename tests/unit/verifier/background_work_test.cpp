@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a verifier does unasked: watching, checking initial states, keeping states for money, answering for them.
+// Voluntary work of a verifier: watching, checking initial states, keeping states for pay, and answering reports about
+// them.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -11,7 +12,7 @@ namespace {
 
 using namespace verifier;
 
-/// A solver that has trained a whole task, and a verifier that looks at it.
+/// A solver that has trained a whole task, and a verifier that checks it.
 struct Bench {
     TinyTask task;
     SolverParty solver;
@@ -37,7 +38,7 @@ struct Bench {
     void watch(std::uint64_t segment) {
         view.watch.push_back({task.terms, 0, segment, root(segment), root(segment + 1)});
     }
-    /// About segment 2, with this verifier as the challenger.
+    /// Adds a dispute about segment 2 with this verifier as the challenger.
     void dispute(const Game& game) {
         DisputeView& play = view.disputes.emplace_back();
         play.id = 1;
@@ -46,7 +47,7 @@ struct Bench {
         play.side = Side::challenger;
         play.game = game;
     }
-    /// A few blocks: every work order is done at once. All moves of one kind.
+    /// Passes some blocks, runs every work order at once, and returns all moves of one kind.
     template <class Move>
     std::vector<Move> run(int blocks = 8) {
         std::vector<Move> moves;
@@ -142,7 +143,7 @@ TEST(SideWork, an_offered_state_is_kept_attested_and_answered_for) {
     const auto attested = bench.run<AttestRetention>();
     ASSERT_EQ(attested.size(), 1u);
     EXPECT_EQ(attested[0].index, 2u);
-    // The ledger says that it is kept; then a successor cannot get it, and the solver is gone.
+    // The ledger says that the state is kept; then a successor cannot get it, and the solver is gone.
     bench.view.offers.clear();
     bench.view.keep.push_back({5, 0, 2, false});
     EXPECT_TRUE(bench.run<AttestRetention>().empty());
@@ -189,7 +190,7 @@ TEST(SideWork, a_solver_deletes_its_runs_when_nobody_asks_for_them_any_more) {
     EXPECT_TRUE(party.store->runs().empty());
 }
 
-/// Attests to keep state 2 and forgets the task, as the service does with those that are only kept.
+/// Attests to keep state 2 and drops the task, as the service does with tasks that are only kept.
 void keep_a_state(Bench& bench) {
     bench.view.offers.push_back({bench.task.terms, 0, 2, bench.root(2)});
     ASSERT_EQ(bench.run<AttestRetention>().size(), 1u);
@@ -217,7 +218,7 @@ TEST(SideWork, a_keeper_that_cannot_answer_tries_again) {
     EXPECT_FALSE(bench.run<AnswerReport>(60).empty());
 }
 
-/// Or whoever asks for a state that is gone would hold up every replay, step by step.
+/// Otherwise requests for a missing state would delay every replay, step by step.
 TEST(SideWork, an_answer_that_cannot_be_made_yet_puts_no_replay_off) {
     Bench bench(solver::fraud_runners(solver::Fraud::ulp));
     bench.view.reports.push_back({7, bench.task.terms, 0, 1, 1, 0});  // it keeps no such state
@@ -228,7 +229,7 @@ TEST(SideWork, an_answer_that_cannot_be_made_yet_puts_no_replay_off) {
     auto out = bench.agent->on_view(bench.view);
     ASSERT_TRUE(out.work.has_value());
     ++bench.view.height;
-    bench.agent->on_view(bench.view);  // while the replay is out
+    bench.agent->on_view(bench.view);  // while the replay is running
     const VerifierResult result = out.work->run();
     ASSERT_TRUE(std::holds_alternative<Watched>(result));
     EXPECT_FALSE(std::get<Watched>(result).put_off);

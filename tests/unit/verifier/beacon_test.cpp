@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The chains of links that a verifier registers, one after the other.
+// The hash chains that a verifier registers one after the other.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace verifier;
 
-/// A verifier of years: no link is revealed twice, for whoever knows one sees the draws before they are made.
+/// Over years, no link is revealed twice, because anyone who knows a link sees the draws before they are made.
 TEST(BeaconChains, one_that_comes_to_its_end_is_followed_by_the_next) {
     TinyTask task;
     TemporaryDirectory directory;

@@ -17,7 +17,7 @@ using kernels::Geometry;
 constexpr float kValue = 0.3125f;
 constexpr std::uint32_t kPlaces = 1024;
 
-/// A tensor whose elements are all equal: its tiles are of at most four kinds, by their padding.
+/// A tensor whose elements are all equal: it has at most four kinds of tiles, which differ in padding.
 class Uniform {
 public:
     Uniform(kernels::Dims dims, std::uint32_t bits)
@@ -91,7 +91,7 @@ kernels::Program program_of(const SyntheticShape& s) {
     return program;
 }
 
-/// What both sides agree on, and the place of the lie.
+/// The data that both sides agree on, and the place of the lie.
 struct World {
     explicit World(const SyntheticShape& s)
         : shape(s),
@@ -124,12 +124,12 @@ struct World {
     std::uint64_t step;
     kernels::OpFacts facts;
     Uniform a, b;
-    std::vector<std::uint32_t> partials;  ///< Of every element, after each link; the last is C's.
+    std::vector<std::uint32_t> partials;  ///< Value of every element after each link; the last one is C's.
     std::uint64_t link = 0, element = 0, tile = 0;
     std::uint32_t place = 0;
 };
 
-/// One side: the world, with a wrong bit from some link on when it lies.
+/// One side: the world, with a wrong bit from some link on if it lies.
 class Account {
 public:
     Account(const World& world, bool lies)
@@ -157,7 +157,7 @@ public:
     Hash32 root_at(std::uint64_t step) const {
         if (step == w_.step) return input_.root;
         if (step == w_.step + 1) return output_.root;
-        Hash32 other;  // Nobody opens it.
+        Hash32 other;  // A root that nothing opens.
         store_u64(other.bytes.data(), step + 1);
         other.bytes[31] = lies_ && step > w_.step ? 1 : 0;
         return other;
@@ -311,7 +311,7 @@ std::vector<SyntheticShape> synthetic_shapes() {
             {"p1e9", 80, 1, 2'048, 2'048, 2'048, 1'000, true},
             // Matrices of a batch that start inside a tile: 18 input tiles.
             {"p1e9_batch", 40, 33, 400, 400, 780, 1'000, true},
-            // One layer that holds them all, and thousands of thin ones.
+            // One layer with all parameters, and thousands of thin ones.
             {"p1e9_wide", 1, 1, 18'400, 18'400, 18'400, 10'000, true},
             {"p1e9_deep", 5'000, 1, 260, 260, 260, 100'000, false}};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a dispute costs the ledger does not grow with the model (SPEC 7): programs of 10^4 to 10^9 parameters.
+// The cost of a dispute for the ledger does not grow with the model (SPEC 7): programs of 10^4 to 10^9 parameters.
 #include <gtest/gtest.h>
 
 #include "tests/sanitized.hpp"

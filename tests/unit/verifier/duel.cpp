@@ -44,7 +44,7 @@ Party::Party(Arena& arena, const kernels::State& start, std::uint64_t last_step,
 
 namespace {
 
-/// Processor time of the move, the least of three, so that other processes do not count.
+/// Processor time of the move: the minimum of three measurements, to exclude the effect of other processes.
 double referee_ms(const Game& game, Side side, const Move& move) {
     double least = 1e9;
     for (int i = 0; i < 3; ++i) {

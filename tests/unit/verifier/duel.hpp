@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Two parties with different accounts of one segment play the dispute to its end.
+// Plays a dispute between two parties with different accounts of one segment to its end.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace retrace::test {
 
-/// Everything a task fixes, kept alive for the parties.
+/// Everything that a task defines; it must outlive the parties.
 struct Arena {
     kernels::ThreadPool pool{1};
     kernels::CommittedProgram program;
@@ -25,7 +25,7 @@ struct Arena {
     verifier::Facts facts() const;
 };
 
-/// An executor that may be tampered with.
+/// A runner whose executor may be tampered with.
 class TamperedRunner final : public solver::ProgramRunner {
 public:
     TamperedRunner(const Arena& arena, kernels::ThreadPool& pool, kernels::Executor::Tamper tamper)
@@ -45,17 +45,17 @@ struct Party {
           kernels::Executor::Tamper tamper = {});
 };
 
-/// May replace a player's move; nullopt: the player's own.
+/// May replace a player's move; nullopt keeps it.
 using Liar =
     std::function<std::optional<verifier::Move>(const verifier::Game&, verifier::Side, verifier::Replayer&)>;
 
 struct Outcome {
     verifier::Game game;
     double referee_ms = 0;
-    bool stuck = false;  ///< A side could not move, or its move was refused; its clock ran out.
+    bool stuck = false;  ///< A side could not move or its move was refused, so its clock ran out.
 };
 
-/// Plays to the end; every move and game goes through its encoding. The claim is the solver's end root.
+/// Plays to the end, and encodes and decodes every move and game. The claim is the solver's end root.
 Outcome duel(Arena& arena, const kernels::State& start, Party& solver, Party& challenger,
              const Liar& liar = {});
 Outcome play(verifier::Game game, verifier::Replayer& solver, verifier::Replayer& challenger,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every op kind at every level A to E: two parties whose accounts differ in exactly one bit there. Who wins,
-// in how many rounds, with how much evidence (SPEC 7). Links of chains (level D) are in game_ops_test.cpp as
-// well, one by one.
+// Every op kind at every level A to E: two parties whose accounts differ in exactly one bit there. Checks the winner,
+// the rounds and the amount of evidence (SPEC 7). Links of chains (level D) are also tested one by one in
+// game_ops_test.cpp.
 #include <gtest/gtest.h>
 
 #include "kernels/ops/op.hpp"
@@ -17,7 +17,7 @@ using namespace verifier;
 enum class Level { steps, ops, tiles, links, element };
 constexpr const char* kLevelNames[] = {"A_steps", "B_ops", "C_tiles", "D_links", "E_element"};
 
-/// One bit of one op's output in one step.
+/// A wrong bit of one op's output in one step.
 struct Fault {
     OpCase at;
     std::uint64_t steps = 1, step = 0;
@@ -28,7 +28,7 @@ struct Fault {
 
 constexpr std::uint32_t kNeighbours = 20;
 
-/// The op with others before and after it, so that level B has something to narrow.
+/// The op with others before and after it, so that level B has a range to narrow.
 OpCase surrounded(const OpCase& bare) {
     OpCase out = bare;
     const kernels::OpRecord filler{kernels::OpCode::iota, {}, {0}, ""};
@@ -98,7 +98,7 @@ protected:
         EXPECT_EQ(game.found.step, fault.step);
         EXPECT_EQ(game.found.op, fault.op);
         EXPECT_EQ(game.found.element, fault.element);
-        // A bit of the output is a bit of the last link alone.
+        // A wrong bit of the output belongs to the last link alone.
         EXPECT_EQ(game.found.link + 1, kernels::link_count(game.op));
         if (solver_lies) {
             EXPECT_EQ(game.found.claimed_bits ^ game.found.referee_bits, std::uint32_t{1} << fault.bit);

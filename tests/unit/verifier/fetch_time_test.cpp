@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What an auditor does whose material does not come: it reports in time, for each of its seats, whatever peers do.
+// An auditor whose material does not arrive reports in time, for each of its seats, whatever peers do.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -9,7 +9,7 @@
 namespace retrace::verifier {
 namespace {
 
-/// Of every tensor seven tiles come, then nothing.
+/// Delivers seven tiles of every tensor, then nothing.
 struct DrippingSource final : solver::ArtifactSource {
     explicit DrippingSource(test::MemorySource& task) : task_(task) {}
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override {
@@ -24,7 +24,7 @@ struct DrippingSource final : solver::ArtifactSource {
     }
     std::uint64_t first_missing_tile(const Hash32&) override { return 7; }
     bool no_program = false, no_memory = false;
-    std::function<void()> waits;  ///< What happens meanwhile.
+    std::function<void()> waits;  ///< Called while it waits.
 
 private:
     test::MemorySource& task_;

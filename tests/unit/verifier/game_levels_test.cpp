@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Lies at every level of the game, and what becomes of them.
+// Lies at every level of the game, and their outcomes.
 #include <gtest/gtest.h>
 
 #include "kernels/commit/contract.hpp"
@@ -40,8 +40,7 @@ TEST_F(Levels, the_disputed_step_is_found_wherever_it_is) {
 TEST_F(Levels, the_disputed_op_is_the_first_wrong_one) {
     const std::vector<std::uint32_t> elements = {3, 7, 1000, 77, 1200, 900, 500, 11999, 4000, 0};
     for (std::uint32_t op = 0; op < elements.size(); ++op) {
-        // A high mantissa bit, so that no later rounding hides it; an index stays in range with its lowest
-        // bit.
+        // A high mantissa bit, so that no later rounding hides it; the lowest bit of an index, which keeps it in range.
         const std::uint32_t bit = op == 0 || op == 9 ? 0 : 21;
         Party liar(arena, start, 5, flip(2, op, elements[op], bit)), honest(arena, start, 5);
         const Outcome outcome = duel(arena, start, liar, honest);
@@ -77,13 +76,13 @@ TEST_F(Levels, a_state_header_that_is_not_the_segments_loses) {
     }
 }
 
-/// A solver whose committed state holds another tensor root than it computed, with a trace made to match.
+/// A solver whose committed state holds another tensor root than it computed, with a matching trace.
 struct Forger {
     Arena& arena;
-    std::uint32_t tensor;          ///< State tensor that is forged,
-    Hash32 root;                   ///< its root,
-    kernels::TensorHeader header;  ///< what that opens to,
-    merkle::TileTree tiles;        ///< and the tiles below.
+    std::uint32_t tensor;          ///< Forged state tensor.
+    Hash32 root;                   ///< Root of the forged tensor.
+    kernels::TensorHeader header;  ///< Header that `root` opens to.
+    merkle::TileTree tiles;        ///< Tiles of the forged tensor.
     Bytes tile;                    ///< Opened as the disputed tile.
 
     kernels::StateCommitment commitment(Replayer& truth) const {
@@ -145,7 +144,7 @@ protected:
         const Claim claim{false, 0, 1, solver.truth.root_at(0), forger.commitment(solver.truth).root};
         return play(verifier::start(arena.facts(), claim), solver.truth, honest.truth, forger);
     }
-    /// Tensor w2 (40×33: four tiles, the second one column wide) with a tile of the forger's own.
+    /// Tensor w2 (40×33: four tiles, the second one column wide) with one tile changed by the forger.
     Forger with_tile(std::uint64_t index, const std::function<void(Bytes&)>& change) {
         const std::uint32_t output = arena.program.program().output_of(6);
         merkle::TileTree tiles = solver.truth.tiles_of(0, output);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Every op kind: who wins, rounds, evidence and referee time (SPEC 7).
+// Every op kind: the winner, rounds, evidence and referee time (SPEC 7).
 #include <gtest/gtest.h>
 
 #include <set>
@@ -75,8 +75,7 @@ TEST_P(EveryOp, one_flipped_bit_convicts_a_false_accuser) {
     expect_bounds(outcome);
 }
 
-/// The solver's tile and all its links after `from` carry one wrong bit in `place`: a lie that starts at a
-/// link.
+/// The solver's tile and all its links after `from` carry one wrong bit in `place`: a lie that starts at a link.
 TEST_P(EveryChain, a_lie_that_starts_at_any_link_is_found_there) {
     const OpCase& c = GetParam();
     const std::uint64_t links = links_of(c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is refused changes nothing: wrong turns, wrong moves, wrong counts, flipped bytes.
+// A refused move changes nothing: wrong turns, wrong moves, wrong counts, flipped bytes.
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/duel.hpp"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace verifier;
 
-/// Every position of one dispute, with the move that was made in it.
+/// A position of one dispute, with the move that was made in it.
 struct Position {
     Game game;
     Move move;
@@ -39,7 +39,7 @@ protected:
     static void TearDownTestSuite() { delete seen_; }
     static const std::vector<Position>& seen() { return *seen_; }
 
-    /// Applies and expects a refusal that leaves no trace.
+    /// Applies a move and expects a refusal without side effects.
     static void expect_refused(const Game& before, Side side, const Move& move, const char* what) {
         Game game = before;
         EXPECT_FALSE(apply(game, side, move).has_value()) << what << " in " << slug(before.phase);
@@ -55,7 +55,7 @@ TEST_F(Refusals, every_phase_is_visited) {
     for (const Position& p : seen()) visited[static_cast<std::size_t>(p.game.phase)] = true;
     for (std::size_t phase = 1; phase < visited.size(); ++phase) {
         if (Phase(phase) == Phase::search_links)
-            continue;  // K = 300 has two links only; the chains' test has more.
+            continue;  // K = 300 has only two links; the test of chains has more.
         EXPECT_TRUE(visited[phase]) << slug(Phase(phase));
     }
 }
@@ -129,8 +129,7 @@ TEST_F(Refusals, evidence_that_is_left_out_or_surplus) {
     }
 }
 
-/// Moves that carry proofs or openings admit no other spelling: any flipped bit is refused by the codec or
-/// the rules.
+/// Moves with proofs or openings have exactly one encoding: any flipped bit is refused by the codec or the rules.
 TEST_F(Refusals, flipped_bytes_of_openings_and_proofs) {
     std::uint64_t random = 12345;
     for (const Position& p : seen()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A solver's training takes as long as a checkpoint does; a report or a move in a dispute does not wait for
-// that.
+// A solver's training takes as long as a checkpoint; reports and moves in disputes do not wait for it.
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/mini_chain.hpp"
@@ -12,7 +11,7 @@ using namespace verifier;
 
 constexpr std::uint64_t kInterval = 8;
 
-/// Something happens while its step number `at` is under way: before the second op.
+/// Runs a callback in step number `at`, before its second op.
 class HeardRunner final : public solver::ProgramRunner {
 public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
@@ -70,7 +69,7 @@ struct GivingWay : ::testing::Test {
         ++view.height;
         return agent->on_view(view);
     }
-    /// Runs the order; after step number `at` something happens.
+    /// Runs the order, and calls `what` after step number `at`.
     void run(const solver::SolverWork& order, std::size_t at, const std::function<void()>& what) {
         after_step = [&, stop = steps + at] {
             if (steps == stop) what();
@@ -78,7 +77,7 @@ struct GivingWay : ::testing::Test {
         agent->on_done(order.run());
         after_step = nullptr;
     }
-    /// That nothing disturbs.
+    /// Root of an undisturbed training.
     Hash32 trained(std::uint64_t index) {
         kernels::State state = task.initial();
         solver::ProgramRunner runner(task.train.program(), task.inputs(), task.pool);
@@ -182,7 +181,7 @@ TEST_F(GivingWay, a_step_that_does_not_take_long_is_made_to_its_end) {
     EXPECT_EQ(steps, kInterval) << "no step was made twice";
 }
 
-/// A solver's side of a dispute about its first segment, in which it is its turn.
+/// A solver's side of a dispute about its first segment, in which it is its turn to move.
 struct Disputed : GivingWay {
     std::unique_ptr<DisputeReplays> dispute_replays;
     std::unique_ptr<DisputeAgent> disputes;
@@ -212,7 +211,7 @@ struct Disputed : GivingWay {
     void report(std::uint64_t id, std::uint64_t due, std::uint64_t state = 0) {
         view.runs[0].reports.push_back({id, solver::ReportKind::state, state, 0, 0, 900, due});
     }
-    /// A block: the name of the order that both of them give, of which there is one at most.
+    /// Passes a block and returns the name of the order that both agents give; there is at most one.
     std::string block() {
         std::string name;
         auto own = next();
@@ -257,7 +256,7 @@ TEST_F(Disputed, training_and_a_later_move_are_put_off) {
     EXPECT_EQ(steps, kInterval + 3);
     ASSERT_EQ(block(), "move in dispute 1");
     std::size_t asked = 0;
-    heard = 4;  // Its account is before its fifth step,
+    heard = 4;  // In its fifth step, which it finishes.
     in_step = [&] {
         if (asked++ != 0) return;
         report(7, 300);
@@ -277,7 +276,7 @@ TEST_F(Disputed, training_and_a_later_move_are_put_off) {
     EXPECT_EQ(steps, 2 * kInterval) << "no step was made twice";
 }
 
-/// Its data sets do not come; meanwhile something happens.
+/// A source whose data sets do not arrive, with a callback meanwhile.
 struct SlowSource final : solver::ArtifactSource {
     explicit SlowSource(MemorySource& task) : task_(task) {}
     Result<Bytes> program(const Hash32& root, std::uint64_t limit) override { return task_.program(root, limit); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Many disputes of one party at once: what each of them costs, and what all of them keep in memory (SPEC 8.7.3).
+// Many disputes of one party at once: the cost of each, and their common memory (SPEC 8.7.3).
 #include <gtest/gtest.h>
 
 #include <new>
@@ -18,7 +18,7 @@ using namespace verifier;
 
 constexpr std::uint64_t kSteps = 1500;
 
-/// Every step negates a state, which a step of its own commits to.
+/// Every step negates a state, and each step has its own commitment.
 kernels::Program negation() {
     kernels::Program program;
     program.states = 1;
@@ -29,7 +29,7 @@ kernels::Program negation() {
     return program;
 }
 
-/// Counts steps, and has no memory for as many as it is told.
+/// Counts steps, and runs out of memory in the first `fails` of them.
 class CountingRunner final : public solver::ProgramRunner {
 public:
     CountingRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
@@ -61,7 +61,7 @@ struct ManyDisputes : ::testing::Test {
     struct Play {
         DisputeView view;
         std::unique_ptr<Party> challenger;
-        std::uint64_t steps = 0, dearest = 0;  ///< The solver's, in all and in one move.
+        std::uint64_t steps = 0, dearest = 0;  ///< Steps of the solver: in total and in its most expensive move.
     };
     std::map<std::uint64_t, Play> plays;
 
@@ -117,7 +117,7 @@ struct ManyDisputes : ::testing::Test {
             if (play.view.game.phase != Phase::decided) out.push_back(play.view);
         return out;
     }
-    /// The solver's next move in the dispute, and the challenger's answers to it.
+    /// Plays the solver's next move in the dispute, and the challenger's answers to it.
     void move(std::uint64_t id) {
         Play& play = plays.at(id);
         Game& game = play.view.game;
@@ -144,7 +144,7 @@ struct ManyDisputes : ::testing::Test {
         return (*measure.material(terms(5)))->bytes;
     }
     std::function<void()> after_move;
-    /// All of them, in turn, to their ends.
+    /// Plays all disputes in turn to their ends.
     void play_in_turn() {
         while (!views().empty() && !HasFatalFailure())
             for (const DisputeView& view : views()) move(view.id);
@@ -252,7 +252,7 @@ TEST_F(ManyDisputes, take_the_memory_that_answers_are_kept_in) {
     plays.clear();
     open(task_bytes() + peak);
     ASSERT_TRUE(task_cache->material(terms(5)).has_value());
-    // A tile of the data is 64 bytes of their tree.
+    // A tile of the data takes 64 bytes in their tree.
     const auto remember = [&](std::uint8_t number, std::uint64_t bytes) {
         const kernels::Tensor data = kernels::zeros(kernels::DType::f32, {32 * (bytes / 64), 32});
         (void)task_cache->answers().data_tile(data, Hash32{{number}}, 0, arena.pool);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An honest verifier whose memory fails once must not accuse anybody (SPEC 8.2).
+// An honest verifier with one memory error must not accuse anybody (SPEC 8.2).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 using namespace verifier;
 
-/// Computes honestly, but one bit of the state flips after the steps that `fails` names, by their count or by where
-/// they lead.
+/// Computes honestly, but flips one bit of the state after the steps that `fails` selects by their count or by the step
+/// they lead to.
 class FaultyMemory final : public solver::ProgramRunner {
 public:
     using Fails = std::function<bool(std::uint64_t count, std::uint64_t step)>;
@@ -44,7 +44,7 @@ struct FaultyScene {
 
     explicit FaultyScene(FaultyMemory::Fails fails, solver::RunnerFactory runners = solver::honest_runners())
         : solver(task, std::move(runners)) {
-        verifier.agent.reset();  // Before the task cache that it uses.
+        verifier.agent.reset();  // Destroyed before the task cache that it uses.
         verifier.task_cache = std::make_unique<solver::TaskCache>(
             source, task.pool,
             [this, fails](const solver::TaskTerms&, const kernels::Program& program, kernels::Inputs inputs,
@@ -58,7 +58,7 @@ struct FaultyScene {
         verifier.agent = std::make_unique<VerifierAgent>(config, *verifier.task_cache, *verifier.store);
         chain = std::make_unique<MiniChain>(task, solver, std::vector<VerifierParty*>{&verifier});
     }
-    /// That it makes no move in its only dispute, about the first segment, and says once why.
+    /// Expects no move in its only dispute, about the first segment, and one message with the reason.
     void expect_no_move(const char* why) {
         ASSERT_EQ(chain->disputes.size(), 1u);
         EXPECT_EQ(chain->disputes[0].game.phase, Phase::search_steps) << slug(chain->disputes[0].game.phase);
@@ -85,7 +85,8 @@ TEST(MemoryFault, of_both_replays_leaves_nothing_to_accuse_anybody_of) {
 
 TEST(MemoryFault, of_the_second_replay_lets_a_fraud_go_rather_than_play_from_a_wrong_account) {
     TinyTask task;
-    const std::uint64_t before = task.terms.schedule.steps;  // Replayed once, the last segment with its fraud.
+    const std::uint64_t before = task.terms.schedule.steps;  // All steps replayed once, including the fraud of the last
+                                                             // segment.
     FaultyScene scene([before](std::uint64_t count, std::uint64_t) { return count == before; },
                       solver::fraud_runners(solver::Fraud::ulp));
     scene.chain->run(120);
@@ -100,7 +101,7 @@ TEST(MemoryFault, of_none_reveals_everything) {
     EXPECT_TRUE(scene.chain->disputes.empty());
 }
 
-/// Has half a step done when memory runs out, once.
+/// Runs out of memory once, in the middle of a step.
 class RunsOutOnce final : public solver::ProgramRunner {
 public:
     using ProgramRunner::ProgramRunner;

@@ -19,7 +19,7 @@ std::unique_ptr<solver::CheckpointStore> open_store(const TemporaryDirectory& di
     return std::move(store).value();
 }
 
-/// Both ends of a segment are open and nothing is being collected.
+/// Whether both ends of a segment are open and no verdicts are being collected.
 bool is_closed(const MiniChain::Audit& audit) {
     for (const auto& [verifier, seat] : audit.seats) {
         if (!seat.revealed) return false;

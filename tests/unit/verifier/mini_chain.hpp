@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A chain of one task for the agents: every segment is audited by everybody, deadlines do not exist. Solver
-// and verifiers talk through views and moves only, as on the real chain.
+// A chain of one task for the agents: every segment is audited by all verifiers, and there are no deadlines. Solver and
+// verifiers communicate through views and moves only, as on the real chain.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace retrace::test {
 
-/// Serves what a solver has in its store, and the task's own artifacts.
+/// Serves the contents of a solver's store, and the artifacts of the task.
 class StoreSource final : public solver::ArtifactSource {
 public:
     StoreSource(MemorySource& task, solver::CheckpointStore& store, kernels::ThreadPool& pool)
@@ -51,7 +51,7 @@ struct SolverParty {
     std::unique_ptr<verifier::DisputeAgent> disputes;
 
     SolverParty(TinyTask& task, solver::RunnerFactory runners);
-    /// As after kill -9: everything but the store is made anew.
+    /// Simulates a restart after kill -9: everything but the store is recreated.
     void restart(TinyTask& task, solver::RunnerFactory runners);
 };
 
@@ -77,25 +77,25 @@ public:
         std::uint64_t id = 0;
         std::uint64_t segment = 0;
         std::optional<Hash32> start, end;
-        std::map<std::size_t, Seat> seats;  ///< By verifier.
+        std::map<std::size_t, Seat> seats;  ///< Keyed by verifier.
     };
     struct Dispute {
         std::size_t verifier = 0;
         std::uint64_t segment = 0;
         verifier::Game game;
-        Hash32 claimed_root;  ///< The challenger's.
+        Hash32 claimed_root;  ///< Root claimed by the challenger.
     };
 
     MiniChain(TinyTask& task, SolverParty& solver, std::vector<VerifierParty*> verifiers);
 
-    /// One block: views out, moves in; every work order is done at once.
+    /// Passes one block: sends views, handles moves, and runs every work order at once.
     void block();
     void run(std::size_t blocks) {
         for (std::size_t i = 0; i < blocks; ++i) block();
     }
 
     bool accepted = false, declined = false;
-    std::map<std::uint64_t, Hash32> commitments;  ///< By checkpoint.
+    std::map<std::uint64_t, Hash32> commitments;  ///< Keyed by checkpoint.
     std::vector<Audit> audits;
     std::vector<Dispute> disputes;
     std::vector<verifier::ReportUnavailable> reports;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tasks that begin with a named state (imported weights) instead of a seeded initialiser.
+// Tasks that start with a named state (imported weights) instead of a seeded initialiser.
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/mini_chain.hpp"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace verifier;
 
-/// The tiny task from the same first state, which is now somebody's to serve.
+/// The tiny task with the same first state, which a peer must serve.
 struct NamedTask {
     TinyTask task;
     Hash32 first;
@@ -92,7 +92,7 @@ TEST(NamedStart, of_a_successor_is_reported_to_its_keepers_before_the_run_is_giv
     ASSERT_NE(report, nullptr);
     EXPECT_EQ(report->run, 1u);
     EXPECT_EQ(report->index, 2u);
-    view.runs[0].may_report_kept.reset();  // used up, or nobody answered
+    view.runs[0].may_report_kept.reset();  // used up, or not answered
     play(60);
     ASSERT_FALSE(moves.empty());
     EXPECT_TRUE(std::holds_alternative<solver::Decline>(moves.back()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A verifier with one worker and a solver's whole run before it: what is done in which order, and how long it takes.
+// A verifier with one worker and a solver's complete run, to test the order and the duration of its work.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ using namespace verifier;
 
 inline constexpr std::uint64_t kSegment = 6;  // steps
 
-/// Says between two ops that it is asked whether to go on.
+/// Calls back between two ops, when it is asked whether to continue.
 class HeardInitialiser final : public solver::ProgramRunner {
 public:
     HeardInitialiser(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
@@ -30,7 +30,7 @@ private:
     std::function<void()>& between_;
 };
 
-/// Says before each step that it is about to be made.
+/// Calls back before each step.
 class HeardRunner final : public solver::ProgramRunner {
 public:
     HeardRunner(const kernels::Program& program, kernels::Inputs inputs, kernels::ThreadPool& pool,
@@ -46,7 +46,7 @@ private:
     std::function<void()>& before_;
 };
 
-/// A solver that has trained task 5, which is told to the verifier as tasks 5 and 6.
+/// A solver that has trained task 5, which the verifier sees as tasks 5 and 6.
 struct OneWorker : ::testing::Test {
     TinyTask task{4 * kSegment, kSegment};
     std::unique_ptr<SolverParty> solver;
@@ -102,13 +102,12 @@ struct OneWorker : ::testing::Test {
         seat.deadline = deadline;
         view.audits.push_back(seat);
     }
-    /// The next block.
+    /// Passes to the next block.
     Verifier::Output next() {
         ++view.height;
         return agent->on_view(view);
     }
-    /// Runs the order. In the middle of it, before step number `at`, a block comes with what `change` makes
-    /// of the view.
+    /// Runs the order. Before step number `at`, a block arrives whose view is modified by `change`.
     void run(const VerifierWork& order, std::size_t at, std::function<void()> change) {
         const std::size_t stop = steps + at;
         before_step = [this, stop, change = std::move(change)] {
@@ -126,7 +125,7 @@ struct OneWorker : ::testing::Test {
             if (const auto* commit = std::get_if<CommitVerdict>(&move)) audits.push_back(commit->audit);
         return audits;
     }
-    /// A dispute about a segment in which it is this party's turn.
+    /// A dispute about a segment in which it is this party's turn to move.
     DisputeView dispute_of(std::uint64_t id, std::uint64_t segment, std::uint64_t deadline) {
         const solver::TaskTerms& terms = task.terms;
         const Facts facts{terms.contract, terms.program_root, terms.program_root, terms.seed, terms.data_roots};

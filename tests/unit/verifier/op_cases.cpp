@@ -13,7 +13,7 @@ using namespace kernels;
 using Operand = OpFacts::Operand;
 constexpr DType f32 = DType::f32, i32 = DType::i32, u8 = DType::u8, boolean = DType::boolean;
 
-/// Values that fit the dtype; int32 are small and now and then out of range, as an index may be.
+/// Values that fit the dtype; int32 values are small and sometimes out of range, as an index may be.
 Tensor random_tensor(const Operand& shape, std::mt19937_64& random) {
     Tensor tensor = zeros(shape.dtype, shape.dims);
     for (std::uint64_t i = 0; i < tensor.elements(); ++i) {
@@ -96,7 +96,7 @@ void add_matmul(std::vector<Draft>& drafts) {
                           {f32, {40, 50}},
                           note + "_tt"});
     }
-    // Matrices that start inside a tile: the bound of 18 input tiles is met here.
+    // Matrices that start inside a tile: the bound of 18 input tiles is reached here.
     drafts.push_back({OpCode::matmul,
                       {{f32, {3, 33, 300}}, {f32, {3, 300, 33}}},
                       {3, 0, 0},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One small program for each op kind: the op's inputs are state tensors that never change, its output is the
-// next value of one more. So a dispute about that state goes straight to the op.
+// One small program for each op kind: the op's inputs are state tensors that never change, and its output is the next
+// value of another one, so a dispute about that state goes straight to the op.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct OpCase {
     kernels::State start;
 };
 
-/// Every op code of the kernel library at least once; several shapes for chains.
+/// Contains every op code of the kernel library at least once, and several shapes for chains.
 std::vector<OpCase> op_cases();
 
 /// y = x·w (f32 and i8x2 by case), bias, relu and a second product, updating both weights: several ops and

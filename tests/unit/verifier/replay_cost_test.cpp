@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a party's own account costs in a dispute: commitments and steps of every move, and memory (SPEC 8.7).
+// The cost of a party's own account in a dispute: commitments and steps of every move, and memory (SPEC 8.7).
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ struct Count {
     std::uint64_t steps = 0, commitments = 0;
 };
 
-/// Another training, whose commitments are counted.
+/// Wraps a training and counts its commitments.
 class CountedTraining final : public solver::Training {
 public:
     CountedTraining(std::unique_ptr<solver::Training> other, Count& count)
@@ -73,7 +73,7 @@ struct CountedParty {
                 start, last_step) {}
 };
 
-/// Every step negates a state: what is wrong once is wrong to the end.
+/// Every step negates a state, so an error persists to the end.
 OpCase negation() {
     OpCase out;
     kernels::Program& program = out.program;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-// An auditor whose machine takes the whole allowance for a replay reveals in time what accuses a solver, and has time
-// for its second replay in the dispute (SPEC 8.2, threat model 4).
+// An auditor that uses the whole allowance for a replay reveals an accusing verdict in time, and has time for its
+// second replay in the dispute (SPEC 8.2, threat model 4).
 #include "tests/unit/verifier/one_worker.hpp"
 
 namespace retrace::test {
 namespace {
 
-/// Default parameters; a replay takes all that a task of the defaults allows.
+/// Default parameters; a replay takes the whole allowance of a default task.
 constexpr std::uint64_t kReplayBlocks = 300, kVerdictBlocks = 120, kRevealBlocks = 60, kClock = 60 + 2 * kReplayBlocks;
 
 struct RevealInTime : OneWorker {
-    std::vector<std::pair<std::uint64_t, VerifierMove>> moves;  ///< With their heights.
+    std::vector<std::pair<std::uint64_t, VerifierMove>> moves;  ///< Moves with their heights.
 
-    /// One block; what the agent does then goes on while further blocks come.
+    /// Passes one block; the agent's work then continues while further blocks come.
     void block() {
         Verifier::Output out = next();
         for (VerifierMove& move : out.moves) moves.emplace_back(view.height, std::move(move));
@@ -23,7 +23,7 @@ struct RevealInTime : OneWorker {
         };
         agent->on_done(out.work->run());
     }
-    /// The height at which it makes such a move; 0: it does not until `last`.
+    /// Returns the height at which it makes such a move; 0 if it makes none until `last`.
     template <class Move>
     std::uint64_t height_of(std::uint64_t last) {
         while (view.height <= last) {

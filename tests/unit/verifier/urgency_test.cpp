@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One worker, many deadlines: what is due first goes first, and a long replay does not keep it waiting.
-// SPEC 8.6.
+// One worker and many deadlines: the earliest deadline goes first, and a long replay does not delay it. SPEC 8.6.
 #include <gtest/gtest.h>
 
 #include "tests/unit/verifier/one_worker.hpp"
@@ -86,7 +85,7 @@ TEST_F(Urgency, of_one_task_one_state_is_kept) {
     EXPECT_EQ(committed(next()).size(), 1u);
 }
 
-/// Disk and memory of a verifier that always has something to do do not grow.
+/// Disk and memory of a verifier that is always busy do not grow.
 TEST_F(Urgency, what_no_view_asks_for_is_deleted_although_there_is_other_work) {
     begin();
     sit(10, 5, 1, 140);
@@ -186,7 +185,7 @@ TEST_F(Urgency, the_check_of_an_initial_state_that_does_not_take_long_is_made_to
     EXPECT_FALSE(next().work) << "it is checked";
 }
 
-/// Each was asked for when its order went out, and is over in the middle of it.
+/// Each was needed when its order was given, and becomes obsolete in the middle of it.
 TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
     timeout = std::chrono::milliseconds(0);
     begin();
@@ -223,7 +222,7 @@ TEST_F(Urgency, what_no_view_asks_for_any_more_is_left_between_two_ops) {
     EXPECT_TRUE(agent->take_problems().empty());
 }
 
-/// As a worker process that is waited for in the middle of nowhere.
+/// Like a worker process that is waited for at an arbitrary point.
 TEST_F(Urgency, work_that_ends_because_something_waits_is_put_off_without_a_problem) {
     begin();
     sit(10, 5, 1, 5'000);
@@ -296,7 +295,7 @@ TEST_F(Urgency, of_disputes_the_one_that_was_given_first_goes_first) {
     EXPECT_EQ(out.work->what, "move in dispute 2");
 }
 
-/// The position of the game that the challenger's move leads to is that of its own account.
+/// Whether the output contains a move in this dispute.
 bool moves_at(const Verifier::Output& out, std::uint64_t dispute) {
     return std::any_of(out.moves.begin(), out.moves.end(), [&](const VerifierMove& move) {
         const auto* play = std::get_if<PlayMove>(&move);
@@ -321,7 +320,7 @@ TEST_F(Urgency, a_move_in_a_dispute_is_put_off_between_two_steps_and_goes_on_whe
     EXPECT_EQ(committed(out), Audits{10});
     ASSERT_TRUE(out.work);
     EXPECT_EQ(out.work->what, "move in dispute 1");
-    run(*out.work, 3, [&] {  // Again, behind the state half way that its search keeps.
+    run(*out.work, 3, [&] {  // Again, after the state half way that its search keeps.
         view.disputes.push_back(dispute_of(2, 2, 800));
     });
     EXPECT_EQ(steps, 5 + kSegment);
