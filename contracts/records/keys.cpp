@@ -52,6 +52,10 @@ Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index) {
 }
 Key open_runs(const Address& party) { return std::move(market('p').party(party)); }
 Key open_bids(const Address& party) { return std::move(market('B').party(party)); }
+Key bid_work(std::uint64_t task, const Address& bidder) {
+    return std::move(market('W').number(task).party(bidder));
+}
+Key deadline_work(std::uint64_t task, std::uint32_t run) { return std::move(market('D').number(task).number(run)); }
 
 Key stake(const Address& party) { return std::move(staking('k').party(party)); }
 Key solver(const Address& party) { return std::move(staking('s').party(party)); }
@@ -77,6 +81,7 @@ Key waiting_audits(std::uint64_t task, std::uint32_t run) {
 Key seated_audits(std::uint64_t task, std::uint32_t run) {
     return std::move(audits('s').number(task).number(run));
 }
+Key due_audits(std::uint64_t task, std::uint32_t run) { return std::move(audits('t').number(task).number(run)); }
 Key report_count() { return audits('u'); }
 Key report(std::uint64_t report) { return std::move(audits('w').number(report)); }
 Key open_reports(std::uint64_t task) { return std::move(audits('q').number(task)); }

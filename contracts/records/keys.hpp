@@ -29,6 +29,10 @@ Key checkpoint(std::uint64_t task, std::uint32_t run, std::uint64_t index);
 Key segment(std::uint64_t task, std::uint32_t run, std::uint64_t index);
 Key open_runs(const Address& party);
 Key open_bids(const Address& party);         ///< Number over all tasks.
+/// Total work (Backlog::total) of a bidder when it bid, and of a run's solver when the run's deadline was last set or
+/// moved (18.4).
+Key bid_work(std::uint64_t task, const Address& bidder);
+Key deadline_work(std::uint64_t task, std::uint32_t run);
 
 Key stake(const Address& party);
 Key solver(const Address& party);
@@ -49,7 +53,8 @@ Key queued_audit(std::uint64_t place);       ///< and the audit at each place.
 Key open_audits(const Address& party);
 Key run_audits(std::uint64_t task, std::uint32_t run);     ///< Audits of a run that are not closed.
 Key waiting_audits(std::uint64_t task, std::uint32_t run); ///< Segments of a run whose audits wait for auditors.
-Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< Number of audits that await reveals (14.12.5).
+Key seated_audits(std::uint64_t task, std::uint32_t run);  ///< Number of a run's audits that await reveals (14.12.5),
+Key due_audits(std::uint64_t task, std::uint32_t run);     ///< and of those among them that end by themselves.
 Key report_count();
 Key report(std::uint64_t report);
 Key open_reports(std::uint64_t task);

@@ -90,7 +90,9 @@ struct RunId {
 std::vector<RunId> open_runs(const StateView& view, const Address& party);               ///< As the solver.
 /// Returns the number of audits of a run whose auditors have yet to reveal verdicts that may convict it. 14.12.5
 std::uint64_t seated_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
-std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);
+/// Those of them that end at a deadline of their own.
+std::uint64_t due_audits(const StateView& view, std::uint64_t task, std::uint32_t run);
+std::vector<std::uint64_t> open_reports(const StateView& view, std::uint64_t task);      ///< Of one task.
 
 std::vector<std::uint64_t> open_retentions(const StateView& view, std::uint64_t task);
 std::optional<market::Retention> retention(const StateView& view, std::uint64_t retention);

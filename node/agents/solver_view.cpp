@@ -125,8 +125,8 @@ solver::RunView run_view(const ledger::StateView& view, std::uint64_t next, cons
     solver::RunView out;
     out.terms = terms_of(run.task, spec);
     out.run = run.index;
-    // Work that its solver was given since then moves the deadline (contracts 18.4).
-    const std::uint64_t deadline = run.deadline == 0 ? 0 : run.deadline + contracts::uncounted_work(view, run);
+    // Work that its solver was given since moves what is due (contracts 18.4).
+    const std::uint64_t deadline = contracts::moved_deadline(view, params, run);
     out.may_accept = run.state == RunState::assigned && next <= deadline;
     out.first_state = run.first_state;
     out.first_root = run.first_root;

@@ -19,13 +19,19 @@ void penalise_keepers(Effects& fx, const market::Report& report) {
     store(fx.state, key, kept);
 }
 
-/// Ends the work of an answer at the first answer or closed report: the state was loaded and hashed, another keeper no
-/// longer has to, or the run is over (18.7).
-void close_about(Effects& fx, const market::Report& report) {
+/// Ends the work of answers (18.7): of a keeper when it answers, because it has loaded and hashed the state; of all
+/// parties when no report about the state is open any more or the run is over. Until then other keepers may still be
+/// asked.
+void close_about(Effects& fx, const market::Report& report, const std::optional<Address>& answered_by) {
     auto about = load<ReportsAbout>(fx.state, reports_about(report)).value_or(ReportsAbout{});
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(report.task));
-    for (const Address& party : about.busy) end_work(fx, party, market::answer_work(spec));
-    about.busy.clear();
+    const bool all = about.open <= 1 || report.kind != market::ReportKind::kept;
+    std::vector<Address> busy;
+    for (const Address& party : about.busy) {
+        if (all || party == answered_by) end_work(fx, party, market::answer_work(spec));
+        else busy.push_back(party);
+    }
+    about.busy = std::move(busy);
     if (about.open <= 1) return remove(fx.state, reports_about(report));
     --about.open;
     store(fx.state, reports_about(report), about);
@@ -84,7 +90,7 @@ void close_report(Effects& fx, std::uint64_t id, const std::optional<Address>& a
     report.state = answered_by ? market::ReportState::answered : market::ReportState::failed;
     store(fx.state, keys::report(id), report);
     remove_from_list(fx.state, keys::open_reports(report.task), id);
-    close_about(fx, report);
+    close_about(fx, report, answered_by);
     end_wait(fx, report);
     pay(fx, Contract::audits, answered_by.value_or(report.reporter), report.fee);
     fx.emit(ReportClosed{id, report.task, answered_by.has_value()});

@@ -44,17 +44,23 @@ bool is_seated(const market::Audit& audit) {
            (audit.phase == AuditPhase::drawing && count(audit, SeatState::committed) != 0);
 }
 
-/// Whether the stored audit was seated, before the changes to `audit` are stored.
-bool was_seated(const Effects& fx, const market::Audit& audit) {
-    const auto before = views::audit(fx.state, audit.id);
-    return before && is_seated(*before);
+/// Whether the audit ends by itself. A reveal that waits for the audit of a replica (13.1) need not.
+bool is_due(const market::Audit& audit) {
+    return is_seated(audit) && !(audit.phase == AuditPhase::revealing && audit.deadline == 0);
 }
 
-/// Updates the number of the run's seated audits; `audit` is about to be stored.
-void count_seated(Effects& fx, const market::Audit& audit) {
-    const bool before = was_seated(fx, audit), after = is_seated(audit);
+using Property = bool (*)(const market::Audit& audit);
+
+/// Whether the stored audit, which is about to be replaced, has the property.
+bool had(const Effects& fx, const market::Audit& audit, Property property) {
+    const auto before = views::audit(fx.state, audit.id);
+    return before && property(*before);
+}
+
+/// Counts under `key` the run's audits that have the property, of which `audit` is about to be stored.
+void count_audits(Effects& fx, const keys::Key& key, const market::Audit& audit, Property property) {
+    const bool before = had(fx, audit, property), after = property(audit);
     if (before == after) return;
-    const keys::Key key = keys::seated_audits(audit.task, audit.run);
     const std::uint64_t now = counter(fx.state, key) + (after ? 1 : 0) - (before ? 1 : 0);
     if (now == 0) remove(fx.state, key);
     else store(fx.state, key, Counter{now});
@@ -86,7 +92,8 @@ void replace_silent(Effects& fx, market::Audit& audit) {
 void set_phase(Effects& fx, market::Audit& audit, AuditPhase phase, std::uint64_t deadline) {
     audit.phase = phase;
     audit.deadline = deadline;
-    count_seated(fx, audit);
+    count_audits(fx, keys::seated_audits(audit.task, audit.run), audit, is_seated);
+    count_audits(fx, keys::due_audits(audit.task, audit.run), audit, is_due);
     store(fx.state, keys::audit(audit.id), audit);
     fx.emit(AuditPhaseChanged{audit.id, audit.task, static_cast<std::uint8_t>(phase), deadline});
     if (deadline != 0) remind(fx, deadline + 1, ScheduledKind::audit_deadline, audit.id, 0);
@@ -113,11 +120,14 @@ void go_on_without_silent(Effects& fx, market::Audit& audit, Search last) {
         const bool unserved = 2 * count(audit, SeatState::released) > audit.seats.size();
         const auto run = must_load<market::Run>(fx.state, keys::run(audit.task, audit.run));
         // An open dispute, or another audit's verdicts, may convict the run, and must not be cut off by its end.
-        const std::uint64_t others = views::seated_audits(fx.state, run.task, run.index) -
-                                     (was_seated(fx, audit) ? 1 : 0);
-        // Audits of two replicas may wait for each other forever, so after kRedrawsMax draws they are ignored.
-        const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) ||
-                                 (others != 0 && audit.redraws < kRedrawsMax);
+        const std::uint64_t seated = views::seated_audits(fx.state, run.task, run.index),
+                            due = views::due_audits(fx.state, run.task, run.index);
+        const bool others_seated = seated > (had(fx, audit, is_seated) ? 1 : 0);
+        const bool others_due = due > (had(fx, audit, is_due) ? 1 : 0);
+        // Audits of two replicas may wait for each other forever, so after kRedrawsMax draws only audits that end by
+        // themselves are waited for.
+        const bool may_convict = run.open_disputes != 0 || disputes_replica(fx.state, run) || others_due ||
+                                 (others_seated && audit.redraws < kRedrawsMax);
         if (!unserved && may_convict) return draw_again(fx, audit);
         store(fx.state, keys::audit(audit.id), audit);
         unserved ? forfeit_unaudited_run(fx, audit.task, audit.run) : end_unaudited_run(fx, audit.task, audit.run);

@@ -18,10 +18,12 @@ std::vector<std::uint64_t> waiting(const Effects& fx, std::uint64_t task, std::u
     return list<std::uint64_t>(fx.state, keys::waiting_audits(task, run));
 }
 
-/// 14.12.14: whether the audit is drawn no more.
+/// 14.12.14: whether the audit is drawn no more, because its auditors had verdicts in the last round.
 bool had_all_rounds(const Effects& fx, const market::Audit& audit) {
     const auto segment = must_load<market::Segment>(fx.state, keys::segment(audit.task, audit.run, audit.segment));
-    return segment.audits > fx.params.redraws;
+    return segment.audits > fx.params.redraws &&
+           std::any_of(audit.seats.begin(), audit.seats.end(),
+                       [](const market::Seat& seat) { return !seat.commitment.is_zero(); });
 }
 
 /// Returns the waiting audits without auditors, at most `most`.
@@ -44,10 +46,11 @@ void look_again(Effects& fx, const market::Run& run) {
 }
 
 bool may_end(const Effects& fx, const market::Run& run) {
-    // Audits of two replicas may wait for each other; after `unbond_blocks`, enough time for any other audit, they are
-    // ignored.
+    // Audits of two replicas may wait for each other; after `unbond_blocks` they are ignored. Audits that end by
+    // themselves are waited for.
     const bool late = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks + fx.params.unbond_blocks;
     return run.open_disputes == 0 && !disputes_replica(fx.state, run) &&
+           views::due_audits(fx.state, run.task, run.index) == 0 &&
            (late || views::seated_audits(fx.state, run.task, run.index) == 0);
 }
 
@@ -106,8 +109,8 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     const auto run = must_load<market::Run>(fx.state, keys::run(task, index));
     if (run.state != market::RunState::running || run.unaudited_since == 0) return;
     if (run.pays_unaudited) return work_off(fx, run);
-    if (fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks && may_end(fx, run))
-        return end_unpaid(fx, task, index);
+    const bool nobody_decided = fx.height > run.unaudited_since + 2 * fx.params.unaudited_blocks;
+    if (nobody_decided && may_end(fx, run)) return end_unpaid(fx, task, index);
     const auto audits = without_auditors(fx, task, index, kAtOnceMax);
     // 14.12.13: closes an audit whose segment was audited in a replica meanwhile.
     for (const market::Audit& waits : audits) {
@@ -119,7 +122,8 @@ void look_for_auditors(Effects& fx, std::uint64_t task, std::uint32_t index) {
     // Audits that are drawn again have no auditors and belong to one task, so checking one is enough.
     const auto first = std::find_if_not(audits.begin(), audits.end(),
                                         [&](const market::Audit& waits) { return had_all_rounds(fx, waits); });
-    if (first != audits.end() && enough_members(fx, *first)) {
+    // Auditors that are silent again and again must not hold the run: once it should end, no audit is drawn any more.
+    if (!nobody_decided && first != audits.end() && enough_members(fx, *first)) {
         for (const market::Audit& waits : audits) {
             if (had_all_rounds(fx, waits)) continue;
             auto audit = must_load<market::Audit>(fx.state, keys::audit(waits.id));

@@ -56,13 +56,19 @@ void give_turn(Effects& fx, market::Dispute& dispute, const verifier::Game& game
 /// Whether any bonded party may open such a dispute at its own cost. 18.6
 bool is_at_will(DisputeKind kind) { return kind == DisputeKind::challenge || kind == DisputeKind::initial; }
 
+/// Whose will the dispute is, as seen from one side of it.
+Will will_of(const market::Dispute& dispute, const Address& party) {
+    if (!is_at_will(dispute.kind)) return Will::none;
+    return party == dispute.challenger ? Will::own : Will::strangers;
+}
+
 /// 15.3: sets each side's clock: earlier work, the work of this dispute, and its moves.
 void give_clocks(Effects& fx, market::Dispute& dispute) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
     const std::uint64_t moves = fx.params.moves * fx.params.move_blocks;
-    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, is_at_will(dispute.kind));
-    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, is_at_will(dispute.kind));
+    dispute.solver_due = give_dispute_work(fx, dispute.solver, work, will_of(dispute, dispute.solver));
+    dispute.challenger_due = give_dispute_work(fx, dispute.challenger, work, will_of(dispute, dispute.challenger));
     dispute.solver_clock = moves + dispute.solver_due - fx.height;
     dispute.challenger_clock = moves + dispute.challenger_due - fx.height;
 }
@@ -147,7 +153,7 @@ void free_waiting_seats(Effects& fx, std::uint64_t id) {
 void end_work_of(Effects& fx, const market::Dispute& dispute, const Address& party) {
     const auto spec = must_load<market::TaskSpec>(fx.state, keys::spec(dispute.task));
     const std::uint64_t work = market::dispute_work(spec, dispute.kind);
-    if (!end_dispute_work(fx, party, work, dispute.opened_height, is_at_will(dispute.kind))) return;
+    if (!end_dispute_work(fx, party, work, dispute.opened_height, will_of(dispute, party))) return;
     // 15.2.6: until now no window of its runs had an end.
     for (const views::RunId& id : views::open_runs(fx.state, party))
         remind(fx, fx.height + 1, ScheduledKind::payment, id.task, id.run);
@@ -267,8 +273,8 @@ std::optional<std::uint64_t> window_end(const StateView& view, const market::Par
     const Backlog solver = backlog(view, run.solver);
     const std::uint64_t ahead = challenges_ahead_max(params);
     if (solver.challenge_work > ahead) return std::nullopt;
-    const std::uint64_t busy = solver.challenges + challenge_window(params, spec);
-    return std::max({segment.window_end, run.heard_until, busy - std::min(busy, ahead)});
+    const std::uint64_t heard = solver.heard_since == 0 ? 0 : solver.heard_since + challenge_window(params, spec);
+    return std::max({segment.window_end, run.heard_until, heard});
 }
 
 std::uint64_t open_dispute(Effects& fx, const Accusation& accusation) {

@@ -34,9 +34,10 @@ void wake_openings(Effects& fx, std::uint64_t task, std::uint64_t index);
 bool open_state(Effects& fx, std::uint64_t task, std::uint32_t run, std::uint64_t index, const Hash32& salt,
                 const Hash32& root);
 
-/// 18.4: blocks of work given to the run's solver since the run's deadlines last counted them.
-std::uint64_t uncounted_work(const StateView& view, const market::Run& run);
-/// Moves the run's deadline and its finishing height by these blocks, and stores the run.
+/// 18.4: the run's deadline, moved by the work that its solver was assigned since the deadline was set or last moved,
+/// less the work that returned; 0 when no deadline is set.
+std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run);
+/// Moves the run's deadline and its finishing height by work that was assigned meanwhile, and stores the run.
 void count_work(Effects& fx, market::Run& run);
 
 /// Stores the run with the deadline of its next checkpoint: 0 while 13.8.5 refuses that checkpoint, or when all are

@@ -30,7 +30,10 @@ void assign(Effects& fx, market::Task& task, const views::JoiningState& start, b
     // copy those.
     run.not_awaited_below = joins ? committed_by_others(fx.state, task, run) : 0;
     run.deadline = fx.height + fx.params.accept_blocks;
-    run.work_counted = backlog(fx.state, run.solver).total;  // The bidder knew its earlier work.
+    // 18.4: the finishing height moves by work assigned since the bid, the deadline by work assigned from now on.
+    const std::uint64_t given = backlog(fx.state, run.solver).total;
+    run.work_counted = std::min(given, counter(fx.state, keys::bid_work(task.id, offer.bidder)));
+    store(fx.state, keys::deadline_work(task.id, run.index), Counter{given});
     bid.locked = U256();  // from now on it belongs to the run
     store(fx.state, keys::bid(task.id, offer.bidder), bid);
     store(fx.state, keys::run(task.id, run.index), run);
@@ -105,6 +108,7 @@ void return_bids(Effects& fx, market::Task& task, bool cancelled) {
             fx.emit(BidForfeited{task.id, bidder, bid.deposit});
         }
         remove(fx.state, keys::bid(task.id, bidder));
+        remove(fx.state, keys::bid_work(task.id, bidder));
         const std::uint64_t left = views::open_bids(fx.state, bidder) - 1;
         if (left == 0) remove(fx.state, keys::open_bids(bidder));
         else store(fx.state, keys::open_bids(bidder), Counter{left});

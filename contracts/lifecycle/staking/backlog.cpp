@@ -27,11 +27,6 @@ std::uint64_t busy_until(const StateView& view, const Address& party, std::uint6
     return end_of(backlog(view, party), height);
 }
 
-std::uint64_t challenges_until(const StateView& view, const Address& party, std::uint64_t height) {
-    const Backlog now = backlog(view, party);
-    return std::max(now.challenges, height + now.challenge_work);
-}
-
 std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks) {
     Backlog now = backlog(fx.state, party);
     now.until = end_of(now, fx.height) + blocks;
@@ -47,31 +42,28 @@ void end_work(Effects& fx, const Address& party, std::uint64_t blocks) {
     store(fx.state, keys::backlog(party), now);
 }
 
-std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will) {
+std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will) {
     const std::uint64_t due = give_work(fx, party, blocks);
     Backlog now = backlog(fx.state, party);
     now.dispute_work += blocks;
-    if (at_will) {
-        now.challenges = std::max(now.challenges, fx.height + now.challenge_work) + blocks;
-        now.challenge_work += blocks;
-    }
+    if (will != Will::none) now.challenge_work += blocks;
+    if (will == Will::own) ++now.own_challenges;
     store(fx.state, keys::backlog(party), now);
     return due;
 }
 
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, bool at_will) {
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, Will will) {
     Backlog now = backlog(fx.state, party);
     const std::uint64_t ahead = challenges_ahead_max(fx.params), before = end_of(now, fx.height);
     const bool refused = now.challenge_work > ahead;
     now.dispute_work -= blocks;
     close_work(now, blocks, before, fx.height, blocks - std::min(blocks, fx.height - given));
-    if (at_will) {
-        // Challenges are accepted again from here, and refused challengers have a whole window (15.2.6).
-        now.challenges = std::max(now.challenges, fx.height + std::min(now.challenge_work, ahead));
-        now.challenge_work -= blocks;
-    }
+    if (will != Will::none) now.challenge_work -= blocks;
+    if (will == Will::own) --now.own_challenges;
+    const bool heard = refused && now.challenge_work <= ahead;
+    if (heard) now.heard_since = fx.height;
     store(fx.state, keys::backlog(party), now);
-    return refused && now.challenge_work <= ahead;
+    return heard;
 }
 
 }  // namespace retrace::contracts

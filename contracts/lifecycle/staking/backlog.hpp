@@ -13,10 +13,11 @@ struct Backlog {
     std::uint64_t open = 0;    ///< Blocks of assigned work that is not over, begun or not.
     std::uint64_t total = 0;   ///< Blocks of assigned work less those given back (18.7).
     std::uint64_t dispute_work = 0;    ///< Part of `open`: its disputes, on either side.
-    std::uint64_t challenges = 0;      ///< As `until`, for challenges alone: about its runs, and its own.
-    std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges.
+    std::uint64_t challenge_work = 0;  ///< Part of `dispute_work`: challenges about its runs, and its own.
+    std::uint64_t own_challenges = 0;  ///< Number of its own challenges that are open.
+    std::uint64_t heard_since = 0;     ///< Height at which challenges about its runs were last accepted again (15.2.6).
     static auto tie(auto& b) {
-        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenges, b.challenge_work);
+        return std::tie(b.until, b.open, b.total, b.dispute_work, b.challenge_work, b.own_challenges, b.heard_since);
     }
 };
 
@@ -33,16 +34,19 @@ std::uint64_t give_work(Effects& fx, const Address& party, std::uint64_t blocks)
 /// for work that is assigned next. 18.7
 void end_work(Effects& fx, const Address& party, std::uint64_t blocks);
 
-/// As give_work, for one side of a dispute. `at_will`: the dispute is a challenge, opened by strangers or by the party.
-/// 18.6
-std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, bool at_will);
+/// Who chose to open a dispute: nobody, where the rules let only an auditor or a replica open it, a stranger, or the
+/// party itself. 18.6
+enum class Will : std::uint8_t { none, strangers, own };
+/// As give_work, for one side of a dispute.
+std::uint64_t give_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, Will will);
 /// Ends the work of a dispute that is over and was assigned at height `given`. As end_work, but the time since then
 /// counts as used. Returns true when strangers' challenges were refused because of the work of the open ones, and are
 /// accepted again (18.6).
-bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, bool at_will);
-/// 18.6: blocks that a party's challenges alone may reach into the future before further ones are refused.
+bool end_dispute_work(Effects& fx, const Address& party, std::uint64_t blocks, std::uint64_t given, Will will);
+/// 18.6: blocks of work of a party's challenges beyond which further challenges are refused.
 constexpr std::uint64_t challenges_ahead_max(const market::Params& params) noexcept { return params.unbond_blocks / 4; }
-/// 18.6: the height by which a machine that uses its whole allowance has played its open challenges, at least `height`.
-std::uint64_t challenges_until(const StateView& view, const Address& party, std::uint64_t height);
+/// 18.6: number of its own challenges that a party may have open however long they take, so that a bait does not
+/// silence it.
+inline constexpr std::uint64_t kOwnChallenges = 4;
 
 }  // namespace retrace::contracts

@@ -75,7 +75,7 @@ Verdict admit_kept(const ReportUnavailable& call, const TxContext& context, cons
     if (call.index == 0 || call.index != own->first_state || !kept || kept->root != own->first_root ||
         kept->keepers.empty())
         return Verdict::nothing_to_report;                                                          // 16.1.16
-    if (context.height > own->deadline + uncounted_work(view, *own)) return Verdict::too_late;      // 16.1.17
+    if (context.height > moved_deadline(view, context.params, *own)) return Verdict::too_late;      // 16.1.17
     return own->reports < context.params.reports ? Verdict::ok : Verdict::too_many_open;            // 16.1.12
 }
 
@@ -153,9 +153,9 @@ void resume_audit(Effects& fx, const market::Report& report) {
     if (report.kind == ReportKind::model || report.kind == ReportKind::kept) return;
     const ReportUnavailable call{static_cast<std::uint8_t>(report.kind), report.task, report.run, report.index,
                                  report.tensor, report.tile};
-    // Without such an audit, the reporter was a challenger or has committed since.
+    // None: it was a challenger's, or the auditor has committed. A seat that was drawn meanwhile waited as well.
     for (market::Audit& audit : owed_audits(fx.state, call, report.reporter))
-        if (owed_seat(audit, report.reporter)->reports != 0) take_seat_up_again(fx, audit, report.reporter);
+        take_seat_up_again(fx, audit, report.reporter);
 }
 
 Verdict check(const ReportUnavailable& call) {

@@ -18,17 +18,19 @@ std::uint64_t seat_from(const StateView& view, const market::Segment& segment, c
     return seated ? audit.id : 0;
 }
 
-/// 18.6: whether the work of challenges, by strangers or by the party itself, is within the party's limit.
-bool takes_challenges(const StateView& view, const TxContext& context, const Address& party) {
-    return challenges_until(view, party, context.height) <= context.height + challenges_ahead_max(context.params);
+/// 18.6: what challenges have given the party to do is not more than they may.
+bool takes_challenges(const TxContext& context, const Backlog& party) {
+    return party.challenge_work <= challenges_ahead_max(context.params);
 }
 
 /// 15.2.5: whether a stranger may challenge. Places are counted per segment and per run, so challenges of a solver's
 /// other runs do not use them up.
 bool has_place(const StateView& view, const TxContext& context, const market::Run& run,
                const market::Segment& segment) {
+    const Backlog sender = backlog(view, context.sender);
     return segment.challenges < kSegmentChallengesMax && !is_full(run) &&
-           takes_challenges(view, context, run.solver) && takes_challenges(view, context, context.sender);
+           takes_challenges(context, backlog(view, run.solver)) &&
+           (sender.own_challenges < kOwnChallenges || takes_challenges(context, sender));
 }
 
 Verdict admit_challenge(const StateView& view, const TxContext& context, market::DisputeKind kind,

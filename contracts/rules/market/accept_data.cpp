@@ -25,17 +25,37 @@ std::optional<market::Run> run_of_solver(const StateView& view, std::uint64_t ta
     return std::nullopt;
 }
 
-std::uint64_t uncounted_work(const StateView& view, const market::Run& run) {
+std::uint64_t moved_deadline(const StateView& view, const market::Params& params, const market::Run& run) {
+    if (run.deadline == 0) return 0;
     const std::uint64_t total = backlog(view, run.solver).total;
-    return total - std::min(total, run.work_counted);  // Counted work may have been given back since.
+    const std::uint64_t counted = counter(view, keys::deadline_work(run.task, run.index));
+    const std::uint64_t moved = run.deadline + total - std::min(total, counted);
+    if (run.state != market::RunState::assigned) return moved;
+    // Its own disputes must not let a winner hold a task for ever that it does not accept (18.4).
+    const std::uint64_t waited = run.waits_until - std::min(run.waits_until, run.assigned_height);
+    const std::uint64_t latest = run.assigned_height + params.accept_blocks + waited + challenges_ahead_max(params);
+    return std::max(run.deadline, std::min(moved, latest));
 }
 
+namespace {
+
+/// The run's deadline has counted all that its solver was given until now.
+void note_deadline_work(Effects& fx, const market::Run& run, std::uint64_t total) {
+    store(fx.state, keys::deadline_work(run.task, run.index), Counter{total});
+}
+
+}  // namespace
+
 void count_work(Effects& fx, market::Run& run) {
-    const std::uint64_t blocks = uncounted_work(fx.state, run);
-    if (blocks == 0) return;
-    if (run.deadline != 0) run.deadline += blocks;
-    run.finish_height += blocks;
-    run.work_counted += blocks;
+    const std::uint64_t total = backlog(fx.state, run.solver).total;
+    if (run.deadline != 0 && total > counter(fx.state, keys::deadline_work(run.task, run.index))) {
+        run.deadline = moved_deadline(fx.state, fx.params, run);
+        note_deadline_work(fx, run, total);
+    }
+    if (total > run.work_counted) {  // Not otherwise: it gave back some of what was counted.
+        run.finish_height += total - run.work_counted;
+        run.work_counted = total;
+    }
     store(fx.state, keys::run(run.task, run.index), run);
 }
 
@@ -58,6 +78,7 @@ void start_checkpoint_deadline(Effects& fx, market::Run& run) {
     const bool waits = run.next_state - run.finalised >= kUnfinalisedMax || run.unaudited_since != 0;  // 14.12.3
     const bool complete = run.next_state > must_load<TaskSpec>(fx.state, keys::spec(run.task)).segments();
     run.deadline = waits || complete ? 0 : checkpoint_deadline(fx, run);
+    if (run.deadline != 0) note_deadline_work(fx, run, backlog(fx.state, run.solver).total);
     store(fx.state, keys::run(run.task, run.index), run);
     if (run.deadline != 0) remind(fx, run.deadline + 1, ScheduledKind::checkpoint_deadline, run.task, run.index);
 }

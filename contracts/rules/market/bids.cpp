@@ -2,6 +2,7 @@
 // SPEC 12.3 and 12.4. Sealed bids: a commitment with a deposit and a locked stake, then the reveal.
 #include "contracts/lifecycle/market/own_run.hpp"
 #include "contracts/lifecycle/market/tasks.hpp"
+#include "contracts/lifecycle/staking/backlog.hpp"
 #include "contracts/lifecycle/staking/stakes.hpp"
 #include "contracts/rules/market/rules.hpp"
 #include "market/auction.hpp"
@@ -52,6 +53,7 @@ void apply(const CommitBid& call, const TxContext& context, Effects& fx) {
     bid.deposit = context.value;
     bid.locked = market::stake_floor(fx.params, must_load<TaskSpec>(fx.state, keys::spec(call.task))).value();
     store(fx.state, keys::bid(call.task, context.sender), bid);
+    store(fx.state, keys::bid_work(call.task, context.sender), Counter{backlog(fx.state, context.sender).total});
     lock(fx, context.sender, bid.locked);
     store(fx.state, keys::open_bids(context.sender), Counter{views::open_bids(fx.state, context.sender) + 1});
     fx.emit(BidCommitted{call.task, context.sender, task.round});

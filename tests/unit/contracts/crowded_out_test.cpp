@@ -67,6 +67,7 @@ TEST_F(CrowdedOut, NorWhenItsAuditHadNoMatchInAnyRound) {
     for (market::Seat& seat : audit.seats) {
         free_seat(fx, audit, seat);
         seat.state = market::SeatState::mismatched;
+        seat.commitment = word("a verdict");
     }
     wait_for_auditors(fx, audit);
     state.apply(next.diff());

@@ -237,9 +237,9 @@ TEST_F(Limits, ChallengesThatTakeASolverTooLongAreRefusedAndKeepSegmentsOpen) {
     std::uint64_t taken = 0;
     for (int i = 0; i < 16; ++i) taken += challenge(accomplice(i), decoy, 0) == Verdict::ok;
     EXPECT_EQ(taken, ahead / work + 1);
-    EXPECT_LE(backlog(state, party("alice")).challenges, height + ahead + work);
+    EXPECT_LE(backlog(state, party("alice")).challenge_work, ahead + work);
     EXPECT_EQ(challenge("bob", fraud, 0), Verdict::too_many_open);
-    const auto heard = [&] { return challenges_until(state, party("alice"), height) <= height + ahead; };
+    const auto heard = [&] { return backlog(state, party("alice")).challenge_work <= ahead; };
     ASSERT_FALSE(heard());
     for (std::uint64_t dispute = 1; dispute <= taken; ++dispute)
         ASSERT_EQ(post_hashes("alice", dispute), Verdict::ok);
