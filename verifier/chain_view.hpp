@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a verifier sees of the chain, and what it answers; filled and sent by node/agents, as for the solver.
+// A verifier's view of the chain and its moves; node/agents fills the view and sends the moves, as for the solver.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,12 @@ struct AuditView {
     Hash32 end_root;    ///< Zero until revealSegment.
     bool may_commit = false;
     bool may_reveal = false;
-    bool may_report = false;  ///< A report about this segment's start would be taken.
-    /// Height at which what has not come is to be reported, so that the report is there in time; 0: no such height.
+    bool may_report = false;  ///< Whether a report about this segment's start would be accepted.
+    /// Height at which missing data is reported, early enough for the report to be in time; 0: none.
     std::uint64_t fetch_by = 0;
-    std::uint64_t deadline = 0;  ///< Of the verdict, or of its opening, whichever is due; 0: neither is.
-    Hash32 commitment;           ///< This verifier's; zero before.
-    std::vector<Hash32> others;  ///< Commitments of other seats (of use to a copier only).
+    std::uint64_t deadline = 0;  ///< Deadline of the verdict or of its reveal, whichever is due; 0: neither is.
+    Hash32 commitment;           ///< This verifier's commitment; zero before it is sent.
+    std::vector<Hash32> others;  ///< Commitments of other seats (only a copier uses them).
     std::uint64_t due = 0;       ///< Its place in this verifier's order of work; 0: the record has none.
 };
 
@@ -35,20 +35,20 @@ struct DisputeView {
     std::uint64_t id = 0;
     solver::TaskTerms terms;
     std::uint32_t run = 0;
-    std::uint64_t segment = 0;      ///< Not used when game.claim.initialiser.
-    std::uint32_t own_run = 0;      ///< Whose states a solver that plays has: its own, also where it accuses another.
-    std::uint64_t first_state = 0;  ///< Of that one (lost states are remade from there),
-    Hash32 first_root;              ///< with its root; zero for state 0.
+    std::uint64_t segment = 0;      ///< Unused if game.claim.initialiser.
+    std::uint32_t own_run = 0;      ///< This party's own run as a solver, even if it disputes another one.
+    std::uint64_t first_state = 0;  ///< First state of that run (lost states are recomputed from it).
+    Hash32 first_root;              ///< Root of that state; zero for state 0.
     Side side{};
     Game game;
-    bool may_report = false;        ///< A report about the start of the segment would be taken.
-    std::uint64_t deadline = 0;     ///< Of the move that is due, of either side.
-    std::uint64_t clock = 0;        ///< Blocks that this party has left when its turn comes.
+    bool may_report = false;        ///< Whether a report about the segment's start would be accepted.
+    std::uint64_t deadline = 0;     ///< Deadline of the next move, of either side.
+    std::uint64_t clock = 0;        ///< Blocks that this party has left on its turn.
     std::uint64_t due = 0;          ///< Its place in this party's order of work; 0: the record has none.
-    Hash32 claimed_root;            ///< What the challenger says that the end is; zero when it did not say.
+    Hash32 claimed_root;            ///< End root that the challenger claims; zero if it did not state one.
 };
 
-/// An end state that this verifier found right and may be asked to keep.
+/// An end state that this verifier found right and may have to keep.
 struct KeepView {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
@@ -61,12 +61,12 @@ struct InitialView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
     Hash32 root;
-    bool asked = true;           ///< It has a seat in the run; else it only watches.
-    std::uint64_t due = 0;       ///< The seat's.
-    std::uint64_t deadline = 0;  ///< The last block that takes a challenge; 0: not known yet.
+    bool asked = true;           ///< This party has a seat in the run; otherwise it only watches.
+    std::uint64_t due = 0;       ///< The seat's `due`.
+    std::uint64_t deadline = 0;  ///< Last block that accepts a challenge; 0: not known yet.
 };
 
-/// A segment with both ends open whose challenge window this party may still use, drawn or not.
+/// A segment with both ends opened and a challenge window that this party may still use, drawn or not.
 struct WatchView {
     solver::TaskTerms terms;
     std::uint32_t run = 0;
@@ -82,7 +82,7 @@ struct OfferView {
     Hash32 root;
 };
 
-/// A successor says that a state which this party keeps is not served.
+/// A successor reports that a state which this party keeps is not served.
 struct KeptReportView {
     std::uint64_t id = 0;
     solver::TaskTerms terms;
@@ -90,20 +90,20 @@ struct KeptReportView {
     std::uint64_t index = 0;
     std::uint32_t tensor = 0;
     std::uint64_t tile = 0;
-    std::uint64_t deadline = 0;  ///< The last block that takes the answer.
+    std::uint64_t deadline = 0;  ///< Last block that accepts the answer.
     std::uint64_t due = 0;       ///< Its place in this verifier's order of work; 0: not known.
 };
 
 struct BeaconView {
     bool may_reveal = false;
-    Hash32 head;  ///< As registered or last revealed.
+    Hash32 head;  ///< The head as registered or last revealed.
 };
 
 struct VerifierView {
     std::uint64_t height = 0;
     std::vector<AuditView> audits;
     std::vector<DisputeView> disputes;
-    std::vector<KeepView> keep;  ///< What is in none of audits, disputes and keep may be deleted.
+    std::vector<KeepView> keep;  ///< A state is deleted if audits, disputes, keep, watch and offers do not name it.
     BeaconView beacon;
     std::vector<InitialView> initials;
     std::vector<WatchView> watch;
@@ -135,18 +135,18 @@ struct ReportUnavailable {
 struct RevealBeacon {
     Hash32 preimage;
 };
-/// The seeded initial state is not what the initialiser makes.
+/// Claims that the seeded initial state differs from the initialiser's output.
 struct ChallengeInitial {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
-    Hash32 root;  ///< What this verifier computed.
+    Hash32 root;  ///< Root that this verifier computed.
 };
-/// The end of a segment that was not drawn for this party is not what its start leads to.
+/// Claims that the end of a segment that this party was not drawn for does not follow from its start.
 struct ChallengeSegment {
     std::uint64_t task = 0;
     std::uint32_t run = 0;
     std::uint64_t segment = 0;
-    Hash32 root;  ///< What this verifier computed.
+    Hash32 root;  ///< Root that this verifier computed.
 };
 struct AnswerReport {
     std::uint64_t report = 0;

@@ -56,7 +56,7 @@ U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t g
     if (gas_used > target) {
         const U256 delta = mul_div(base_fee, gas_used - target, target) / U256{kChangeDenominator};
         const U256 next = max(base_fee + max(delta, 1), least);
-        return min(next, std::numeric_limits<std::uint64_t>::max());  // clients hold it in 64 bits
+        return min(next, std::numeric_limits<std::uint64_t>::max());  // clients store it in 64 bits
     }
     const U256 delta = mul_div(base_fee, target - gas_used, target) / U256{kChangeDenominator};
     return max(base_fee - delta, least);

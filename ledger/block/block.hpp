@@ -10,7 +10,7 @@
 namespace retrace::ledger {
 
 struct Header {
-    Hash32 parent;  ///< Hash of the header before; zero at height 0.
+    Hash32 parent;  ///< Hash of the previous header; zero at height 0.
     std::uint64_t height = 0;
     std::uint64_t time_ns = 0;  ///< From the engine; strictly increasing from height 1 on.
     Address proposer;
@@ -28,16 +28,16 @@ struct Header {
 
 void encode_to(Writer& out, const Header& header);
 Header decode_header(Reader& in);
-/// SHA-256 of the domain "retrace/block/1" and the encoding: the `hash` that RPC serves.
+/// SHA-256 of the domain "retrace/block/1" and the encoding; RPC serves it as `hash`.
 Hash32 block_hash(const Header& header);
-/// Root of the tree whose leaves are append_leaf(Keccak hash of a transaction); zero for none.
+/// Root of the tree whose leaves are append_leaf(Keccak hash of a transaction); zero if there are none.
 Hash32 tx_root(std::span<const Hash32> tx_hashes);
 
-/// A transaction as it stands in a block. A decided block may hold bytes that are no valid transaction (only
-/// under a faulty proposer): they have a hash and a failed receipt, and no `tx`.
+/// A transaction as it stands in a block. A decided block may hold bytes that are not a valid transaction (only under a
+/// faulty proposer): these have a hash and a failed receipt, but no `tx`.
 struct BlockTx {
     Hash32 hash;
-    Bytes raw;  ///< Empty when `tx` is set: the bytes are in there.
+    Bytes raw;  ///< Empty when `tx` is set, which then holds the bytes.
     TxPtr tx;
     View bytes() const noexcept { return tx ? View(tx->raw) : View(raw); }
 };
@@ -47,14 +47,14 @@ struct Block {
     Header header;
     std::vector<BlockTx> txs;
     std::vector<Receipt> receipts;   ///< One for each transaction.
-    std::vector<Log> system_logs;    ///< Of begin_block: deadlines, draws. They come before all transactions.
+    std::vector<Log> system_logs;    ///< Logs of begin_block: deadlines, draws. They precede all transactions.
     Bloom bloom{};                   ///< Over system logs and receipts.
-    std::uint64_t encoded_size = 0;  ///< Header and transactions.
+    std::uint64_t encoded_size = 0;  ///< Bytes of header and transactions.
 };
 
-/// EIP-1559: the next block's base fee moves by at most 1/8 towards the price at which blocks are half full.
-/// Never below `least`, genesis' own (at least 1: wallets take 0 for "no EIP-1559 here"): a price that falls to
-/// nothing on an idle chain makes floods free. SPEC 4.3
+/// EIP-1559: the next block's base fee moves by at most 1/8 towards the price at which blocks are half full. It never
+/// falls below `least`, the base fee of genesis (at least 1: wallets take 0 for "no EIP-1559 here"), because a price
+/// that falls to nothing on an idle chain makes floods free. SPEC 4.3
 U256 next_base_fee(const U256& base_fee, std::uint64_t gas_used, std::uint64_t gas_limit, const U256& least);
 
 }  // namespace retrace::ledger

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes into the execution of a block and what comes out. SPEC 5.
+// Input and output of a block's execution. SPEC 5.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@
 
 namespace retrace::ledger {
 
-/// Looks up a transaction whose signature was checked before (the mempool does); nullptr when unknown. Any
-/// thread.
+/// Looks up a transaction whose signature was checked before (the mempool provides it); nullptr when unknown.
+/// Thread-safe.
 using KnownTx = std::function<TxPtr(const Hash32& tx_hash)>;
 
 struct BlockInput {
@@ -22,15 +22,15 @@ struct BlockInput {
     std::uint64_t time_ns = 0;
     Address proposer;           ///< Account that receives the tips.
     std::span<const View> txs;  ///< Raw transactions in decided order.
-    KnownTx known;              ///< Optional: saves recovering senders again. Never changes a result.
+    KnownTx known;              ///< Optional: avoids recovering senders again. It never changes a result.
 };
 
 /// A block that was executed but not written. Executing the same input again gives the same outcome.
 struct BlockOutcome {
     std::shared_ptr<const Block> block;
     StateDiff diff;
-    StateDiff before;  ///< The values that `diff` replaces; of a genesis none.
-    std::vector<PageChange> pages;  ///< Of the state tree.
+    StateDiff before;  ///< The values that `diff` replaces; empty for genesis.
+    std::vector<PageChange> pages;  ///< Changes of the state tree.
 };
 
 }  // namespace retrace::ledger

@@ -27,7 +27,7 @@ void erase_block(Batch& batch, const Store& store, std::uint64_t height) {
     if (const auto record = load_block_record(store, height)) batch.erase(keys::block_hash(record->hash));
     const Bytes prefix = keys::tx_prefix(height);
     store.scan(prefix, prefix, ~std::size_t{0}, [&](View key, View value) {
-        // The same transaction can stand in a later block too, where it did nothing: its index names that one then.
+        // The same transaction can be in a later block too, without effect there: its index then names that block.
         if (const auto tx = decode_tx_record(value)) {
             const auto place = store.get(keys::tx_hash(tx->tx.hash));
             if (place && place->size() == 12 && keys::read_be64(*place) == height)
@@ -55,7 +55,7 @@ std::shared_ptr<const Block> load_block(const Store& store, std::uint64_t height
     block->system_logs = std::move(record->system_logs);
     block->encoded_size = record->encoded_size;
     block->bloom = *bloom;
-    if (record->header.tx_count == 0) return block;  // a scan costs more than the rest together
+    if (record->header.tx_count == 0) return block;  // a scan costs more than all the rest
     const Bytes prefix = keys::tx_prefix(height);
     store.scan(prefix, prefix, record->header.tx_count, [&](View, View value) {
         auto tx = decode_tx_record(value);
@@ -95,7 +95,7 @@ std::optional<TxRecord> load_tx(const Store& store, const Hash32& tx_hash) {
     const auto place = store.get(keys::tx_hash(tx_hash));
     if (!place || place->size() != 12) return std::nullopt;
     auto record = load_tx(store, keys::read_be64(*place), keys::read_be32(*place, 8));
-    // A block that was undone after a torn write may have left an entry that points at another transaction.
+    // A block that was undone after a torn write may have left an index entry that points at another transaction.
     if (record && record->tx.hash != tx_hash) return std::nullopt;
     return record;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Blocks, their transactions and indexes in the data base.
+// Blocks, their transactions and indexes in the database.
 #pragma once
 
 #include "ledger/chain/records.hpp"
@@ -7,11 +7,11 @@
 namespace retrace::ledger {
 
 void put_block(Batch& batch, const Block& block);
-/// Everything that `put_block` wrote for a height.
+/// Erases everything that `put_block` wrote for a height.
 void erase_block(Batch& batch, const Store& store, std::uint64_t height);
 
 std::optional<BlockRecord> load_block_record(const Store& store, std::uint64_t height);
-/// nullptr: not there, or damaged (its transactions are fewer than its record says).
+/// nullptr: absent or damaged (it has fewer transactions than its record says).
 std::shared_ptr<const Block> load_block(const Store& store, std::uint64_t height);
 std::optional<Bloom> load_bloom(const Store& store, std::uint64_t height);
 std::optional<std::uint64_t> load_height(const Store& store, const Hash32& block_hash);

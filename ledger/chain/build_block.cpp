@@ -28,7 +28,7 @@ std::vector<merkle::SparseUpdate> tree_updates(const StateDiff& diff) {
     return out;
 }
 
-/// The state before anything exists.
+/// The empty state before genesis.
 class EmptyView final : public StateView {
 public:
     Account account(const Address&) const override { return {}; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From executed transactions to a block with its roots. SPEC 4, 5.2.
+// Builds a block with its roots from executed transactions. SPEC 4, 5.2.
 #pragma once
 
 #include "ledger/chain/chain.hpp"
@@ -7,7 +7,7 @@
 
 namespace retrace::ledger {
 
-/// What the parts of a new block come from.
+/// Inputs of a new block.
 struct BlockParts {
     Header header;                 ///< Parent, height, time, proposer, base fee, gas limit.
     std::vector<BlockTx> txs;
@@ -15,8 +15,8 @@ struct BlockParts {
     StateDiff diff;
     StateDiff before;              ///< The values that `diff` replaces.
     Hash32 old_state_root;
-    unsigned threads = 0;          ///< For the state tree; 0: as many as the machine has.
-    TreeAhead ahead;               ///< Pages of the state tree that were read already.
+    unsigned threads = 0;          ///< For the state tree; 0: one per hardware thread.
+    TreeAhead ahead;               ///< Pages of the state tree that were read in advance.
 };
 /// Fills in the roots and the hash; applies `diff` to the state tree read from `source`.
 Result<BlockOutcome, ChainFailure> build_block(const PageSource& source, BlockParts parts);

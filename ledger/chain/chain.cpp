@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The writing side: opening, executing, committing.
+// The writing side of the chain: opening, executing, committing.
 #include "ledger/chain/chain.hpp"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ Status<ChainFailure> write_genesis(Store& store, const Genesis& genesis, const T
                                    const ChainOptions& options) {
     RETRACE_TRY(outcome, build_genesis(store, genesis, executor));
     CommitPlan plan = plan_commit(store, outcome, std::nullopt, options);
-    Batch batch;  // the owner stands first, so that no torn genesis is taken for another chain's
+    Batch batch;  // the genesis hash comes first, so that a torn genesis is not taken for another chain's
     batch.put(keys::genesis(), to_bytes(view(genesis_hash(genesis))));
     batch.put(keys::format(), {kFormatVersion});
     std::move(plan.batch.ops.begin(), plan.batch.ops.end(), std::back_inserter(batch.ops));
@@ -64,7 +64,7 @@ Status<ChainFailure> write_genesis(Store& store, const Genesis& genesis, const T
     return Unit{};
 }
 
-/// The tip must be the block its record names, follow a known block, and have a state tree.
+/// Checks that the tip is the block that its record names, follows a known block, and has a state tree.
 Result<std::shared_ptr<const Block>, ChainFailure> load_tip(const Store& store, const TipRecord& tip) {
     auto block = load_block(store, tip.height);
     if (!block || block->hash != tip.hash || block_hash(block->header) != tip.hash) {
@@ -97,7 +97,7 @@ std::vector<Address> parties_of(const std::vector<BlockTx>& txs) {
     return out;
 }
 
-/// Reads the pages of the state tree that lead to `parties`, while the accounts are read and the transactions executed.
+/// Reads the pages of the state tree that lead to `parties`, while accounts are read and transactions executed.
 class ReadAhead {
 public:
     ReadAhead(const PageSource& source, const std::vector<Address>& parties, unsigned threads) {
@@ -115,7 +115,7 @@ public:
         stop_ = true;
         if (thread_.joinable()) thread_.join();
     }
-    /// What there is by now; the rest is read by those who need it.
+    /// Returns the pages read so far; the tree update reads the others itself.
     TreeAhead take() {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
@@ -204,7 +204,7 @@ Result<BlockOutcome, ChainFailure> Chain::execute_block(const BlockInput& input)
         return failure(ChainError::bad_block, "block " + std::to_string(input.height) +
                                                   " does not follow block " + std::to_string(before.height));
     }
-    // CometBFT gives the first block the genesis time itself.
+    // CometBFT gives the first block the genesis time.
     if (input.time_ns < before.time_ns + (before.height > 0 ? 1 : 0)) {
         return failure(ChainError::bad_block, "the block's time does not advance");
     }
@@ -245,7 +245,7 @@ Status<ChainFailure> Chain::commit(const BlockOutcome& outcome) {
         return failure(ChainError::bad_block, "the block does not follow the tip");
     }
     const CommitPlan plan = plan_commit(impl.store, outcome, impl.tip_record, impl.options);
-    impl.writing = header.height;  // before the write: from here on readers look for undo records
+    impl.writing = header.height;  // before the write: from now on readers look for undo records
     impl.forget(plan.tip);
     if (const auto written = impl.store.write(plan.batch, true); !written) {
         impl.failed = true;

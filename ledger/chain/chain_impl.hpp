@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Chain consists of; included by its source files only.
+// Members of a Chain; included by its source files only.
 #pragma once
 
 #include <deque>
@@ -21,7 +21,7 @@ struct Chain::Impl {
     const ChainOptions options;
     const LiveView live;
 
-    // Of the committing thread alone.
+    // Used by the committing thread only.
     PageSource pages;
     TipRecord tip_record;
     bool failed = false;
@@ -33,12 +33,12 @@ struct Chain::Impl {
     std::atomic<std::uint64_t> oldest_pages{0};
     std::atomic<std::uint64_t> oldest_block{0};
 
-    mutable std::mutex mutex;  // guards what is below
+    mutable std::mutex mutex;  // guards the members below
     std::shared_ptr<const Block> tip;
-    std::deque<std::shared_ptr<const Block>> recent;  // the last few blocks, ascending, the tip included
+    std::deque<std::shared_ptr<const Block>> recent;  // the last few blocks, ascending, including the tip
 
-    /// Before the batch that erases what `record` no longer keeps: who finds its height kept after a read has read
-    /// what was there.
+    /// Call before writing the batch that erases what `record` no longer keeps: a reader that still finds its height
+    /// kept after a read has then read existing data.
     void forget(const TipRecord& record);
     void publish(const TipRecord& record, std::shared_ptr<const Block> block);
 };

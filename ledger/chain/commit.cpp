@@ -9,7 +9,7 @@
 namespace retrace::ledger {
 namespace {
 
-/// Heights whose records one commit removes: more than one, so that a window made smaller is caught up with.
+/// Heights whose records one commit removes: more than one, so that pruning catches up after a window was reduced.
 constexpr std::uint64_t kPruneMax = 4;
 
 struct Change {
@@ -34,7 +34,7 @@ void put_or_erase(Batch& batch, Bytes key, Bytes value) {
     }
 }
 
-/// Everything that is needed to take the batch back, in front of everything that changes a value.
+/// Writes the complete undo information of the batch before any change of a value.
 void put_undo(Batch& batch, std::uint64_t height, const BlockOutcome& outcome) {
     std::vector<Bytes> changed;
     for (Change& change : changes_of(outcome.before)) {
@@ -68,10 +68,10 @@ void prune(Batch& batch, const Store& store, TipRecord& tip, const ChainOptions&
         batch.erase(keys::old_pages(++tip.oldest_pages));
     }
     if (options.block_window == 0) return;
-    // Two at least: when a torn batch is taken back, the tip before it still needs its parent.
+    // At least two blocks: when a torn batch is undone, the previous tip still needs its parent.
     const std::uint64_t window = std::max<std::uint64_t>(options.block_window, 2);
     for (std::uint64_t i = 0; i < kPruneMax && tip.oldest_block < window_start(tip.height, window); ++i) {
-        if (tip.oldest_block > 0) erase_block(batch, store, tip.oldest_block);   // block 0 names the chain
+        if (tip.oldest_block > 0) erase_block(batch, store, tip.oldest_block);   // block 0 identifies the chain
         ++tip.oldest_block;
     }
 }
@@ -102,7 +102,8 @@ Status<ChainFailure> plan_undo(Batch& batch, const Store& store, std::uint64_t h
     return Unit{};
 }
 
-/// Blocks that the torn batch erased in part are erased whole; their hash goes first, so it tells.
+/// Erases the remaining parts of blocks that the torn batch erased in part. A block's hash entry is erased first, so
+/// its absence marks such a block.
 void forget_torn_blocks(Batch& batch, const Store& store, TipRecord& tip) {
     for (std::uint64_t height = std::max<std::uint64_t>(tip.oldest_block, 1); height < tip.height; ++height) {
         const auto block = load_block(store, height);
@@ -148,7 +149,7 @@ Result<std::optional<TipRecord>, ChainFailure> repair(Store& store) {
     Batch batch;
     if (store.get(keys::undoable()) == begun) {
         RETRACE_CHECK(plan_undo(batch, store, tip->height + 1));
-        // What the torn batch meant to prune may be gone in part.
+        // The torn batch may have pruned part of these records.
         tip->oldest_state = std::min(tip->oldest_state + kPruneMax, tip->height);
         tip->oldest_pages = std::min(tip->oldest_pages + kPruneMax, tip->height);
         forget_torn_blocks(batch, store, *tip);

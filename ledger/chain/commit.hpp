@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The one batch that a block writes, and how a batch that was torn is taken back. SPEC 5.4.
+// The batch that a block writes, and the repair of a torn batch. SPEC 5.4.
 #pragma once
 
 #include "ledger/chain/chain.hpp"
@@ -11,12 +11,12 @@ struct CommitPlan {
     Batch batch;
     TipRecord tip;
 };
-/// `old` is the tip before; nullopt for genesis.
+/// `old` is the previous tip; nullopt for genesis.
 CommitPlan plan_commit(const Store& store, const BlockOutcome& outcome, const std::optional<TipRecord>& old,
                        const ChainOptions& options);
 
-/// Takes back what a torn batch left. A store that keeps the promise of Store::write never needs it.
-/// Returns the tip, nullopt for a store without a chain.
+/// Undoes the partial writes of a torn batch. A store that keeps the promise of Store::write never needs this. Returns
+/// the tip; nullopt for a store without a chain.
 Result<std::optional<TipRecord>, ChainFailure> repair(Store& store);
 
 }  // namespace retrace::ledger

@@ -48,8 +48,8 @@ Bytes CommittedView::read(View state_key) const {
 }
 
 Bytes CommittedView::as_of_height(View state_key, Bytes value) const {
-    // The order matters: the newest value first, then whether a later batch may have replaced it. A batch
-    // brings the new value and its undo record together, so a value read too new always finds the record.
+    // The order matters: first read the newest value, then check whether a later batch may have replaced it. A batch
+    // writes the new value and its undo record together, so the record exists for every value that is too new.
     if (writing_.load() == height_) return value;
     store_.scan(keys::undo_prefix(state_key), keys::undo(state_key, height_ + 1), 1, [&](View, View before) {
         value = to_bytes(before);

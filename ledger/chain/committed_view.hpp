@@ -8,7 +8,7 @@
 
 namespace retrace::ledger {
 
-/// Whatever is committed now. `store` outlives the view.
+/// Reads the newest committed state. `store` outlives the view.
 class LiveView final : public StateView {
 public:
     explicit LiveView(const Store& store) : store_(store) {}
@@ -23,12 +23,12 @@ private:
 /// The state after block `height`, read from the store while later blocks are being written. SPEC 5.4.3
 class CommittedView final : public StateView {
 public:
-    /// `writing` is the height of the newest batch whose writing has begun. Both references outlive the view.
+    /// `writing` is the height of the newest batch whose write has begun. Both references outlive the view.
     CommittedView(const Store& store, const std::atomic<std::uint64_t>& writing, std::uint64_t height)
         : store_(store), writing_(writing), height_(height) {}
 
     Account account(const Address& address) const override;
-    /// Many accounts: ascending, none twice.
+    /// Reads many accounts; `addresses` are ascending and distinct.
     std::vector<Account> accounts(std::span<const Address> addresses) const;
     Bytes slot(const Address& contract, View key) const override;
 

@@ -8,8 +8,8 @@
 namespace retrace::ledger {
 namespace {
 
-/// Included, but nothing happens and nothing is charged: only a faulty proposer puts such bytes into a block.
-/// SPEC 5.3.3
+/// The receipt of a transaction that is included without effect and without charge: only a faulty proposer puts such
+/// bytes into a block. SPEC 5.3.3
 Receipt refused(const TxRefusal& refusal) {
     Receipt receipt;
     receipt.revert_reason = std::string(slug(refusal.code)) + ": " + refusal.message;
@@ -36,8 +36,8 @@ void take_gas(State& state, const SignedTx& tx, const U256& price) {
     state.set_account(tx.sender, sender);
 }
 
-/// Gives back what was not used; burns the base fee; the rest goes to the proposer. A native contract has no use for
-/// it, and its books would no longer be its balance: then it is burned too. SPEC 5.3.4
+/// Refunds unused gas, burns the base fee and gives the rest to the proposer. If the proposer is a native contract, the
+/// rest is burned too, because its books would no longer match its balance. SPEC 5.3.4
 void settle_gas(State& state, const SignedTx& tx, const U256& price, const BlockContext& block,
                 const TxExecutor& executor, std::uint64_t gas_used) {
     const U256 unused = price * U256{tx.tx.gas_limit - gas_used};
@@ -57,7 +57,7 @@ Call call_of(const SignedTx& tx) {
             .gas = tx.tx.gas_limit - intrinsic_gas(tx.tx)};
 }
 
-/// `call` does the transaction's work.
+/// `call` executes the transaction's call.
 template <class RunCall>
 Receipt run(State& state, const BlockContext& block, const TxExecutor& executor, const SignedTx& tx,
             const RunCall& call) {
@@ -77,7 +77,7 @@ Receipt run(State& state, const BlockContext& block, const TxExecutor& executor,
     return receipt;
 }
 
-/// The gas of the block, all of it and what is left.
+/// Gas of the block: the limit and the rest.
 struct BlockGas {
     std::uint64_t limit = 0, left = 0;
 };
@@ -88,14 +88,14 @@ Receipt execute_tx(State& block_state, const BlockContext& block, const BlockGas
     const Transaction& tx = entry.tx->tx;
     if (const auto refusal = check(tx)) return refused(*refusal);
     if (const auto refusal = check_gas_limit(tx, gas.limit)) return refused(*refusal);
-    // What it can use is asked for only where its limit does not say already that it fits.
+    // max_gas is computed only if the gas limit alone does not show that the transaction fits.
     const std::uint64_t most = tx.gas_limit <= gas.left ? tx.gas_limit : max_gas(tx, executor);
     if (const auto refusal = admit(*entry.tx, block_state, block.base_fee, most, gas.left))
         return refused(*refusal);
     State state = State::over(block_state);
     Receipt receipt = run(state, block, executor, *entry.tx,
                           [&](const Call& call) { return run_call(state, block, executor, call); });
-    // 5.3.8: the rules' own fault. It costs its gas and changes nothing, the same on every node.
+    // 5.3.8: a bug in the rules. The transaction pays its gas and changes nothing, identically on every node.
     if (const auto broken = executor.broken_invariant(block_state, state)) {
         state.clear();
         receipt = run(state, block, executor, *entry.tx,

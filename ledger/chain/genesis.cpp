@@ -36,7 +36,7 @@ Result<Genesis> decode_genesis(View bytes) {
     const std::uint32_t count = in.count(kAllocMax, 20 + 32);
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
         const Address address = decode_address(in);
-        // Ascending order is part of the canonical form; a repeated account would be read as its last
+        // Ascending order is part of the canonical form; otherwise a repeated account would silently get its last
         // balance.
         if (!genesis.alloc.empty() && genesis.alloc.rbegin()->first >= address)
             in.fail(CodecError::not_canonical);

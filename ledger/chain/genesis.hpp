@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a chain begins with. SPEC 5.1.
+// Initial contents of a chain. SPEC 5.1.
 #pragma once
 
 #include <map>
@@ -11,23 +11,23 @@
 namespace retrace::ledger {
 
 inline constexpr std::uint64_t kChainIdMax = 4'503'599'627'370'476;      ///< MetaMask's limit.
-inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's integers.
+inline constexpr std::uint64_t kGasLimitMax = (std::uint64_t{1} << 53) - 1;  ///< JavaScript's largest safe integer.
 
 struct Genesis {
     std::uint64_t chain_id = 0;
     std::uint64_t time_ns = 0;
-    std::uint64_t gas_limit = 400'000'000;     ///< Of every block; half of it is the base fee's target.
-    U256 base_fee = 1'000'000'000;             ///< Of block 0, and the least of every block after it.
-    std::map<Address, U256> alloc;             ///< Balances that exist at height 0; their sum is the supply.
-    Bytes contracts;                           ///< For TxExecutor::genesis.
+    std::uint64_t gas_limit = 400'000'000;     ///< Gas limit of every block; half of it is the base fee's target.
+    U256 base_fee = 1'000'000'000;             ///< Base fee of block 0, and the minimum of every later block.
+    std::map<Address, U256> alloc;             ///< Balances at height 0; their sum is the supply.
+    Bytes contracts;                           ///< Argument of TxExecutor::genesis.
 };
 
 Bytes encode(const Genesis& genesis);
-/// At most 1,000,000 allocations and 16 MiB of contract records; out of range values are named.
+/// At most 1,000,000 allocations and 16 MiB of contract records; errors name values that are out of range.
 Result<Genesis> decode_genesis(View bytes);
-/// Chain id, gas limit, base fee in range; sum of allocations below 2^256.
+/// Checks that chain id, gas limit and base fee are in range and that the allocations sum to less than 2^256.
 Status<> check(const Genesis& genesis);
-/// SHA-256 of "retrace/genesis/1" and the encoding: which chain a data directory belongs to.
+/// SHA-256 of "retrace/genesis/1" and the encoding: identifies the chain of a data directory.
 Hash32 genesis_hash(const Genesis& genesis);
 
 }  // namespace retrace::ledger

@@ -47,7 +47,7 @@ Bytes slot(const Address& contract, View key) {
 Bytes page(const Bytes& page_key) { return letter('n', page_key); }
 
 Bytes undo_prefix(View state_key) {
-    // The length in front keeps one key's heights apart from a longer key that begins with the same bytes.
+    // The length prefix separates the heights of a key from longer keys that begin with the same bytes.
     Bytes out = letter('u', {}, 4 + state_key.size() + 8);
     append_be(out, state_key.size(), 4);
     append(out, state_key);

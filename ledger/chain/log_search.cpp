@@ -8,9 +8,9 @@
 namespace retrace::ledger {
 namespace {
 
-/// The filter's items hashed once, for a search through many blooms.
+/// The filter's items, hashed once for a search through many blooms.
 struct HashedFilter {
-    std::vector<std::vector<Hash32>> groups;  // a match needs one of each group
+    std::vector<std::vector<Hash32>> groups;  // a match needs one item of each group
 
     explicit HashedFilter(const LogFilter& filter) {
         if (!filter.addresses.empty()) {
@@ -92,8 +92,7 @@ FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t las
             out.end = FoundLogs::End::missing;
             return out;
         }
-        // Most blocks of a quiet chain have no logs at all, and a filter without items would load each of
-        // them.
+        // Most blocks of a quiet chain have no logs, and a filter without items would load each of them.
         if (*bloom == Bloom{} || !hashed.may_match(*bloom)) continue;
         const auto header = chain.header(out.next);
         if (stopped(kBlockWork + (header ? header->tx_count : 0))) {
@@ -101,7 +100,7 @@ FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t las
             return out;
         }
         const auto block = chain.block(out.next);
-        if (!block) {  // pruned since
+        if (!block) {  // pruned meanwhile
             out.end = FoundLogs::End::missing;
             return out;
         }

@@ -8,10 +8,10 @@ namespace retrace::ledger {
 
 struct LogFilter {
     std::vector<Address> addresses;           ///< Any of these; empty: all.
-    std::vector<std::vector<Hash32>> topics;  ///< For each position any of these; an empty list matches all.
-                                              ///< A log with fewer topics than positions does not match.
+    std::vector<std::vector<Hash32>> topics;  ///< For each position any of these; an empty list matches all. A log with
+                                              ///< fewer topics than positions does not match.
 };
-/// A filter made ready for many logs: of a thousand alternatives it looks at ten.
+/// A filter with sorted alternatives for testing many logs: a search among a thousand takes ten comparisons.
 class LogMatcher {
 public:
     explicit LogMatcher(LogFilter filter);
@@ -22,8 +22,8 @@ private:
 };
 bool may_match(const LogFilter& filter, const Bloom& bloom);
 
-/// A log and its place. Logs of begin_block belong to no transaction that somebody sent: they come first in
-/// the block, `tx_hash` is the block's hash and `tx_index` is behind its last transaction.
+/// A log and its place. Logs of begin_block belong to no transaction: they come first in the block, with the block's
+/// hash as `tx_hash` and with the number of transactions as `tx_index`.
 struct LogEntry {
     Log log;
     std::uint64_t height = 0;
@@ -40,24 +40,24 @@ inline std::vector<LogEntry> logs_of(const Block& block, const LogFilter& filter
     return logs_of(block, LogMatcher(filter));
 }
 
-/// What a search found before it ended.
+/// Results of a search up to its end.
 struct FoundLogs {
     enum class End : std::uint8_t {
-        complete,  ///< Every block of the range was looked at.
-        full,      ///< More would be over the limit.
-        stopped,   ///< `go_on` said so.
+        complete,  ///< Every block of the range was searched.
+        full,      ///< More logs would exceed the limit.
+        stopped,   ///< `go_on` ended the search.
         missing,   ///< The block `next` is not kept.
     };
     End end = End::complete;
     std::vector<LogEntry> logs;
-    std::uint64_t next = 0;  ///< The first height that was not looked at: a further search begins there.
+    std::uint64_t next = 0;  ///< The first height that was not searched; a further search begins there.
 };
 
-/// Work of a search, in reads of one small record: a bloom costs 1, a block that has to be loaded this and 1
-/// for each of its transactions.
+/// Cost of loading a block in a search, plus 1 for each of its transactions, in reads of one small record; a bloom
+/// costs 1.
 inline constexpr std::size_t kBlockWork = 16;
-/// Logs of the heights first..last (both included, clipped to the chain). Whole blocks only: over `limit` is
-/// at most what a single block holds, and only as the first that matches.
+/// Searches the heights first..last (inclusive, clipped to the chain). The result has whole blocks only: it exceeds
+/// `limit` only if the first matching block alone does.
 FoundLogs search_logs(const Chain& chain, std::uint64_t first, std::uint64_t last, const LogFilter& filter,
                       std::size_t limit, const GoOn& go_on = {});
 

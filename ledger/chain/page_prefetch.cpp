@@ -9,7 +9,7 @@ namespace {
 using merkle::NodePath;
 using Keys = std::span<const Hash32>;
 
-/// Appends the parts of `group` that go on below its page.
+/// Appends the parts of `group` whose paths continue below its page.
 void append_below(std::vector<Keys>& out, const OpenPage& page, Keys group, std::uint16_t depth) {
     const auto* branch = std::get_if<Branch>(&page.before);
     if (branch == nullptr || depth >= kPageDepthMax) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The pages of the state tree that a change will touch, read before the change: level by level, all of a
-// level in one call, which costs a data base about half of what one call a page does.
+// Prefetches the pages of the state tree that a change will touch: level by level, one call for each level, which costs
+// a database about half as much as one call for each page.
 #pragma once
 
 #include <array>
@@ -14,15 +14,14 @@ namespace retrace::ledger {
 
 class PagePrefetch {
 public:
-    /// Nothing is read ahead.
+    /// Prefetches nothing.
     PagePrefetch() = default;
-    /// Reads the page at `depth` (a page's top) under which all `keys` lie, and those below it that they lead
-    /// to. The keys ascend.
+    /// Reads the page at `depth` (a page's top) that covers all `keys`, and the pages below it on the paths to them.
+    /// The keys ascend.
     PagePrefetch(const PageSource& source, std::uint16_t depth, std::span<const Hash32> keys);
 
     bool empty() const noexcept { return levels_.empty(); }
-    /// Moves the page out; nullptr when it was not read ahead. Pages of one depth are asked for in ascending
-    /// order.
+    /// Moves the page out; nullptr if it was not prefetched. Pages of one depth must be taken in ascending order.
     std::unique_ptr<OpenPage> take(const merkle::NodePath& path);
 
 private:
@@ -34,9 +33,9 @@ private:
     std::vector<Level> levels_;
 };
 
-/// For each of the sixteen subtrees below the root's page, so that they can be worked on side by side.
+/// One prefetch for each of the sixteen subtrees below the root's page, so that threads can work on them in parallel.
 using TreeAhead = std::array<PagePrefetch, kPlaces>;
-/// The keys ascend, none twice. Begins no further subtree once `stop` is set.
+/// The keys are ascending and distinct. Starts no further subtree once `stop` is set.
 TreeAhead read_ahead(const PageSource& source, std::span<const Hash32> keys, const std::atomic<bool>& stop);
 
 }  // namespace retrace::ledger

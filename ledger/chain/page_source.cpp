@@ -9,11 +9,11 @@
 namespace retrace::ledger {
 namespace {
 
-constexpr std::size_t kUpperDepth = 12;  // of the lowest tops that are kept
+constexpr std::size_t kUpperDepth = 12;  // depth of the lowest tops that are kept
 constexpr std::size_t kUpperPages = ((std::size_t{1} << (kUpperDepth + kPageLevels)) - 1) / (kPlaces - 1);
 
-/// Where a page of the upper levels is kept; nullopt: it lies below them. A page's key is the depth of its
-/// top, two bytes big endian, and its prefix, in whole bytes.
+/// Index of a page of the upper levels in memory; nullopt if it lies below them. A page's key is the depth of its top,
+/// two bytes big endian, followed by its prefix in whole bytes.
 std::optional<std::size_t> upper_index(View key) {
     const std::size_t depth = std::size_t{key[0]} << 8 | key[1];
     if (depth > kUpperDepth) return std::nullopt;

@@ -18,16 +18,16 @@ using merkle::SparseLeaf;
 using merkle::SparseUpdate;
 using Updates = std::span<const SparseUpdate>;
 
-constexpr std::size_t kParallelMin = 256;  // updates that are worth a thread
+constexpr std::size_t kParallelMin = 256;  // fewer updates are not worth a thread
 
-/// A page after its updates, not yet written: its parent may take its leaves over.
+/// A page after its updates, not yet written, because its parent may take over its leaves.
 struct Updated {
     Subtree top;
     std::unique_ptr<OpenPage> page;
 };
 using Children = std::array<std::optional<Updated>, kPlaces>;
 
-/// What works on the subtrees below the root's page, and what was read for them.
+/// Threads for the subtrees below the root's page, and the pages prefetched for them.
 struct Crew {
     unsigned threads = 1;
     TreeAhead ahead;
@@ -72,8 +72,7 @@ public:
     Pass(const PageSource& source, std::vector<PageChange>& out, PagePrefetch ahead)
         : source_(source), out_(out), ahead_(std::move(ahead)) {}
 
-    /// The subtree whose page has its top at `path`. With a crew its sixteen parts are worked on side by
-    /// side.
+    /// Updates the subtree whose page has its top at `path`. With a crew its sixteen parts are updated in parallel.
     Result<Updated, SparseError> update(const NodePath& path, const Subtree& old, Updates updates,
                                         Crew* crew = nullptr) {
         RETRACE_TRY(page, open(path, old));
@@ -128,8 +127,8 @@ private:
         return Updated{folded.after, std::move(page)};
     }
 
-    /// Pages for more leaves than one takes, where nothing is stored yet; returns what the page at `path`
-    /// holds.
+    /// Builds pages for more leaves than one page holds where nothing is stored yet; returns the content of the page at
+    /// `path`.
     Branch build(const NodePath& path, Leaves leaves) {
         Branch out{};
         while (!leaves.empty()) {
@@ -178,8 +177,7 @@ private:
         return Updated{folded.after, std::move(page)};
     }
 
-    /// The leaves of children that have become few enough for one page; the children's own are empty
-    /// afterwards.
+    /// Returns the leaves of children that became few enough for one page; the children's own pages become empty.
     Result<Bucket, SparseError> take_leaves(const NodePath& path, const Branch& branch, Children& children) {
         Bucket out;
         for (std::size_t place = 0; place < kPlaces; ++place) {
@@ -250,7 +248,7 @@ private:
     PagePrefetch ahead_;
 };
 
-/// What a parent of the root's page would say of it.
+/// The entry that a parent of the root's page would hold for it.
 Subtree top_of(const PageSource& source, const Hash32& root) {
     if (root.is_zero()) return {};
     const auto page = source.open(NodePath{}.store_key());

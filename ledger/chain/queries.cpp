@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The reading side of the chain: any thread, while blocks are committed.
+// The reading side of the chain: thread-safe while blocks are committed.
 #include "ledger/chain/block_store.hpp"
 #include "ledger/chain/chain_impl.hpp"
 #include "ledger/chain/keys.hpp"
@@ -133,8 +133,8 @@ Result<StateProof, ChainFailure> Chain::prove(std::uint64_t height, const Hash32
         stopped = stopped || (go_on && !go_on(size));
         return !stopped;
     };
-    // A block committed meanwhile replaces nodes under our feet. The tree checks every node against its
-    // parent, so that shows as a missing or wrong node; then the new block's changes are taken back as well.
+    // A block that is committed meanwhile replaces nodes during this read. The tree checks every node against its
+    // parent, so this shows as a missing or wrong node; the next try undoes the new block's changes as well.
     for (int i = 0; i < kTries && !stopped; ++i) {
         const auto nodes = past_nodes(impl_->store, height, impl_->height, leaf_key, work);
         if (!nodes) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Signatures of a block's transactions, checked in parallel: the one costly part that needs no order.
+// Checks the signatures of a block's transactions in parallel: the one costly part that does not depend on order.
 #include <algorithm>
 #include <atomic>
 #include <thread>

@@ -6,7 +6,7 @@
 namespace retrace::ledger {
 namespace {
 
-constexpr std::size_t kRecordMax = 1U << 30;  // RocksDB's own values end far below
+constexpr std::size_t kRecordMax = 1U << 30;  // RocksDB's own limit for values is lower
 
 BlockTx read_tx_part(Reader& in) {
     BlockTx out;
@@ -143,7 +143,7 @@ std::optional<PagePatches> select_patches(View bytes, const std::set<Bytes>& pag
     Reader in(bytes);
     PagePatches patches;
     const std::uint32_t count = in.count(kRecordMax, 8);
-    // Both ascend, so one walk beside the other finds what they share.
+    // Both lists ascend, so one parallel walk finds the common keys.
     auto wanted = page_keys.begin();
     View last;
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// eth_call and eth_estimateGas: calls that leave nothing behind.
+// eth_call and eth_estimateGas: calls without lasting effect.
 #include <algorithm>
 
 #include "ledger/chain/execute.hpp"
@@ -14,7 +14,7 @@ std::uint64_t intrinsic_of(const SimulatedCall& call) {
     return intrinsic_gas(tx);
 }
 
-/// What a transaction of the call holds at the least.
+/// Smallest possible size of a transaction with this call.
 std::size_t least_bytes(const SimulatedCall& call) {
     std::size_t out = call.data.size();
     for (const AccessEntry& entry : call.access_list)
@@ -26,7 +26,7 @@ std::optional<TxRefusal> refuse(const SimulatedCall& call, const StateView& view
                                 std::uint64_t intrinsic) {
     if (!call.to)
         return TxRefusal{TxError::creation_not_supported, "contract creation is not supported: no EVM"};
-    // No call costs more than a transaction may make a block cost.
+    // A call may not cost more than a transaction may cost a block.
     if (const std::size_t bytes = least_bytes(call); bytes > kTxBytesMax) {
         return TxRefusal{TxError::oversized, "oversized data: transaction size " + std::to_string(bytes) +
                                                  ", limit " + std::to_string(kTxBytesMax)};
@@ -68,7 +68,7 @@ GasEstimate estimate_gas(SimulatedCall call, const StateView& view, const BlockC
     GasEstimate out;
     out.run = simulate(call, view, block, gas_limit, executor);
     if (!out.ok()) return out;
-    // Usually what was used is enough. A rule that wants more in reserve than it uses is found by halving.
+    // The gas used is usually enough. Bisection finds the limit for a rule that needs more in reserve than it uses.
     std::uint64_t low = out.run.result.gas_used;
     std::uint64_t high = call.gas == 0 ? gas_limit : std::min(call.gas, gas_limit);
     for (std::uint64_t guess = low; low < high; guess = low + (high - low) / 2) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Proofs of accounts and slots against a header's state root. SPEC 5.5. Stand-alone: needs no chain and no
-// store.
+// Proofs of accounts and slots against a header's state root. SPEC 5.5. Stand-alone: needs neither a chain nor a store.
 #pragma once
 
 #include <optional>
@@ -10,11 +9,11 @@
 
 namespace retrace::ledger {
 
-/// Keys of leaves: SHA-256("retrace/account/1" ‖ address), SHA-256("retrace/slot/1" ‖ contract ‖ key).
+/// Leaf keys: SHA-256("retrace/account/1" ‖ address), SHA-256("retrace/slot/1" ‖ contract ‖ key).
 Hash32 account_leaf_key(const Address& address);
 Hash32 slot_leaf_key(const Address& contract, View key);
 
-/// nonce u64, balance 32 bytes big endian; nothing for the zero account, which has no leaf.
+/// nonce u64, balance 32 bytes big endian; empty for the zero account, which has no leaf.
 Bytes encode(const Account& account);
 std::optional<Account> decode_account(View bytes);
 
@@ -25,8 +24,8 @@ struct StateProof {
     Bytes value;  ///< Encoded account or slot bytes; empty: proof of absence.
     merkle::SparseProof proof;
 };
-/// Whether the proof shows `value` (or absence) under its leaf key and state root. The caller compares both
-/// with what it expects: the key with the leaf it asked for, the root with a header that it trusts.
+/// Whether the proof shows `value` (or absence) under its leaf key and state root. The caller compares the key with the
+/// leaf it asked for, and the root with a header that it trusts.
 Status<merkle::SparseError> verify(const StateProof& proof);
 
 void encode_to(Writer& out, const StateProof& proof);

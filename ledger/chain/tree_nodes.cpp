@@ -16,7 +16,7 @@ using merkle::NodePath;
 using merkle::SparseLeaf;
 using merkle::SparseNode;
 
-/// To read and go through so much of a large record takes about as long as to read a small one.
+/// Reading and scanning this much of a large record takes about as long as reading a small one.
 constexpr std::size_t kRecordBytesPerWork = 4096;
 
 NodePath path_of(const Bytes& store_key) {
@@ -57,7 +57,7 @@ std::set<Bytes> pages_on_way(const Hash32& leaf_key) {
     return out;
 }
 
-/// What the blocks after `height` changed of some pages, the newest block first.
+/// Changes of some pages by the blocks after `height`, newest block first.
 std::optional<std::vector<PagePatches>> later_patches(const Store& store, std::uint64_t height,
                                                       std::uint64_t tip, const std::set<Bytes>& page_keys,
                                                       const GoOn& go_on) {
@@ -105,11 +105,11 @@ SparseNode PagedNodes::node_at(const NodePath& path, const NodePath& top) const 
     const auto& content = page(top);
     if (!content) return {};
     if (const auto* bucket = std::get_if<Bucket>(&*content)) return node_of(*bucket, path);
-    if (top.depth >= kPageDepthMax) return {};  // no key is so long: damage
+    if (top.depth >= kPageDepthMax) return {};  // no key is so long: the page is damaged
     std::span<const Subtree> places = std::get<Branch>(*content);
     const auto below = static_cast<std::uint16_t>(top.depth + kPageLevels);
     if (path.depth >= below) return node_at(path, NodePath::of(path.prefix, below));
-    // The places under `path`: its bits below the page's top say which half, which half of that, and so on.
+    // Each bit of `path` below the page's top selects one half of the remaining places.
     for (std::uint16_t depth = top.depth; depth < path.depth; ++depth) {
         const std::size_t half = places.size() / 2;
         places = merkle::key_bit(path.prefix, depth) ? places.subspan(half) : places.first(half);
@@ -118,7 +118,7 @@ SparseNode PagedNodes::node_at(const NodePath& path, const NodePath& top) const 
     const Subtree left = fold(places.first(half)), right = fold(places.subspan(half));
     const std::uint8_t count = add_counts(left.count, right.count);
     if (count != 1) return count == 0 ? SparseNode{} : SparseNode::inner(left.hash, right.hash);
-    // A lone leaf has moved up from the page below, where it is kept.
+    // A lone leaf was moved up from a page below, which stores it.
     NodePath to_leaf = path;
     while (places.size() > 1) {
         const auto left_places = places.first(places.size() / 2);
@@ -141,7 +141,7 @@ std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, s
     return PagedNodes([=, &store, &go_on, way = std::move(way),
                        later = std::move(*later)](const Bytes& page_key) -> std::optional<TreePage> {
         if (way.contains(page_key)) return page_before(store, page_key, later);
-        // A lone leaf with another key, which has moved up from a page beside the way.
+        // A lone leaf with another key was moved up from a page beside the path.
         const auto beside = later_patches(store, height, tip, {page_key}, go_on);
         return beside ? page_before(store, page_key, *beside) : std::nullopt;
     });

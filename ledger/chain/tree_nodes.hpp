@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state tree's nodes in the data base: as they are now, and as they were. SPEC 5.4.5
+// The state tree's nodes in the database, at the tip and at past heights. SPEC 5.4.5
 #pragma once
 
 #include <array>
@@ -12,18 +12,17 @@
 
 namespace retrace::ledger {
 
-/// Page key → how its page is turned back into the one before.
+/// Page key → patch that turns the page back into the previous one.
 using PagePatches = std::map<Bytes, Bytes>;
 
-/// Nodes read through pages. Keeps every page it read; one thread, for one proof.
+/// Nodes read through pages. It caches every page; single-threaded, for one proof.
 class PagedNodes final : public merkle::NodeStore {
 public:
-    /// nullopt: there is something that is no page.
+    /// Returns nullopt if the stored bytes are not a valid page.
     using ReadPage = std::function<std::optional<TreePage>(const Bytes& page_key)>;
     explicit PagedNodes(ReadPage read) : read_(std::move(read)) {}
 
-    /// Asked for nodes on a way from the root down, as the tree does. A page that cannot be read has no
-    /// nodes.
+    /// Called for nodes on a path from the root down, as the tree does. A page that cannot be read has no nodes.
     std::optional<Bytes> get(const Bytes& store_key) const override;
 
 private:
@@ -34,13 +33,12 @@ private:
     mutable std::map<Bytes, std::optional<TreePage>> pages_;
 };
 
-/// Nodes after the tip. Any thread.
+/// Nodes after the tip. May be called from any thread.
 PagedNodes tip_nodes(const Store& store);
-/// Nodes after block `height`, for a proof of `leaf_key`: those of the tip with the changes of the blocks
-/// after it taken back. Of these blocks' records, megabytes each when blocks are full, one is in memory at a
-/// time, and only what concerns the leaf's way is kept; `go_on` is asked before each and told its size.
-/// nullopt when `go_on` said no, or when the record of a block in (height, tip] is missing. `store` and
-/// `go_on` outlive the nodes.
+/// Nodes after block `height`, for a proof of `leaf_key`: those of the tip with the changes of later blocks undone.
+/// Only one of these blocks' records (megabytes each when blocks are full) is in memory at a time, and only the part on
+/// the leaf's path is kept; `go_on` is called before each with its size. Returns nullopt if `go_on` ended the work or
+/// the record of a block in (height, tip] is missing. `store` and `go_on` outlive the nodes.
 std::optional<PagedNodes> past_nodes(const Store& store, std::uint64_t height, std::uint64_t tip,
                                      const Hash32& leaf_key, const GoOn& go_on);
 

@@ -46,7 +46,7 @@ void write_subtree(Writer& out, const Subtree& subtree) {
     if (subtree.count > 0) out.hash(subtree.hash);
 }
 
-/// The bucket in which `leaf` (with a value hash of zero: nothing) has taken its place.
+/// Puts `leaf` into the bucket; a zero value hash removes it.
 void put_leaf(Bucket& bucket, const SparseLeaf& leaf) {
     const auto by_key = [](const SparseLeaf& a, const Hash32& key) { return a.key < key; };
     const auto at = std::lower_bound(bucket.begin(), bucket.end(), leaf.key, by_key);
@@ -60,8 +60,7 @@ void put_leaf(Bucket& bucket, const SparseLeaf& leaf) {
     }
 }
 
-/// The leaves that have to be put into `now` to get `before`; those that `before` lacks come with a zero
-/// value hash.
+/// Writes the leaves to put into `now` to get `before`; a zero value hash marks a leaf that `before` lacks.
 void write_bucket_patch(Writer& out, Leaves before, Leaves now) {
     while (!before.empty() || !now.empty()) {
         const bool old = !before.empty() && (now.empty() || before[0].key <= now[0].key);

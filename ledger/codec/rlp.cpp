@@ -9,7 +9,7 @@
 namespace retrace::ledger::rlp {
 namespace {
 
-constexpr std::size_t kShortMax = 55;  // longest payload whose length fits the first byte
+constexpr std::size_t kShortMax = 55;  // longest payload with its length in the first byte
 
 Result<View, Error> take_payload(View& rest, std::size_t size) {
     if (size > rest.size()) return Unexpected{Error::truncated};

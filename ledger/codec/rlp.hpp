@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strict RLP (Ethereum's Recursive Length Prefix): one value has one encoding, everything else is refused.
-// SPEC 2. Decoding yields views into the input and allocates nothing.
+// Strict RLP (Ethereum's Recursive Length Prefix): each value has exactly one encoding, and any other is refused. SPEC
+// 2. Decoding yields views into the input and allocates nothing.
 #pragma once
 
 #include <cstdint>
@@ -34,16 +34,16 @@ struct Item {
     View payload;  ///< The bytes of a string, or the concatenated items of a list.
 };
 
-/// Exactly one value that fills `in`; items nested in it are checked too, down to kDepthMax lists.
+/// Decodes exactly one value that fills `in`; nested items are checked too, down to kDepthMax lists.
 Result<Item, Error> decode(View in);
-/// The first value of `in`, which is moved past it. Nested items are not looked at.
+/// Decodes the first value of `in` and moves `in` past it. Nested items are not checked.
 Result<Item, Error> take_item(View& in);
 
 /// Reads the fields of a list in order, with a sticky error: after the first failure every read yields zero
 /// or empty, and `finish` reports it.
 class ListReader {
 public:
-    /// Of an item that `decode` or `take_item` returned.
+    /// `list` is an item that `decode` or `take_item` returned.
     explicit ListReader(const Item& list);
 
     std::uint64_t u64();
@@ -51,7 +51,7 @@ public:
     View bytes();  ///< A string of any length.
     View bytes_up_to(std::size_t limit);
     View fixed(std::size_t size);
-    ListReader list();  ///< A nested list; a failure inside is to be taken over with `adopt`.
+    ListReader list();  ///< A nested list; pass it to `adopt` afterwards to take over its failure.
     void adopt(const ListReader& inner) {
         if (!inner.ok()) fail(*inner.error_);
     }
@@ -72,7 +72,7 @@ private:
     std::optional<Error> error_;
 };
 
-/// Appends items; `list()` wraps what was appended. Encodings are canonical by construction.
+/// Appends items; `list()` nests the items of another encoder. Encodings are canonical by construction.
 class Encoder {
 public:
     Encoder& bytes(View v);

@@ -9,10 +9,10 @@
 
 namespace retrace::ledger {
 
-/// "0x" and 40 digits in the case that EIP-55 asks for.
+/// "0x" and 40 digits in the letter case of EIP-55.
 std::string to_checksum(const Address& address);
-/// Whether `text` is an address whose letters are all lower, all upper, or in EIP-55's case. For what people
-/// type: a mixed case that does not fit is a typing error. JSON-RPC takes any case (parse_address).
+/// Whether `text` is an address whose letters are all lower case, all upper case, or in EIP-55's case. For typed input,
+/// in which a mixed case that does not fit is a typing error. JSON-RPC takes any case (parse_address).
 bool checksum_holds(std::string_view text);
 
 }  // namespace retrace::ledger

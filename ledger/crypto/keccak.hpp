@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Keccak-256 with the padding of the competition, as Ethereum uses it. Not SHA3-256.
+// Keccak-256 with the original padding of the SHA-3 competition, as Ethereum uses it. It is not SHA3-256.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// scrypt (RFC 7914) for keystores. Takes every N and r, where OpenSSL 3.0 refuses the official V3 vector.
+// scrypt (RFC 7914) for keystores. It accepts every N and r, whereas OpenSSL 3.0 refuses the official V3 vector.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ struct ScryptParams {
     std::uint32_t p = 0;  ///< Parallelism.
 };
 
-/// Limits of the function: 1 GiB of memory and 2^32 block mixes. A stranger's keystore is bounded by node/wallet.
+/// Limits of this function: 1 GiB of memory and 2^32 block mixes. node/wallet sets stricter limits for a stranger's
+/// keystore.
 inline constexpr std::uint64_t kScryptMemoryMax = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kScryptWorkMax = std::uint64_t{1} << 32;
 

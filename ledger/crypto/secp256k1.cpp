@@ -25,7 +25,7 @@ PublicKey to_public_key(const secp256k1_pubkey& key) {
     return result;
 }
 
-/// floor(n / 2): larger s are the mirrored twin of a valid signature (EIP-2).
+/// floor(n / 2): a larger s is the mirrored twin of a valid signature (EIP-2).
 constexpr std::array<std::uint8_t, 32> kHalfOrder = {
     0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
     0x5d, 0x57, 0x6e, 0x73, 0x57, 0xa4, 0x50, 0x1d, 0xdf, 0xe9, 0x2f, 0x46, 0x68, 0x1b, 0x20, 0xa0};
@@ -44,7 +44,7 @@ Address address_of(const PublicKey& key) {
     return address_of_bytes(view(hash).subspan(12));
 }
 
-/// A context of its own for each key: blinded against timing, and no state shared between keys.
+/// One context per key: it is blinded against timing attacks, and keys share no state.
 struct SecretKey::Context {
     Context() : handle(secp256k1_context_create(SECP256K1_CONTEXT_NONE)) {
         std::array<std::uint8_t, 32> seed;
@@ -118,8 +118,8 @@ std::optional<SecretKey> SecretKey::add_tweak(View tweak) const {
 }
 
 std::optional<PublicKey> recover(const Hash32& digest, const Signature& signature) {
-    // The library parses r and s below n, high s included, and recovery ids 2 and 3, which Ethereum has no
-    // room for.
+    // The library accepts every r and s below n, including high s, and recovery ids 2 and 3, which Ethereum does not
+    // have.
     if (signature.y_parity > 1 || signature.r.is_zero() || signature.s.is_zero()) return std::nullopt;
     if (signature.s.bytes > kHalfOrder) return std::nullopt;
     std::array<std::uint8_t, 64> compact;

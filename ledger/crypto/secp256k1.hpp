@@ -44,7 +44,7 @@ public:
     Address address() const { return address_of(public_key_); }
     /// (key + tweak) mod n, the step of BIP-32; nullopt when tweak ≥ n or the sum is zero.
     std::optional<SecretKey> add_tweak(View tweak) const;
-    View bytes() const noexcept { return bytes_; }  ///< For keystores; the view dies with the key.
+    View bytes() const noexcept { return bytes_; }  ///< For keystores; the view is valid as long as the key lives.
 
 private:
     struct Context;
@@ -55,8 +55,7 @@ private:
     PublicKey public_key_;
 };
 
-/// The key that signed `digest`; nullopt for a signature out of range, with high s, or that recovers to
-/// nothing.
+/// The key that signed `digest`; nullopt for a signature that is out of range, has high s or recovers to no key.
 std::optional<PublicKey> recover(const Hash32& digest, const Signature& signature);
 
 }  // namespace retrace::ledger

@@ -11,11 +11,11 @@
 namespace retrace::ledger {
 
 void wipe(std::span<std::uint8_t> secret) noexcept {
-    if (!secret.empty()) explicit_bzero(secret.data(), secret.size());  // which takes no null pointer
+    if (!secret.empty()) explicit_bzero(secret.data(), secret.size());  // explicit_bzero takes no null pointer
 }
 
 SecretText::~SecretText() {
-    text_.resize(text_.capacity());  // what was popped is still in the buffer
+    text_.resize(text_.capacity());  // removed characters are still in the buffer
     if (!text_.empty()) explicit_bzero(text_.data(), text_.size());
 }
 

@@ -9,9 +9,9 @@
 
 namespace retrace::ledger {
 
-/// Overwrites a secret with zeros in a way that the compiler may not drop.
+/// Overwrites a secret with zeros in a way that the compiler may not optimise away.
 void wipe(std::span<std::uint8_t> secret) noexcept;
-/// A passphrase, a mnemonic, a key in hex: wiped on destruction. Its buffer never moves, so no copy stays behind.
+/// A passphrase, a mnemonic or a key in hex, wiped on destruction. Its buffer never moves, so no copy stays behind.
 class SecretText {
 public:
     /// Holds up to `capacity` bytes.
@@ -20,7 +20,7 @@ public:
     SecretText(SecretText&&) noexcept = default;
     SecretText& operator=(SecretText&&) = delete;
 
-    /// False, and nothing appended, when it is full.
+    /// Returns false and appends nothing if the text is full.
     [[nodiscard]] bool push_back(char c);
     [[nodiscard]] bool append(std::string_view text);
     void pop_back() { text_.pop_back(); }

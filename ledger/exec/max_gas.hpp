@@ -7,8 +7,8 @@
 
 namespace retrace::ledger {
 
-/// What it can use at most, from its bytes alone: what a limit promises beyond that takes no room from others. Of a
-/// transaction that passed `check`.
+/// The largest amount of gas that `tx` can use, computed from its bytes alone: a higher gas limit takes no room from
+/// other transactions. `tx` has passed `check`.
 std::uint64_t max_gas(const Transaction& tx, const TxExecutor& executor);
 
 }  // namespace retrace::ledger

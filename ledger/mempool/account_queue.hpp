@@ -10,15 +10,15 @@
 
 namespace retrace::ledger {
 
-/// Nonces from the account's next one without a hole are executable ("pending"); those behind a hole are
+/// Transactions from the account's next nonce up to the first gap are executable ("pending"); those behind a gap are
 /// queued.
 class AccountQueue {
 public:
     struct Entry {
         TxPtr tx;
         std::uint64_t arrival = 0;  ///< Order of arrival in the pool.
-        U256 cost;                  ///< At most, gas and value together.
-        std::uint64_t gas = 0;      ///< That it uses at most.
+        U256 cost;                  ///< Highest possible cost: gas and value together.
+        std::uint64_t gas = 0;      ///< Most gas that it can use.
     };
 
     explicit AccountQueue(std::uint64_t next_nonce) : next_(next_nonce), pending_end_(next_nonce) {}
@@ -26,31 +26,31 @@ public:
     bool empty() const noexcept { return entries_.empty(); }
     std::size_t size() const noexcept { return entries_.size(); }
     std::size_t pending() const noexcept { return pending_end_ - next_; }
-    /// Behind a hole.
+    /// Number of transactions behind a gap.
     std::size_t waiting() const noexcept { return entries_.size() - pending(); }
-    /// The first nonce that is missing.
+    /// The first missing nonce.
     std::uint64_t pending_end() const noexcept { return pending_end_; }
     using Entries = std::map<std::uint64_t, Entry>;
     const Entries& entries() const noexcept { return entries_; }
     const Entry* find(std::uint64_t nonce) const;
     const Entry& last() const { return entries_.rbegin()->second; }
 
-    /// Sum of the highest costs of everything here.
+    /// Sum of the highest costs of all transactions here.
     const U256& total_cost() const noexcept { return total_cost_; }
 
-    /// Puts or replaces; the caller has checked that the sum of all costs fits. Returns what became pending,
-    /// `tx` included, in nonce order.
+    /// Inserts or replaces; the caller has checked that the sum of all costs fits. Returns the transactions that became
+    /// pending, including `tx`, in nonce order.
     std::vector<TxPtr> put(TxPtr tx, std::uint64_t arrival, std::uint64_t gas);
-    /// Removes one; what lay behind it is no longer pending.
+    /// Removes one transaction; those behind it are no longer pending.
     void remove(std::uint64_t nonce);
 
     struct Advance {
-        std::vector<TxPtr> done;     ///< Its nonce is used.
-        std::vector<TxPtr> dropped;  ///< The balance cannot cover it.
+        std::vector<TxPtr> done;     ///< Transactions with used nonces.
+        std::vector<TxPtr> dropped;  ///< Transactions that the balance cannot cover.
         std::vector<TxPtr> promoted;
     };
-    /// The account now has this next nonce and this balance: drops nonces that are used and transactions that
-    /// the balance can never cover.
+    /// Sets the account's next nonce and its balance: drops transactions with used nonces and those that the balance
+    /// can never cover.
     Advance advance(std::uint64_t next_nonce, const U256& balance);
 
 private:

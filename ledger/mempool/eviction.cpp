@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What a full pool gives up for a newcomer. SPEC 7.3
+// Eviction from a full pool in favour of a newcomer. SPEC 7.3
 #include "ledger/mempool/mempool_impl.hpp"
 
 namespace retrace::ledger {
 namespace {
 
-constexpr std::size_t kOwnMax = 16;  // of the sender's own among the cheapest that are looked past
+constexpr std::size_t kOwnMax = 16;  // limit on the sender's own transactions that are skipped among the cheapest
 
 }  // namespace
 
-/// What has to go for a newcomer, found before anything goes: a newcomer that is refused changes nothing.
-/// SPEC 7.3
+/// Selects the transactions to evict for a newcomer before any is removed: a refused newcomer changes nothing. SPEC 7.3
 class Mempool::Impl::Eviction {
 public:
     Eviction(const Impl& pool, const SignedTx& newcomer, std::size_t count, std::size_t bytes)
@@ -20,16 +19,16 @@ public:
         return pool_.known.size() + count_ <= pool_.limits.count + victims_.size() &&
                pool_.bytes + bytes_ <= pool_.limits.bytes + freed_;
     }
-    /// Of those that wait behind a hole, whatever they promise: they may never run, and then never pay. The
-    /// account with most of them loses its last ones.
+    /// Takes transactions behind a gap, whatever their tip: they may never run and thus never pay. The account with
+    /// most of them loses its last ones first.
     void take_waiting() {
         for (auto at = pool_.waiting.rbegin(); at != pool_.waiting.rend() && !enough(); ++at) {
             if (at->second == newcomer_.sender) continue;
             for (std::size_t left = at->first; left > 0 && !enough(); --left) take_last(at->second);
         }
     }
-    /// The last transaction of the account that holds the cheapest one, if the newcomer pays more than that
-    /// one; never the sender's own, which would tear a hole in front of the newcomer.
+    /// Takes the last transaction of the account that holds the cheapest one, if the newcomer pays more than that one;
+    /// never the sender's own, which would open a gap in front of the newcomer.
     void take_cheapest() {
         const U256 tip = effective_tip(newcomer_.tx, pool_.base_fee);
         std::size_t own = 0;
@@ -47,7 +46,7 @@ public:
     const std::vector<TxPtr>& victims() const { return victims_; }
 
 private:
-    /// Of the account's transactions, the last that was not taken yet.
+    /// Takes the account's last transaction that was not taken yet.
     void take_last(const Address& account) {
         const auto& entries = pool_.accounts.at(account).entries();
         auto [next, first] = next_.try_emplace(account, entries.rbegin());

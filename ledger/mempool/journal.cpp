@@ -18,7 +18,7 @@ namespace retrace::ledger {
 namespace {
 
 constexpr std::size_t kHeader = 8;  // length u32, first four bytes of the transaction's hash
-constexpr std::uint32_t kGone = 0xffffffff;  // in place of a length: the hash of one that was given up follows
+constexpr std::uint32_t kGone = 0xffffffff;  // in place of a length: the hash of a dropped transaction follows
 constexpr std::size_t kSlack = 4U << 20;
 constexpr unsigned kPauseMax = 1024;
 constexpr int kOpenFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC;
@@ -78,7 +78,7 @@ Result<std::unique_ptr<MempoolJournal>> MempoolJournal::open(std::string path) {
     std::unique_ptr<MempoolJournal> out(new MempoolJournal(std::move(path), file));
     const Bytes content = read_up_to(file, kBytesMax);
     out->recover(content);
-    // What follows a damaged record cannot be told apart from it; new records must not land behind it.
+    // Data after a damaged record cannot be told apart from it; new records must not be appended behind it.
     if (::ftruncate(file, static_cast<off_t>(out->size_)) != 0) return failed(out->path_, "cannot be cut");
     return out;
 }
@@ -88,7 +88,7 @@ MempoolJournal::~MempoolJournal() {
 }
 
 void MempoolJournal::recover(View content) {
-    std::map<Hash32, std::size_t> places;  // of what is there, in recovered_
+    std::map<Hash32, std::size_t> places;  // hash → index in recovered_
     const auto leave = [&](const Hash32& hash) {
         const auto found = places.find(hash);
         if (found == places.end()) return;
@@ -149,14 +149,14 @@ Status<> MempoolJournal::write(View records) {
     return Unit{};
 }
 
-/// What is appended behind part of a record would be lost with it.
+/// Removes a partial record: records that are appended behind it would be lost with it.
 bool MempoolJournal::cut_torn() {
     if (torn_) torn_ = ::ftruncate(file_, static_cast<off_t>(size_)) != 0;
     return !torn_;
 }
 
 Status<> MempoolJournal::rewrite(const std::function<std::vector<TxPtr>()>& waiting) {
-    /// However the attempt ends, what is appended after it is kept for no other.
+    /// Ends the collection in meanwhile_ however the attempt ends, and sets the pause before the next one.
     class Attempt {
     public:
         explicit Attempt(MempoolJournal& journal) : journal_(journal) {

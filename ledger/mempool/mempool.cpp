@@ -13,13 +13,13 @@ namespace retrace::ledger {
 namespace {
 
 constexpr std::uint64_t kBumpPercent = 10;
-constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, in either engine
+constexpr std::size_t kBytesPerTx = 8;  // length prefix in a proposal, for either engine
 
 Unexpected<TxRefusal> refuse(TxError code, std::string message) {
     return {TxRefusal{code, std::move(message)}};
 }
 
-/// At least 10 % more, and more at all.
+/// At least 10 % more, and strictly more.
 bool bumped(const U256& old_fee, const U256& new_fee) {
     const auto threshold = checked_mul(old_fee, 100 + kBumpPercent);
     const auto offered = checked_mul(new_fee, 100);
@@ -34,7 +34,7 @@ Mempool::Mempool(const TxExecutor& executor, MempoolLimits limits)
 Mempool::~Mempool() = default;
 
 std::uint64_t Mempool::Impl::next_nonce(const Address& sender, const Account& account) const {
-    // The caller's view may be one block older than the pool; then the pool knows better.
+    // The caller's view may be one block older than the pool; then the pool's nonce is right.
     const auto found = last_block_nonces.find(sender);
     return std::max(account.nonce, found == last_block_nonces.end() ? 0 : found->second);
 }
@@ -74,11 +74,11 @@ std::optional<TxRefusal> Mempool::Impl::check_balance(const SignedTx& tx, const 
     const U256& balance = account.balance;
     if (auto refusal = check_funds(tx, balance)) return refusal;
     U256 queued = queue.total_cost();
-    // Between a commit and `on_block` the balance has paid for what the queue still holds.
+    // Between a commit and `on_block` the balance has already paid for transactions that the queue still holds.
     for (auto at = queue.entries().begin(); at != queue.entries().end() && at->first < account.nonce; ++at)
         queued -= at->second.cost;
     if (const auto* old = queue.find(tx.tx.nonce)) queued -= *max_cost(old->tx->tx);
-    const U256 cost = *max_cost(tx.tx);  // check_funds saw that it fits
+    const U256 cost = *max_cost(tx.tx);  // check_funds ensured that it fits
     const auto total = checked_add(queued, cost);
     if (total && *total <= balance) return std::nullopt;
     const std::string overshot = total ? (*total - balance).to_decimal() : "over 256 bits";
@@ -108,7 +108,7 @@ void Mempool::Impl::forget(const SignedTx& tx) {
 
 void Mempool::Impl::remove(const SignedTx& tx) {
     const auto queue = accounts.find(tx.sender);
-    const TxPtr kept = queue->second.find(tx.tx.nonce)->tx;  // `tx` may be the queue's own
+    const TxPtr kept = queue->second.find(tx.tx.nonce)->tx;  // `tx` may be owned by the queue
     const std::size_t waited = queue->second.waiting();
     queue->second.remove(kept->tx.nonce);
     note_waiting(kept->sender, waited, queue->second.waiting());
@@ -155,7 +155,7 @@ Result<Added, TxRefusal> Mempool::add(TxPtr tx, const StateView& view, const U25
     if (auto refusal = pool.check_fee(*tx, base_fee)) return Unexpected{std::move(*refusal)};
     const std::uint64_t gas = max_gas(tx->tx, pool.executor);
     const std::unique_lock lock(pool.mutex);
-    const Account account = view.account(tx->sender);  // under the lock: a live view is then never behind the pool
+    const Account account = view.account(tx->sender);  // under the lock: a live view is then never older than the pool
     if (pool.known.contains(tx->hash)) return refuse(TxError::already_known, "already known");
     if (pool.base_fee.is_zero()) pool.rank_again(base_fee);
     const std::uint64_t next = pool.next_nonce(tx->sender, account);
@@ -184,7 +184,7 @@ Status<TxRefusal> Mempool::restore(TxPtr tx, const StateView& view, const U256& 
     const auto queue = pool.accounts.find(tx->sender);
     if (queue != pool.accounts.end() && queue->second.find(tx->tx.nonce) != nullptr)
         return refuse(TxError::already_known, "its nonce is taken");
-    // As on_block: what one transaction costs has to be there, what all of them cost may have been spent since.
+    // As in on_block: the balance must cover each single transaction; it may no longer cover all of them together.
     if (auto refusal = check_funds(*tx, account.balance)) return Unexpected{std::move(*refusal)};
     const U256 queued = queue == pool.accounts.end() ? U256{} : queue->second.total_cost();
     if (!checked_add(queued, *max_cost(tx->tx)))
@@ -266,21 +266,21 @@ std::vector<TxPtr> Mempool::contents() const {
 
 namespace {
 
-/// One account's place in the contest for a block: its next transaction that fits.
+/// One account's entry in the selection for a block: its next transaction that fits.
 struct Contender {
     U256 tip;
     std::uint64_t arrival = 0;
     const AccountQueue* queue = nullptr;
     std::map<std::uint64_t, AccountQueue::Entry>::const_iterator next;
-    std::uint64_t nonce = 0;  // that may come next
-    U256 balance;             // what the transactions chosen so far leave at worst
+    std::uint64_t nonce = 0;  // nonce of the next transaction
+    U256 balance;             // balance left if the chosen transactions have their highest cost
 
-    /// Highest tip first, earliest first among equals.
+    /// Highest tip first; among equals the earliest first.
     bool operator<(const Contender& other) const {
         return std::tie(tip, other.arrival) < std::tie(other.tip, arrival);
     }
 
-    /// False when the account has nothing more that could run.
+    /// Returns false if the account has no further transaction that could run.
     bool find_tip(const U256& base_fee) {
         if (next == queue->entries().end() || next->first != nonce) return false;
         const Transaction& tx = next->second.tx->tx;
@@ -302,7 +302,7 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
     std::vector<Contender> heap;
     heap.reserve(impl_->accounts.size());
     for (const auto& [address, queue] : impl_->accounts) {
-        if (queue.pending() == 0) continue;  // before a read from the disk
+        if (queue.pending() == 0) continue;  // avoids a read from disk
         const Account account = view.account(address);
         Contender contender;
         contender.queue = &queue;
@@ -318,7 +318,7 @@ std::vector<TxPtr> Mempool::ready(const StateView& view, const U256& base_fee, s
         Contender& best = heap.back();
         const TxPtr& tx = best.next->second.tx;
         const std::size_t size = tx->raw.size() + kBytesPerTx;
-        // One that does not fit takes its account out of this block: its later nonces cannot go without it.
+        // A transaction that does not fit takes its account out of this block: its later nonces depend on it.
         const std::uint64_t gas = best.next->second.gas;
         bool more = size <= max_bytes && gas <= gas_limit;
         if (more) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a Mempool consists of; included by its source files only.
+// Members of a Mempool; included by its source files only.
 #pragma once
 
 #include <map>
@@ -12,15 +12,14 @@
 
 namespace retrace::ledger {
 
-/// Cheapest first, and the newest of equals first: the order in which a full pool gives up transactions. Tips
-/// are few and arrivals come in order, so that a transaction finds its place without a search through all of
-/// them.
+/// Cheapest first, and the newest of equals first: the eviction order of a full pool. There are few distinct tips and
+/// arrivals come in order, so that a transaction is inserted without a search through all of them.
 using Ranks = std::map<U256, std::map<std::uint64_t, Hash32>>;  // tip → arrival → transaction
 
 struct Mempool::Impl {
     struct Known {
         TxPtr tx;
-        U256 tip;  // as ranked, with the next
+        U256 tip;  // effective tip and arrival, as ranked
         std::uint64_t arrival = 0;
     };
 
@@ -33,8 +32,8 @@ struct Mempool::Impl {
     std::map<Hash32, Known> known;
     Ranks ranks;
     std::set<std::pair<std::size_t, Address>>
-        waiting;  // accounts with transactions behind a hole: how many, who
-    std::map<Address, std::uint64_t> last_block_nonces;  // of the senders in the last block
+        waiting;  // accounts with transactions behind a gap, with their number
+    std::map<Address, std::uint64_t> last_block_nonces;  // next nonces of the last block's senders
     U256 base_fee;
     std::size_t bytes = 0;
     std::uint64_t arrivals = 0;
@@ -45,9 +44,9 @@ struct Mempool::Impl {
                                          std::uint64_t next) const;
     std::optional<TxRefusal> check_balance(const SignedTx& tx, const AccountQueue& queue,
                                            const Account& account) const;
-    /// What it gave up, or why it gave up nothing.
+    /// Returns the evicted transactions, or why none was evicted.
     Result<std::vector<TxPtr>, TxRefusal> make_room(const SignedTx& tx, const AccountQueue& queue);
-    /// Puts it into its account's queue, in place of another of the same nonce. `gas`: that it uses at most; `next`:
+    /// Inserts it into its account's queue, replacing one with the same nonce. `gas`: the most that it uses; `next`:
     /// the account's next nonce.
     Added put(const TxPtr& tx, std::uint64_t gas, std::uint64_t next);
     class Eviction;
@@ -55,7 +54,7 @@ struct Mempool::Impl {
     void forget(const SignedTx& tx);
     void remove(const SignedTx& tx);
     void rank_again(const U256& new_base_fee);
-    /// After each change of an account's queue; `before`: what waited behind its hole until then.
+    /// Call after each change of an account's queue; `before`: the number of transactions behind its gap until then.
     void note_waiting(const Address& account, std::size_t before, std::size_t now);
 };
 

@@ -41,7 +41,7 @@ Bloom bloom_of(const Block& block) {
     return out;
 }
 
-/// Without what no root commits to.
+/// The receipt without the fields that no root covers.
 Receipt covered_part(Receipt receipt) {
     receipt.output.clear();
     receipt.revert_reason.clear();
@@ -125,7 +125,7 @@ Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes,
         block->receipts.push_back(covered_part(decode_receipt(in)));
     }
     if (!in.finish()) return bad_snapshot("the block does not decode");
-    // Senders are recovered again, and the size is counted: what a snapshot says of them nobody has signed.
+    // Senders are recovered again and the size is recomputed, because no signature covers the snapshot's values.
     block->txs = read_txs({.height = header.height, .time_ns = 0, .proposer = {}, .txs = raw, .known = {}},
                           chain_id, 0);
     block->encoded_size = encoded_size(header, block->txs);
@@ -148,7 +148,7 @@ Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes) {
     std::vector<Entry> out;
     while (in.ok() && in.left() > 0) {
         const View key = in.bytes(kSnapshotFileMax), value = in.bytes(kSnapshotFileMax);
-        // Millions of entries of nothing would take many times the file's size in memory.
+        // Millions of empty entries would take many times the file's size in memory.
         if (key.size() < kEntryKeyMin || value.empty()) in.fail(CodecError::not_canonical);
         if (in.ok()) out.emplace_back(to_bytes(key), to_bytes(value));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The files of a snapshot, one by one; shared by export and import.
+// The single files of a snapshot; shared by export and import.
 #pragma once
 
 #include "ledger/snapshot/snapshot.hpp"
@@ -13,16 +13,16 @@ inline constexpr const char* kBlockFile = "block";
 std::string chunk_name(std::size_t index);
 
 Bytes encode_block_file(const Block& block);
-/// Checked against `header`: hash, transactions and results are the ones that it commits to.
+/// Decodes a block and checks it against `header`: hash, transactions and results must be those that it commits to.
 Result<std::shared_ptr<const Block>, ChainFailure> decode_block_file(View bytes, const Header& header,
                                                                      std::uint64_t chain_id);
 
 void append_entry(Writer& out, View key, View value);
 Result<std::vector<Entry>, ChainFailure> decode_entries(View bytes);
 
-/// Writes, syncs and closes.
+/// Writes, syncs and closes a file.
 Result<SnapshotFile, ChainFailure> write_snapshot_file(const std::filesystem::path& path, View bytes);
-/// The whole file, if it has the length and digest that were promised.
+/// Returns the whole file if it has the promised length and digest.
 Result<Bytes, ChainFailure> read_snapshot_file(const std::filesystem::path& path,
                                                const SnapshotFile& promised);
 

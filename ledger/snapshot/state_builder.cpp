@@ -37,7 +37,7 @@ Status<ChainFailure> clear(Store& store, char letter) {
     }
 }
 
-/// The key of the leaf that an entry stands for; nullopt when it is no entry of a state.
+/// The leaf key of an entry; nullopt if it is not a valid entry of a state.
 std::optional<Hash32> leaf_key(const Bytes& key, View value) {
     constexpr std::size_t kAddress = 20;
     if (key.size() < 1 + kAddress || value.empty()) return std::nullopt;
@@ -112,7 +112,7 @@ Status<ChainFailure> StateBuilder::finish(const Genesis& genesis, const TxExecut
                                             .oldest_state = header.height,
                                             .oldest_pages = header.height,
                                             .oldest_block = header.height}));
-    batch.erase(keys::unfinished());  // last: a batch torn before this is taken for an interrupted one
+    batch.erase(keys::unfinished());  // last: a batch that is torn before this counts as an interrupted import
     return write(*store_, batch);
 }
 

@@ -28,7 +28,7 @@ Status<ChainFailure> compare(const Block& stored, const Block& replayed) {
     return Unit{};
 }
 
-/// Every key with this letter holds the same bytes in both stores.
+/// Checks that every key with this letter holds the same bytes in both stores.
 Status<ChainFailure> compare_keys(const Store& stored, const Store& replayed, char letter, const char* what) {
     const Bytes prefix{static_cast<std::uint8_t>(letter)};
     constexpr std::size_t kNoLimit = ~std::size_t{0};
@@ -46,7 +46,7 @@ Status<ChainFailure> compare_keys(const Store& stored, const Store& replayed, ch
     return Unit{};
 }
 
-/// What a block says of itself: its hash, its transactions and its results.
+/// Checks a block by itself: its hash, its transactions and its results.
 Status<ChainFailure> check_alone(const Block& block) {
     std::vector<Hash32> hashes;
     for (const BlockTx& tx : block.txs) hashes.push_back(tx.hash);
@@ -77,8 +77,8 @@ Status<ChainFailure> seed(const Store& store, std::uint64_t height, const Genesi
     return builder.finish(genesis, executor, *block);
 }
 
-/// Where the replay begins: genesis, or the oldest block and state where the past was pruned. What is kept
-/// below that is checked by itself.
+/// Returns the height at which the replay begins: genesis, or the oldest block and state if older ones were pruned.
+/// Kept blocks below that height are checked by themselves.
 Result<std::uint64_t, ChainFailure> replay_start(const Store& store, const TipRecord& tip) {
     if (tip.oldest_block == 0) return std::uint64_t{0};
     const std::uint64_t start = std::max(tip.oldest_block, tip.oldest_state);

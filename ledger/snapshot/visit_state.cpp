@@ -8,7 +8,7 @@
 namespace retrace::ledger {
 namespace {
 
-using Past = std::map<Bytes, Bytes>;  // keys that changed after the height, with their values at it
+using Past = std::map<Bytes, Bytes>;  // keys that changed after the height, with their values at that height
 constexpr std::size_t kNoLimit = ~std::size_t{0};
 
 std::optional<Past> changed_since(const Store& store, std::uint64_t height, std::uint64_t tip) {
@@ -18,7 +18,7 @@ std::optional<Past> changed_since(const Store& store, std::uint64_t height, std:
         const auto changed = record ? decode_keys(*record) : std::nullopt;
         if (!changed) return std::nullopt;
         for (const Bytes& key : *changed) {
-            if (out.contains(key)) continue;  // an earlier change already told the value before it
+            if (out.contains(key)) continue;  // an earlier change has already given the value before it
             auto before = store.get(keys::undo(key, at));
             if (!before) return std::nullopt;
             out.emplace(key, std::move(*before));
@@ -27,7 +27,7 @@ std::optional<Past> changed_since(const Store& store, std::uint64_t height, std:
     return out;
 }
 
-/// Merges the present keys of one letter with the past ones; false when `visit` ended it.
+/// Merges the present keys of one letter with the past ones; false if `visit` ended the visit.
 bool visit_letter(const Store& store, char letter, const Past& past,
                   const std::function<bool(View, View)>& visit) {
     const Bytes prefix{static_cast<std::uint8_t>(letter)};

@@ -8,14 +8,14 @@
 
 namespace retrace::ledger {
 
-/// Remembers what was read from a slower view. One thread; for the length of one block.
+/// Caches reads from a slower view. Single-threaded; for the duration of one block.
 class CachedView final : public StateView {
 public:
     /// `base` outlives this and does not change.
     explicit CachedView(const StateView& base) : base_(base) {}
 
-    /// Accounts of the base that somebody has read already: their addresses, ascending, none twice, and the accounts.
-    /// Only on a view that has read nothing yet.
+    /// Adds accounts that were read from the base already: `addresses` are ascending and distinct. Call it only before
+    /// the first read.
     void remember(const std::vector<Address>& addresses, const std::vector<Account>& accounts);
 
     Account account(const Address& address) const override;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The state while a block executes: an overlay over a StateView with a journal, so that a refused call leaves
-// nothing behind. Its only output is a StateDiff.
+// The state while a block executes: an overlay over a StateView with a journal, so that a refused call leaves no
+// changes. Its only output is a StateDiff.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,10 @@ struct SlotLess {
 };
 using SlotMap = std::map<SlotKey, Bytes, SlotLess>;
 
-/// Final values of everything that changed, ordered (consensus code iterates it).
+/// Final values of everything that changed, ordered because consensus code iterates it.
 struct StateDiff {
     std::map<Address, Account> accounts;
-    SlotMap slots;  ///< Empty bytes: removed.
+    SlotMap slots;  ///< Empty bytes: the slot is removed.
     bool empty() const noexcept { return accounts.empty() && slots.empty(); }
 };
 
@@ -44,10 +44,10 @@ class State final : public StateView {
 public:
     /// `base` outlives the State.
     explicit State(const StateView& base) : base_(base) {}
-    /// Not copyable: `State(other)` would look like an overlay on `other` and be none. See `over`.
+    /// Not copyable: `State(other)` would look like an overlay on `other` but be a copy. See `over`.
     State(const State&) = delete;
     State& operator=(const State&) = delete;
-    /// An overlay on any view, a State included.
+    /// An overlay on any view, including a State.
     static State over(const StateView& base) { return State(base); }
 
     Account account(const Address& address) const override;
@@ -56,9 +56,9 @@ public:
     void set_account(const Address& address, const Account& account);
     void set_slot(const Address& contract, View key, Bytes value);  ///< Empty value removes the slot.
 
-    /// Moves `amount`; false and nothing changed when the balance is too low.
+    /// Moves `amount`; false, without a change, when the balance is too low.
     [[nodiscard]] bool transfer(const Address& from, const Address& to, const U256& amount);
-    /// Takes `amount` out of existence; false when the balance is too low. The caller accounts for the burn.
+    /// Destroys `amount`; false when the balance is too low. The caller accounts for the burn.
     [[nodiscard]] bool debit(const Address& from, const U256& amount);
     void credit(const Address& to, const U256& amount);
 
@@ -66,13 +66,13 @@ public:
     Mark mark() const noexcept { return journal_.size(); }
     void revert(Mark mark);  ///< Undoes everything after `mark`.
 
-    StateDiff diff() const;  ///< Against the base; entries that ended where they began are left out.
+    StateDiff diff() const;  ///< Difference to the base; entries that ended with their original value are left out.
     /// Takes over the final values of an overlay on this State. Not journaled: `revert` does not undo it.
     void apply(const StateDiff& diff);
     void clear();
 
 private:
-    struct Change {  // the value before, for revert
+    struct Change {  // the value before the change, for revert
         bool is_account = false;
         Address address;
         Bytes key;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What rules may read. Everything in the state is one of two things: an account, or a storage slot of a native
-// contract: key → bytes. Both are leaves of the sparse state tree (ledger/SPEC.md).
+// The state that rules may read. It consists of accounts and of storage slots of native contracts (key → bytes). Both
+// are leaves of the sparse state tree (ledger/SPEC.md).
 #pragma once
 
 #include <optional>
@@ -22,9 +22,9 @@ struct Account {
 class StateView {
 public:
     virtual ~StateView() = default;
-    /// The zero account when it was never touched.
+    /// Returns the zero account for an address that was never touched.
     virtual Account account(const Address& address) const = 0;
-    /// The slot's bytes; empty when it is absent (an empty value and absence are the same thing).
+    /// Returns the slot's bytes; empty when it is absent (an empty value is the same as absence).
     virtual Bytes slot(const Address& contract, View key) const = 0;
 };
 

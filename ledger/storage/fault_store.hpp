@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
-// A disk that misbehaves on purpose, for crash tests.
+// A store that injects disk faults, for crash tests.
 #pragma once
 
 #include "ledger/storage/store.hpp"
 
 namespace retrace::ledger {
 
-/// Passes everything on to a store beneath until the n-th write. The store beneath is what the next start
-/// finds.
+/// Forwards everything to the store beneath until the n-th write. The next start finds the store beneath.
 class FaultStore final : public Store {
 public:
     enum class Fault : std::uint8_t {
         none = 0,
-        fail,          ///< The n-th write is refused, nothing of it is written, and the machine is off.
-        fail_written,  ///< The same, except that all of it is written before the power goes.
-        tear,  ///< Only the first `torn_ops` operations of the n-th batch are written, then the power goes.
-        drop,  ///< The n-th write is acknowledged and lost: a disk that lies. The machine stays on.
+        fail,          ///< The n-th write is refused, nothing of it is written, and the machine is off afterwards.
+        fail_written,  ///< The same, but all of it is written before the power fails.
+        tear,  ///< Only the first `torn_ops` operations of the n-th batch are written, then the power fails.
+        drop,  ///< The n-th write is acknowledged but lost, as by a lying disk. The machine stays on.
     };
 
     /// `beneath` outlives this. `nth` counts from 1.

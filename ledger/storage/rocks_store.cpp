@@ -23,23 +23,24 @@ rocksdb::Slice slice(View bytes) {
 }
 View view(const rocksdb::Slice& s) { return {reinterpret_cast<const std::uint8_t*>(s.data()), s.size()}; }
 
-/// Small: an idle node stays within 64 MiB, of which this is a part.
+/// Small settings: an idle node, including the store, stays within 64 MiB.
 rocksdb::Options small_options(std::size_t cache_bytes) {
     rocksdb::BlockBasedTableOptions table;
     table.block_cache = rocksdb::NewLRUCache(cache_bytes);
     table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-    // Indexes and filters stay in memory with their files: in a small cache they would push each other out.
+    // Indexes and filters stay in memory with their files: in a small cache they would evict each other.
     table.cache_index_and_filter_blocks = false;
     table.data_block_index_type = rocksdb::BlockBasedTableOptions::kDataBlockBinaryAndHash;
     table.format_version = 5;
     rocksdb::Options options;
     options.create_if_missing = true;
     options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
-    // Every flush is merged, sooner or later, with most of what is below it: the leaves of a block lie everywhere. With
-    // 8 MiB that took two fifths of a busy node's time at a million accounts. An idle node never fills them.
+    // Each flush is eventually merged with most of the data below it, because a block's leaves are spread over all
+    // keys. With 8 MiB this took two fifths of a busy node's time at a million accounts. An idle node never fills these
+    // buffers.
     options.write_buffer_size = 32U << 20;
     options.max_write_buffer_number = 2;
-    // Most keys that are asked for are not among the latest writes: a filter says so faster than a search.
+    // Most requested keys are not among the latest writes: a filter shows this faster than a search.
     options.memtable_whole_key_filtering = true;
     options.memtable_prefix_bloom_size_ratio = 0.05;
     options.max_background_jobs = 2;
@@ -50,7 +51,7 @@ rocksdb::Options small_options(std::size_t cache_bytes) {
     options.stats_dump_period_sec = 0;
     options.stats_persist_period_sec = 0;
     options.compression = rocksdb::kNoCompression;  // hashes and signatures do not compress
-    // A log that ends in a torn record is cut there; any other damage is reported, never skipped over.
+    // A log that ends in a torn record is cut there; any other damage is reported, never skipped.
     options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
     options.paranoid_checks = true;
     return options;
@@ -65,13 +66,13 @@ public:
         const rocksdb::Status status =
             db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), slice(key), &value);
         if (status.IsNotFound()) return std::nullopt;
-        // A read error is no absence: going on would compute a wrong state.
+        // A read error does not mean absence: continuing would compute a wrong state.
         ensure(status.ok(), "RocksDB: a read failed");
         return to_bytes(view(value));
     }
 
     void get_many(std::span<const Bytes> keys, const VisitOne& visit) const override {
-        constexpr std::size_t kAtOnce = 128;  // measured: more gain nothing
+        constexpr std::size_t kAtOnce = 128;  // measured: larger batches gain nothing
         std::array<rocksdb::Slice, kAtOnce> slices;
         std::array<rocksdb::PinnableSlice, kAtOnce> values;
         std::array<rocksdb::Status, kAtOnce> statuses;

@@ -10,18 +10,18 @@ namespace retrace::ledger {
 
 enum class StoreError : std::uint8_t {
     in_use = 1,      ///< Another process holds the directory's lock.
-    no_access = 2,   ///< The directory cannot be made, read or written.
+    no_access = 2,   ///< The directory cannot be created, read or written.
     corrupt = 3,     ///< RocksDB found broken files.
     other = 4,
 };
 
 struct StoreFailure {
     StoreError code{};
-    std::string message;  ///< Names the directory and what to do.
+    std::string message;  ///< Names the directory and the remedy.
 };
 
-/// Opens or creates the store in `directory` and locks it until the store is destroyed.
-/// `cache_bytes` bounds the block cache, which fills as it is used; write buffers take up to 64 MiB more under load.
+/// Opens or creates the store in `directory` and locks it until the store is destroyed. `cache_bytes` limits the block
+/// cache, which fills with use; write buffers take up to 64 MiB more under load.
 Result<std::unique_ptr<Store>, StoreFailure> open_rocks_store(const std::string& directory,
                                                               std::size_t cache_bytes = 128U << 20);
 

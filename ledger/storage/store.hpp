@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// An ordered key-value store: the one thing the ledger asks of a disk.
+// An ordered key-value store: the ledger's only interface to a disk.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace retrace::ledger {
 
-/// Puts and deletes that happen together or not at all; later ones win.
+/// Puts and deletes that are applied together or not at all; later ones win.
 struct Batch {
     struct Op {
         Bytes key;
@@ -29,23 +29,23 @@ struct Batch {
     void erase(Bytes key) { ops.push_back({std::move(key), std::nullopt}); }
 };
 
-/// Reads may come from any thread, also while one thread writes; each sees a batch whole or not at all.
+/// Reads may come from any thread, even while one thread writes; each read sees a batch completely or not at all.
 class Store {
 public:
     virtual ~Store() = default;
     virtual std::optional<Bytes> get(View key) const = 0;
-    /// The same for many keys, ascending and none twice: called for each that is there, in order. Values may be of
-    /// different batches where one is written meanwhile.
+    /// Reads many keys, ascending and distinct: `visit` is called in order for each key that exists. The values may
+    /// come from different batches if one is written meanwhile.
     using VisitOne = std::function<void(std::size_t index, View value)>;
     virtual void get_many(std::span<const Bytes> keys, const VisitOne& visit) const;
-    /// With `sync` the batch is on disk when this returns. After an Error nobody knows whether it is: the
-    /// caller stops and reads the store anew.
+    /// With `sync` the batch is on disk when this returns. After an Error it is unknown whether it is: the caller must
+    /// stop and reopen the store.
     virtual Status<> write(const Batch& batch, bool sync) = 0;
 
     /// Called with key and value; false ends the scan.
     using Visit = std::function<bool(View key, View value)>;
-    /// Visits the keys that start with `prefix` and are ≥ `from` (itself with that prefix), in ascending
-    /// order, at most `limit` of them.
+    /// Visits the keys that start with `prefix` and are ≥ `from` (which itself has that prefix), in ascending order,
+    /// at most `limit` of them.
     virtual void scan(View prefix, View from, std::size_t limit, const Visit& visit) const = 0;
 };
 

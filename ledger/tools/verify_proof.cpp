@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Checks what retrace_getProof answered against a state root that the reader trusts. One file, meant to be
-// read in one sitting: of this project it uses SHA-256 alone and shares no code with the node that made the
+// Checks an answer of retrace_getProof against a state root that the reader trusts. It is one file that can be read in
+// one sitting: the only code it uses from this project is SHA-256, and it shares no code with the node that made the
 // proof.
 //
 //   retrace-verify-proof STATE_ROOT account ADDRESS       PROOF
 //   retrace-verify-proof STATE_ROOT slot    CONTRACT KEY  PROOF
 //
-// All in hex with 0x. PROOF is the member `encoded` of the answer, or "-" to read it from standard input.
-// STATE_ROOT is the member `stateRoot` of the block, from a source that the reader believes. Exit code 0: the
-// proof holds, and what it shows is printed; 1: it does not; 2: wrong usage.
+// All arguments are hex with 0x. PROOF is the member `encoded` of the answer, or "-" to read it from standard input.
+// STATE_ROOT is the member `stateRoot` of the block, from a source that the reader trusts. Exit code 0: the proof
+// holds, and its content is printed; 1: it does not hold; 2: wrong usage.
 //
-// The proof, all integers little endian: height u64, root 32, leaf key 32, value (u32 length and bytes,
-// empty: absent), u32 count and that many siblings of 32 bytes from the root down, a byte 0 or 1, and with 1
-// the key and value hash of the leaf that stands in an absent one's place. The tree: the empty subtree is 32
-// zero bytes, a subtree with one leaf is H(08 ‖ key ‖ value hash), any other H(01 ‖ left ‖ right); bit 0 of a
-// key is the highest of its first byte.
+// The proof, all integers little endian: height u64, root 32, leaf key 32, value (u32 length and bytes, empty: absent),
+// u32 count and that many siblings of 32 bytes from the root down, and a byte 0 or 1; after 1 follow the key and value
+// hash of the leaf in an absent leaf's place. The tree: the empty subtree is 32 zero bytes, a subtree with one leaf is
+// H(08 ‖ key ‖ value hash), any other is H(01 ‖ left ‖ right); bit 0 of a key is the highest bit of its first
+// byte.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -69,7 +69,7 @@ std::string to_hex(const auto& bytes) {
     return out;
 }
 
-/// Reads from the front; after the first thing that is missing everything is, and `complete` is false.
+/// Reads from the front; after the first read past the end all reads are empty, and `complete` is false.
 class Input {
 public:
     explicit Input(Bytes bytes) : bytes_(std::move(bytes)) {}
@@ -141,11 +141,11 @@ Word join(std::uint8_t tag, const Word& left, const Word& right) {
     return sha256(message);
 }
 
-/// Empty when the proof shows its value, or absence, under `root`; otherwise why not.
+/// Returns an empty string if the proof shows its value, or absence, under `root`; otherwise the reason.
 std::string verify(const Proof& proof, const Word& root, const Word& key) {
     if (proof.root != root) return "the proof is of another state root: " + to_hex(proof.root);
     if (proof.leaf_key != key) return "the proof is of another leaf: " + to_hex(proof.leaf_key);
-    Word node{};  // of an empty subtree
+    Word node{};  // hash of an empty subtree
     if (!proof.value.empty()) {
         if (proof.has_other) return "a leaf that is there needs no other one";
         node = join(8, key, sha256(proof.value));

@@ -45,39 +45,39 @@ struct SignedTx {
     Signature signature;
     Address sender;
     Hash32 hash;  ///< Keccak-256 of `raw`.
-    Bytes raw;    ///< What was signed and sent; re-encoding gives the same bytes.
+    Bytes raw;    ///< The signed bytes as sent; re-encoding gives the same bytes.
 };
 using TxPtr = std::shared_ptr<const SignedTx>;
 
-/// What the signature covers.
+/// The digest that the signature covers.
 Hash32 signing_hash(const Transaction& tx);
 /// The bytes on the wire.
 Bytes encode_signed(const Transaction& tx, const Signature& signature);
 
-/// Decodes strictly without looking at the signature or the chain: fields and signature, exact.
+/// Result of strict decoding; neither the signature nor the chain was checked.
 struct DecodedTx {
     Transaction tx;
     Signature signature;
 };
 Result<DecodedTx, TxRefusal> decode_tx(View raw);
 
-/// Decodes, checks the chain id, recovers the sender. Any thread. The whole cost of an unknown transaction.
+/// Decodes, checks the chain id and recovers the sender. Any thread. This is the whole cost of an unknown transaction.
 Result<TxPtr, TxRefusal> read_tx(View raw, std::uint64_t chain_id);
 
 /// Signs with `key`. `tx.chain_id` must be set; the sender is the key's address.
 TxPtr sign_tx(Transaction tx, const SecretKey& key);
 
-/// 21000, 4/16 per zero/non-zero byte of data, 2400/1900 per address/key of the access list; saturates.
+/// 21000, plus 4/16 per zero/non-zero data byte, plus 2400/1900 per address/key of the access list; saturates.
 std::uint64_t intrinsic_gas(const Transaction& tx);
-/// What the sender pays per unit of gas: min(fee cap, base fee + tip cap). Of a fee cap ≥ base fee.
+/// Price that the sender pays per unit of gas: min(fee cap, base fee + tip cap). Requires fee cap ≥ base fee.
 U256 effective_gas_price(const Transaction& tx, const U256& base_fee);
-/// What the proposer receives per unit of gas: the effective price less the base fee; 0 if the cap is below
-/// it.
+/// Amount that the proposer receives per unit of gas: effective price minus base fee; 0 if the cap is below the base
+/// fee.
 U256 effective_tip(const Transaction& tx, const U256& base_fee);
-/// gas limit * fee cap + value: what the sender's balance must cover. nullopt: over 256 bits.
+/// gas limit * fee cap + value: the balance that the sender needs. nullopt if it exceeds 256 bits.
 std::optional<U256> max_cost(const Transaction& tx);
 
-/// What can be refused without any state (1xx).
+/// Checks that need no state (1xx).
 std::optional<TxRefusal> check(const Transaction& tx);
 
 }  // namespace retrace::ledger

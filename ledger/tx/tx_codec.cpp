@@ -65,7 +65,7 @@ void write_to(rlp::Encoder& out, const std::vector<AccessEntry>& list) {
 
 void write_to(rlp::Encoder& out, const Hash32& scalar) { out.u256(U256::from_be(view(scalar))); }
 
-/// Everything before the signature, in the order of the type.
+/// All fields before the signature, in the order of the type.
 rlp::Encoder body(const Transaction& tx) {
     rlp::Encoder out;
     if (tx.type != TxType::legacy) out.u64(tx.chain_id);
@@ -88,7 +88,7 @@ U256 legacy_v(const Transaction& tx, std::uint8_t y_parity) {
     return U256{tx.chain_id} * U256{2} + U256{std::uint64_t{35} + y_parity};
 }
 
-/// Chain id and parity of a legacy v = 35 + 2 chain id + parity.
+/// Reads chain id and parity from a legacy v = 35 + 2 chain id + parity.
 std::optional<TxRefusal> read_legacy_v(const U256& v, DecodedTx& out) {
     if (v == U256{27} || v == U256{28}) {
         return TxRefusal{TxError::unprotected,
@@ -160,14 +160,15 @@ Result<DecodedTx, TxRefusal> decode_tx(View raw) {
                                               ", limit " + std::to_string(kTxBytesMax));
     }
     if (raw.empty()) return refuse(rlp::Error::truncated);
-    // EIP-2718: a first byte of a list is a legacy transaction, 0x01 and 0x02 are types, the rest is unknown.
+    // EIP-2718: a first byte of an RLP list means a legacy transaction, 0x01 and 0x02 are types, all others are
+    // unknown.
     const bool legacy = raw[0] >= 0xc0;
     if (!legacy && raw[0] != 1 && raw[0] != 2) {
         return refuse(TxError::type_not_supported, "transaction type not supported");
     }
     RETRACE_TRY(out, decode_fields(legacy ? TxType::legacy : static_cast<TxType>(raw[0]),
                                    legacy ? raw : raw.subspan(1)));
-    // The second guard: whatever the decoder let through by mistake does not encode to the same bytes.
+    // Second check: an encoding that the decoder accepted by mistake does not encode to the same bytes.
     if (!equal(encode_signed(out.tx, out.signature), raw)) {
         return refuse(TxError::malformed, "invalid transaction encoding: not canonical");
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Transactions as bytes. `decode_tx` and `encode_signed` are declared with the transaction itself.
+// Transaction encoding. `decode_tx` and `encode_signed` are declared in transaction.hpp.
 #pragma once
 
 #include "ledger/tx/transaction.hpp"

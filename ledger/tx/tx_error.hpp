@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why a transaction is refused. The texts are the interface: wallets match them, not the codes (RPC
-// page 1.5).
+// Reasons why a transaction is refused. The texts are the interface: wallets match them, not the codes (RPC page 1.5).
 #pragma once
 
 #include <cstdint>
@@ -9,14 +8,14 @@
 
 namespace retrace::ledger {
 
-/// Numbers are never reused. 1xx: wrong for ever; 2xx: not now; 3xx: included, but nothing happens.
+/// Numbers are never reused. 1xx: permanently invalid; 2xx: not valid now; 3xx: included without effect.
 enum class TxError : std::uint16_t {
     oversized = 101,  ///< Over kTxBytesMax.
-    malformed = 102,  ///< Not the one canonical RLP of a transaction.
+    malformed = 102,  ///< Not the canonical RLP of a transaction.
     type_not_supported = 103,
     wrong_chain_id = 104,
     unprotected = 105,    ///< A legacy signature without a chain id (before EIP-155).
-    bad_signature = 106,  ///< r, s or v out of range, high s, or nothing to recover.
+    bad_signature = 106,  ///< r, s or v out of range, high s, or no recoverable key.
     nonce_max = 107,      ///< 2^64 - 1 (EIP-2681).
     tip_above_fee_cap = 108,
     intrinsic_gas_too_low = 109,
@@ -24,13 +23,13 @@ enum class TxError : std::uint16_t {
     cost_overflow = 111,           ///< gas * price + value does not fit 256 bits.
 
     nonce_too_low = 201,
-    nonce_too_high = 202,  ///< Further ahead than the queue of an account holds.
+    nonce_too_high = 202,  ///< Further ahead than an account's queue holds.
     already_known = 203,
     insufficient_funds = 204,
     replacement_underpriced = 205,
     exceeds_block_gas = 206,
     fee_cap_below_base_fee = 207,
-    underpriced = 208,  ///< Below the node's own minimum, or the cheapest in a full pool.
+    underpriced = 208,  ///< Below the node's own minimum, or below the cheapest in a full pool.
     pool_full = 209,
     account_queue_full = 210,
 };

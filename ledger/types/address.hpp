@@ -22,7 +22,7 @@ using retrace::to_0x;
 using retrace::view;  // the overload below would hide the others
 inline View view(const Address& a) noexcept { return {a.bytes.data(), a.bytes.size()}; }
 
-/// Copies exactly 20 bytes; an input of another length is an error of the caller (asserted).
+/// Copies exactly 20 bytes; any other length is a bug in the caller (asserted).
 Address address_of_bytes(View bytes);
 /// "0x" and 40 hex digits in either letter case; anything else: nullopt. (EIP-55 display: ledger/crypto/eip55.hpp.)
 std::optional<Address> parse_address(std::string_view text);

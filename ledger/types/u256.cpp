@@ -55,8 +55,8 @@ struct Division {
     Limbs remainder{};
 };
 
-/// Schoolbook division: a limb at a time by a one-limb divisor (the common case), a bit at a time otherwise.
-/// Rules divide a few times a transaction, so the simple loop is kept where speed does not show.
+/// Schoolbook division: limb by limb for a one-limb divisor (the common case), bit by bit otherwise. Rules divide only
+/// a few times per transaction, so the slow loop does not matter.
 Division divide(const Wide& a, const Limbs& b) {
     Division out;
     if ((b[1] | b[2] | b[3]) == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Amounts: 256-bit unsigned integers in the smallest unit. Every operation that can overflow says so in its type.
+// Amounts: 256-bit unsigned integers in the smallest unit. Every operation that can overflow shows it in its type.
 #pragma once
 
 #include <array>
@@ -37,13 +37,13 @@ public:
     friend std::optional<U256> checked_add(const U256& a, const U256& b) noexcept;
     friend std::optional<U256> checked_sub(const U256& a, const U256& b) noexcept;
     friend std::optional<U256> checked_mul(const U256& a, const U256& b) noexcept;
-    /// floor(a / b); b = 0 is asserted against.
+    /// floor(a / b); b ≠ 0 is asserted.
     friend U256 operator/(const U256& a, const U256& b);
     friend U256 operator%(const U256& a, const U256& b);
     /// floor(a * b / c) with a 512-bit intermediate; c ≠ 0 and a result < 2^256 are asserted.
     friend U256 mul_div(const U256& a, const U256& b, const U256& c);
 
-    /// For sums whose bound is an invariant (supply < 2^256): overflow is asserted against.
+    /// For sums that an invariant bounds (supply < 2^256): no overflow is asserted.
     friend U256 operator+(const U256& a, const U256& b);
     friend U256 operator-(const U256& a, const U256& b);
     friend U256 operator*(const U256& a, const U256& b);

@@ -20,7 +20,7 @@ public:
 
     Output on_view(const VerifierView& view) override {
         VerifierView idle = view;
-        idle.audits.clear();  // What the honest part does not see it does not compute.
+        idle.audits.clear();  // The inner agent does not compute audits that it does not see.
         Output out = inner_->on_view(idle);
         for (const AuditView& seat : view.audits) {
             if (!seat.may_commit || seat.others.empty() || !copied_.insert(seat.id).second) continue;
@@ -36,7 +36,7 @@ private:
     std::set<std::uint64_t> copied_;
 };
 
-/// An honest agent some of whose moves are kept back.
+/// An honest agent with some of its moves withheld.
 class Withholder final : public Verifier {
 public:
     using Keep = bool (*)(const VerifierMove&);
@@ -56,7 +56,7 @@ private:
     Keep kept_back_;
 };
 
-/// Verdicts from a function instead of a replay. Disputes are left to the inner agent, which computes.
+/// Takes verdicts from a function instead of a replay. Disputes are left to the inner agent, which does compute.
 class Reciter final : public Verifier {
 public:
     using Root = std::function<std::optional<Hash32>(const AuditView&)>;
@@ -93,7 +93,7 @@ private:
     Root root_;
     Hash32 secret_;
     solver::PartyId address_;
-    std::map<std::uint64_t, Hash32> said_;  // By audit.
+    std::map<std::uint64_t, Hash32> said_;  // Keyed by audit.
     std::set<std::uint64_t> revealed_;
     std::set<solver::CheckpointKey> attested_;
 };
@@ -106,7 +106,7 @@ public:
         Output out = inner_->on_view(view);
         for (const AuditView& seat : view.audits) {
             if (!seat.may_report) continue;
-            // Every kind, and tiles that do not exist.
+            // Cycles through every kind, and includes tiles that do not exist.
             constexpr solver::ReportKind kKinds[] = {solver::ReportKind::state, solver::ReportKind::data,
                                                      solver::ReportKind::program};
             const std::uint64_t turn = turn_++;

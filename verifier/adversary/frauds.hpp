@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Verifiers that cheat, for demo, simulation and tests; `node` refuses them outside developer chains.
+// Cheating verifiers for demos, simulation and tests; `node` refuses them outside developer chains.
 #pragma once
 
 #include <functional>
@@ -12,29 +12,29 @@
 namespace retrace::verifier {
 
 enum class VerifierFraud : std::uint8_t {
-    false_accuser = 1,   ///< Finds a wrong root in every segment, and plays the dispute from it.
-    copier = 2,          ///< Does not compute: commits what another seat has committed.
-    never_reveals = 3,   ///< Computes and commits, and does not reveal.
-    guesser = 4,         ///< Does not compute: bets that the segment changed nothing.
+    false_accuser = 1,   ///< Computes a wrong root for every segment and plays the dispute from it.
+    copier = 2,          ///< Computes nothing: commits a copy of another seat's commitment.
+    never_reveals = 3,   ///< Computes and commits, but does not reveal.
+    guesser = 4,         ///< Computes nothing: claims that the segment left the state unchanged.
     no_show = 5,         ///< Commits nothing.
-    false_reporter = 6,  ///< Reports as not served what is served, as often as it may.
-    griefer = 7,         ///< Challenges all that it sees opened (VerifierView::watch), and plays no dispute.
+    false_reporter = 6,  ///< Reports served data as unavailable, as often as it may.
+    griefer = 7,         ///< Challenges every opened segment it sees (VerifierView::watch), and plays no dispute.
 };
 std::string_view slug(VerifierFraud fraud) noexcept;
 std::optional<VerifierFraud> parse_verifier_fraud(std::string_view text) noexcept;
 
-/// Runners of a false accuser: one ulp in the last step of every segment. Its agent is an honest one on a
-/// task cache with these runners.
+/// Runners of a false accuser: they add an error of one ulp in the last step of every segment. Its agent is an honest
+/// one on a task cache with these runners.
 solver::RunnerFactory accusing_runners();
 
-/// An honest agent whose moves pass through the fraud. `config` is that agent's.
+/// Wraps the honest agent `inner`, whose configuration is `config`, so that its moves pass through the fraud.
 std::unique_ptr<Verifier> make_fraud(VerifierFraud fraud, const VerifierConfig& config,
                                      std::unique_ptr<Verifier> inner);
 
-/// What a solver tells its accomplice: root of state `index` of a run; nullopt when it has none.
+/// Information from a solver to its accomplice: the root of state `index` of a run; nullopt when it has none.
 using Whisper =
     std::function<std::optional<Hash32>(std::uint64_t task, std::uint32_t run, std::uint64_t index)>;
-/// A verifier that colludes with a solver: its verdicts are what the solver says, and it computes nothing.
+/// A verifier that colludes with a solver: it takes its verdicts from the solver and computes nothing.
 std::unique_ptr<Verifier> make_colluder(Whisper whisper, const VerifierConfig& config,
                                         std::unique_ptr<Verifier> inner);
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array kLies = {GameLie::steps, GameLie::state, GameLie::trace,  GameLie::tiles,
                               GameLie::links, GameLie::tile,  GameLie::header, GameLie::stop};
 
-/// The phase in which a lie is told; `decided` for one that is told in none.
+/// The phase in which a lie is told; `decided` for a lie without a phase.
 Phase phase_of(GameLie lie) {
     switch (lie) {
         case GameLie::steps:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A solver that lies once more in the dispute about its lie: a different lie at each level of the game. For
-// simulation and tests; nothing of the product makes one.
+// A cheating solver that also lies in the dispute about its lie: one kind of lie for each level of the game. For
+// simulation and tests; the product never uses it.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 namespace retrace::verifier {
 
 enum class GameLie : std::uint8_t {
-    steps = 1,   ///< A: posts state roots that nothing hashes to.
-    state = 2,   ///< Posts other children of the state tree.
-    trace = 3,   ///< B: other children of the trace.
-    tiles = 4,   ///< C: other children of the tile tree.
-    links = 5,   ///< D: partial tiles that nothing hashes to.
-    tile = 6,    ///< Opens a tile with another element than the one committed to.
-    header = 7,  ///< Opens a state header of another step.
-    stop = 8,    ///< Answers the first question and then nothing.
+    steps = 1,   ///< Level A: posts state roots that match no state.
+    state = 2,   ///< Posts wrong children of the state tree.
+    trace = 3,   ///< Level B: posts wrong children of the trace tree.
+    tiles = 4,   ///< Level C: posts wrong children of the tile tree.
+    links = 5,   ///< Level D: posts hashes that match no partial tile.
+    tile = 6,    ///< Opens a tile that differs in one element from the committed tile.
+    header = 7,  ///< Opens a state header with another step number.
+    stop = 8,    ///< Answers the first question and then stops.
 };
 std::string_view slug(GameLie lie) noexcept;
 std::optional<GameLie> parse_game_lie(std::string_view text) noexcept;
 
-/// The move that is sent in place of `move` (encoded); nullopt: none.
+/// Returns the (encoded) move to send in place of `move`; nullopt: no move is sent.
 std::optional<Bytes> apply_lie(GameLie lie, const Game& game, const Bytes& move);
 
 }  // namespace retrace::verifier

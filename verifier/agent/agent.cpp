@@ -10,7 +10,7 @@ namespace {
 
 using solver::CheckpointKey;
 
-/// States that an audit, a dispute or a promise may still ask for.
+/// The states that an audit, a dispute, a watched segment or a promise to keep a state may still need.
 std::set<CheckpointKey> needed_states(const VerifierView& view) {
     std::set<CheckpointKey> needed;
     const auto segment = [&](std::uint64_t task, std::uint32_t run, std::uint64_t start) {
@@ -43,7 +43,7 @@ VerifierAgent::VerifierAgent(VerifierConfig config, solver::TaskCache& task_cach
                 if (!material) return error(material.error().message);
                 auto state = start_state(**material, view.run, view.segment, view.game.claim.start_root);
                 if (state) return std::move(state).value();
-                // Read when the order is done, before the next one begins.
+                // Read only between two work orders (report_for_disputes).
                 if (!gives_way()) dispute_missing_[view.id] = state.error();
                 return error(state.error().message);
             },
@@ -66,7 +66,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
     challenge(view, out);
     answer_reports(view, out);
     report_for_disputes(view, out);
-    // Before any work, also that of disputes: who always has some would keep all that it ever had.
+    // Done before any new work, including that of disputes: a busy party would otherwise never delete a state.
     if (slot_.is_free()) clean_up(view);
     const std::optional<Duty> duty = first_duty(view);
     DisputeAgent::Output played =
@@ -85,7 +85,7 @@ VerifierAgent::Output VerifierAgent::on_view(const VerifierView& view) {
         }
     } else {
         if (duty) slot_.wait(duty->place);
-        // What is too late is for nothing, and must not hold the worker.
+        // A result that comes too late is useless, so the order must not hold the worker.
         if (wanted_ && !wanted_(view)) slot_.preemption().request();
     }
     return out;
@@ -97,7 +97,7 @@ std::optional<VerifierAgent::Duty> VerifierAgent::first_duty(const VerifierView&
         const std::uint64_t place = solver::place_of(item.due, item.deadline);
         if (!first || place < first->place) first = Duty{place, &item};
     };
-    // Of two at one place what takes less time.
+    // The first of two items with the same place wins, so the kinds are in ascending order of duration.
     for (const KeptReportView& report : view.reports)
         if (waits_for_answer(report)) add(report);
     for (const AuditView& seat : view.audits)
@@ -147,13 +147,14 @@ std::optional<Hash32> VerifierAgent::own_root(const AuditView& view) const {
 void VerifierAgent::report_missing(const AuditView& view, bool first, std::uint64_t height, Output& out) {
     const auto missing = missing_.find(view.id);
     if (missing == missing_.end() || !view.may_report) return;
-    // Another try is under way, and there is time for it: an honest solver behind a slow line gets it.
+    // A retry is running and still has time: an honest solver on a slow connection gets this time.
     if (replaying_ == view.id && height < view.fetch_by) return;
     if (!due("report " + std::to_string(view.id), height)) return;
     const solver::Unavailable& what = missing->second;
     ReportUnavailable report{*what.kind, view.terms.id, view.run, what.index, what.tensor, what.tile};
-    // The ledger counts a program or a data set for the first of a party's audits of a run, whose deadline then waits.
-    // Each of the others says of the state, which it needs as well, what makes its own wait.
+    // The ledger counts a report about a program or a data set for the first of a party's audits of a run, and pauses
+    // the deadline of that audit. Each other audit reports its start state, which it needs as well, to pause its own
+    // deadline.
     const bool of_state = what.kind == solver::ReportKind::state;
     if (!of_state && !first) report = {solver::ReportKind::state, view.terms.id, view.run, view.segment, 0, 0};
     if (of_state) report.index = view.segment;
@@ -175,13 +176,14 @@ void VerifierAgent::audit(const AuditView& view, std::uint64_t height, Output& o
 void VerifierAgent::reveal(const AuditView& view, const Hash32& root, std::uint64_t height, Output& out) {
     const Hash32 salt = solver::verdict_salt(config_.secret, view.id);
     if (solver::verdict_commitment(root, salt, config_.address, view.id) != view.commitment) return;
-    // Also one that accuses: no replay fits into the time for this. The second one is made in the dispute (8.2).
+    // An accusing verdict is revealed as well: there is no time for another replay. The second replay is made in the
+    // dispute (8.2).
     if (due("reveal " + std::to_string(view.id), height))
         out.moves.emplace_back(RevealVerdict{view.id, root, salt});
 }
 
 void VerifierAgent::keep(const VerifierView& view, Output& out) {
-    // Only what can really be served is attested.
+    // Attests only states that this party can really serve.
     const auto attest = [&](const CheckpointKey& stored, std::uint32_t run) {
         if (store_.newest(stored.task, stored.run, stored.index) != stored) return;
         const std::string name = "attest " + std::to_string(stored.task) + " " + std::to_string(run) + " " +
@@ -200,7 +202,7 @@ bool VerifierAgent::waits_for_material(const AuditView& seat) const {
     return !own_root(seat) && !seat.start_root.is_zero() && (seat.may_commit || seat.may_reveal);
 }
 
-/// Seats that wait share the time: whose peers bring nothing takes it from no other seat.
+/// Waiting seats share the remaining time, so that a seat whose peers deliver nothing takes no time from another.
 std::uint64_t VerifierAgent::fetch_by(const VerifierView& view, const AuditView& seat) const {
     if (seat.fetch_by <= height_) return seat.fetch_by;
     const auto waiting = std::count_if(view.audits.begin(), view.audits.end(),
@@ -231,7 +233,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
     };
     std::erase_if(retry_height_, [&](const auto& item) { return !is_seat(item.first); });
     std::erase_if(missing_, [&](const auto& item) { return !is_seat(item.first); });
-    // What was put off is a whole state, and is dropped with what it was for.
+    // A suspended replay holds a whole state; it is dropped with its audit or watched segment.
     std::erase_if(begun_, [&](const auto& item) {
         const CheckpointKey& of = item.second.segment;
         const auto same = [&](const auto& other) {
@@ -242,7 +244,7 @@ void VerifierAgent::clean_up(const VerifierView& view) {
     });
     for (const CheckpointKey& key : store_.retained()) {
         if (needed.count(key) != 0) continue;
-        // Failing leaves a file behind, which the next view tries again.
+        // On failure a file stays behind; the next view retries.
         if (store_.retain(key, false)) (void)store_.prune(key.task, key.run, 0);
     }
     if (view.reports.empty()) task_cache_.answers().clear();
@@ -264,7 +266,7 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
         if (loaded) return std::move(loaded).value();
     }
     RETRACE_TRY(state, task_cache_.fetch(material, root, index));
-    // Kept for the dispute: a solver that lied has no reason to serve it a second time.
+    // The state is kept for the dispute: a solver that lied has no reason to serve it a second time.
     auto saved =
         store_.save(claimed, kernels::commit_state(material.program->root(), state, task_cache_.pool()), state);
     if (saved) saved = store_.retain(claimed, true);
@@ -272,7 +274,7 @@ Result<kernels::State, solver::Unavailable> VerifierAgent::start_state(solver::T
     return state;
 }
 
-/// What was put off of this segment, or its start.
+/// Returns the suspended replay of this segment, or a new one from its start.
 Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::TaskMaterial& material,
                                                                        const CheckpointKey& segment,
                                                                        const Hash32& root) {
@@ -282,8 +284,8 @@ Result<VerifierAgent::Begun, solver::Unavailable> VerifierAgent::begin(solver::T
     return Begun{segment, std::move(state)};
 }
 
-/// False: something more urgent waits, and it is kept for later, unless its step was left half done and no state of
-/// before is here. Of each task one is: memory is counted for no more.
+/// Returns false if the replay was preempted. It is then kept for later, unless a step was left half done and the state
+/// before that step is gone. One suspended replay is kept for each task: no more memory is counted.
 bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::uint64_t last_step) {
     solver::Preemption& preemption = slot_.preemption();
     {
@@ -305,7 +307,7 @@ bool VerifierAgent::run_to(solver::TaskMaterial& material, Begun& begun, std::ui
 Replayed VerifierAgent::replay(const AuditView& view) {
     Replayed done;
     done.audit = view.id;
-    // Peers that were not waited for any longer are not to be reported.
+    // A fetch that was cut short by preemption is no reason to report its peers.
     const auto fail = [&](const solver::Unavailable& missing) {
         done.put_off = gives_way();
         done.problem = missing.message;

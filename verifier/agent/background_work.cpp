@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a verifier does beside the audits that it was drawn for: checks initial states, watches segments of its own
-// accord, keeps states that solvers pay for, and answers for those that it keeps.
+// A verifier's work in addition to its audits: it checks initial states, watches segments that it was not drawn for,
+// keeps states that solvers pay for, and answers reports about the states that it keeps.
 #include <algorithm>
 
 #include "merkle/hash/sha256.hpp"
@@ -37,7 +37,7 @@ std::uint64_t VerifierAgent::draw_of(std::uint64_t task, std::uint32_t run, std:
 }
 
 bool VerifierAgent::watches(std::uint64_t task, std::uint32_t run, std::uint64_t segment) const {
-    if (right_.count({task, run, segment}) != 0) return false;  // It takes the place of one that was not looked at.
+    if (right_.count({task, run, segment}) != 0) return false;  // An unchecked segment takes its turn.
     constexpr std::uint64_t kWhole = 10'000;
     return draw_of(task, run, segment) % kWhole < config_.watch_bp;
 }
@@ -61,7 +61,7 @@ void VerifierAgent::challenge(const VerifierView& view, Output& out) {
             return CheckpointKey{seen.terms.id, seen.run, seen.segment} == item.first;
         });
     });
-    // No window stays open for so long.
+    // No challenge window stays open this long.
     constexpr std::uint64_t kRightBlocks = 100'000;
     std::erase_if(right_, [&](const auto& item) { return item.second + kRightBlocks < view.height; });
     std::erase_if(initials_, [&](const auto& item) {
@@ -86,7 +86,7 @@ void VerifierAgent::answer_reports(const VerifierView& view, Output& out) {
 }
 
 void VerifierAgent::report_for_disputes(const VerifierView& view, Output& out) {
-    if (!slot_.is_free()) return;  // The running order may be about to write what is read here.
+    if (!slot_.is_free()) return;  // The running order may be about to write dispute_missing_.
     for (const DisputeView& play : view.disputes) {
         const auto missing = dispute_missing_.find(play.id);
         if (missing == dispute_missing_.end() || !missing->second.kind || !play.may_report) continue;
@@ -110,7 +110,7 @@ bool VerifierAgent::waits_for_check(const InitialView& initial) const {
     return initials_.count({initial.terms.id, initial.run}) == 0 && pause_.count(initial_name(initial.terms.id)) == 0;
 }
 
-/// All that wait and are about one state are answered in one order: it is loaded once, whatever memory is to spare.
+/// Answers all waiting reports about one state in one order: the state is loaded once, even if no memory is to spare.
 VerifierWork VerifierAgent::answer_work(const VerifierView& view, const KeptReportView& report) {
     std::vector<KeptReportView> others;
     for (const KeptReportView& other : view.reports)
@@ -145,12 +145,12 @@ VerifierWork VerifierAgent::initial_work(const InitialView& initial) {
         [this, initial] { return VerifierResult(check_initial(initial)); }, height_ + config_.side_fetch_blocks);
 }
 
-/// What nobody asked for.
+/// Chooses work that the ledger did not ask for.
 std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) {
     const std::uint64_t until = view.height + config_.side_fetch_blocks;
     for (const InitialView& initial : view.initials)
         if (waits_for_check(initial)) return initial_work(initial);
-    // In an order that nobody knows: whoever fills the list with cheap segments does not hide a dear one behind them.
+    // The order is secret: a solver cannot hide an expensive segment behind many cheap ones.
     const WatchView* first = nullptr;
     std::uint64_t least = 0;
     for (const WatchView& seen : view.watch) {
@@ -185,7 +185,7 @@ std::optional<VerifierWork> VerifierAgent::watch_work(const VerifierView& view) 
     return std::nullopt;
 }
 
-/// Side work that failed is tried again after a while.
+/// Records failed side work, which is retried after `resend_blocks`.
 void VerifierAgent::put_aside(const std::string& name, const std::string& problem) {
     problems_.push_back(name + ": " + problem);
     pause_[name] = height_ + config_.resend_blocks;
@@ -294,7 +294,8 @@ Held VerifierAgent::hold(const OfferView& view) {
 
 KeptAnswer VerifierAgent::answer_kept(const KeptReportView& view) {
     KeptAnswer made{view.id, {}, ""};
-    // Not the data: a state proves itself, and who asks for it may be who no longer serves them.
+    // The data sets are not needed: a state proves itself, and the reporter may be the one that no longer serves the
+    // data.
     const auto program = task_cache_.header(view.terms);
     if (!program) {
         made.problem = program.error().message;

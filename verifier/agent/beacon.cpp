@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The verifier's links of the beacon: hash chains that follow from the secret, one after the other.
+// The verifier's beacon links: hash chains derived from the secret and used one after the other.
 #include <algorithm>
 
 #include "verifier/agent/agent.hpp"
@@ -10,7 +10,7 @@ Hash32 VerifierAgent::beacon_head(std::uint64_t chain) const {
     return solver::beacon_value(config_.secret, chain, config_.beacon_length);
 }
 
-/// Its values in the order in which they are made: each is the link of the one before it.
+/// The chain's values in the order of computation: each one is the link of the one before it.
 std::vector<Hash32> VerifierAgent::beacon_chain(std::uint64_t chain) const {
     std::vector<Hash32> values{solver::beacon_value(config_.secret, chain, 0)};
     for (std::uint64_t i = 0; i < config_.beacon_length; ++i) values.push_back(solver::beacon_link(values.back()));
@@ -24,9 +24,10 @@ std::optional<VerifierAgent::Place> VerifierAgent::place_of(const Hash32& head) 
         return Place{chain_, static_cast<std::uint64_t>(at - beacon_.begin())};
     };
     if (const auto here = find()) return here;
-    // Looking through all of them takes seconds, and a head that is in none is asked about in every block.
+    // A search of all chains takes seconds, and a foreign head is looked up in every block.
     if (foreign_ == head || head.is_zero()) return std::nullopt;
-    // Beside the last, where the next one is registered while the last one is still revealed; after a restart anywhere.
+    // Neighbouring chains come first: the next chain is registered while the current one is still revealed. After a
+    // restart it may be any chain.
     std::vector<std::uint64_t> order;
     if (!beacon_.empty()) order = {chain_ + 1, chain_ - 1};
     for (std::uint64_t chain = 0; chain < config_.beacon_chains; ++chain) order.push_back(chain);
@@ -59,8 +60,7 @@ std::optional<Hash32> VerifierAgent::head_to_register(const std::optional<Hash32
     const auto place = last ? place_of(*last) : std::nullopt;
     if (!place) return beacon_head(0);
     if (const auto next = next_head(*last)) return next;
-    // The values of a chain that is used up are known to everybody: whoever reveals them again lets others see the
-    // draws before they are made.
+    // The values of a used-up chain are public: revealing them again would let others predict the draws.
     return place->left != 0 ? last : std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 namespace retrace::verifier {
 namespace {
 
-/// Grows with every move, so it names a position of the game.
+/// Number of the game's position: evidence_bytes grows with every move.
 std::uint64_t turn_of(const Game& game) {
     return game.evidence_bytes;
 }
@@ -25,7 +25,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
     outbox_.sweep(height);
     dispute_replays_.sweep(disputes, height);
     Output out;
-    const DisputeView* first = nullptr;  // Of those that wait for an answer, the one with the earliest place.
+    const DisputeView* first = nullptr;  // The unanswered dispute with the earliest place.
     for (const DisputeView& view : disputes) {
         if (!is_due(view) || view.id == working_) continue;
         const std::uint64_t turn = turn_of(view.game);
@@ -43,7 +43,7 @@ DisputeAgent::Output DisputeAgent::on_view(std::uint64_t height, const std::vect
             first = &view;
         }
     }
-    // A move that nobody waits for any more must not hold the worker.
+    // A move that is no longer due must not hold the worker.
     const auto waits = [&](const DisputeView& view) { return view.id == working_ && is_due(view); };
     if (working_ && std::none_of(disputes.begin(), disputes.end(), waits)) slot_.preemption().request();
     slot_.set_waiting_dispute(first != nullptr ? std::optional(place_of(*first)) : std::nullopt);
@@ -85,7 +85,7 @@ void DisputeAgent::on_done(const Answer& answer) {
     if (!answer.problem.empty()) {
         problems_.push_back("dispute " + std::to_string(answer.dispute) + ": " + answer.problem);
     }
-    // What was not served may be there later: an answer that could not be made is tried again.
+    // Missing data may be served later: a failed answer is retried.
     if (answer.move.empty()) retry_height_[answer.dispute] = height_ + resend_blocks_;
     else retry_height_.erase(answer.dispute);
     answers_[answer.dispute] = answer;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Plays all disputes of one party, as the challenger for a verifier and as the solver beside
-// solver::SolverAgent.
+// Plays all disputes of one party: as the challenger for a verifier, and as the solver alongside solver::SolverAgent.
 #pragma once
 
 #include <map>
@@ -17,17 +16,17 @@ namespace retrace::verifier {
 
 struct Answer {
     std::uint64_t dispute = 0;
-    std::uint64_t turn = 0;  ///< Which position of the game was answered.
-    Bytes move;              ///< Empty: none could be made.
+    std::uint64_t turn = 0;  ///< Position of the game that was answered.
+    Bytes move;              ///< Empty if no move could be made.
     std::string problem;
-    bool no_case = false;    ///< None will be made.
-    bool put_off = false;    ///< Work with an earlier place waited: no move and no problem yet.
+    bool no_case = false;    ///< No move will ever be made.
+    bool put_off = false;    ///< Preempted by work with an earlier place: neither a move nor a problem yet.
 };
 
 class DisputeAgent {
 public:
-    /// `dispute_replays` and `slot` outlive the agent. Moves are made by its work orders only. `slot`: the worker that
-    /// it shares with another agent; null: it has one for itself.
+    /// `dispute_replays` and `slot` outlive the agent. Only its work orders compute moves. `slot`: a worker slot that
+    /// is shared with another agent; null: the agent has its own.
     DisputeAgent(std::uint64_t resend_blocks, DisputeReplays& dispute_replays, solver::WorkerSlot* slot = nullptr)
         : dispute_replays_(dispute_replays), slot_(slot != nullptr ? *slot : own_slot_), resend_blocks_(resend_blocks),
           outbox_(resend_blocks) {}
@@ -38,7 +37,7 @@ public:
         std::vector<PlayMove> moves;
         std::optional<solver::WorkOrder<Answer>> work;
     };
-    /// Gives a work order only while the worker is free, and only for a move that does not come after `before`.
+    /// Returns a work order only while the worker is free, and only for a move whose place is not after `before`.
     Output on_view(std::uint64_t height, const std::vector<DisputeView>& disputes,
                    std::uint64_t before = solver::kUnasked);
     void on_done(const Answer& answer);
@@ -52,10 +51,10 @@ private:
     solver::WorkerSlot& slot_;
     std::uint64_t resend_blocks_;
     solver::Outbox outbox_;
-    std::optional<std::uint64_t> working_;  // Dispute of the order that is out.
+    std::optional<std::uint64_t> working_;  // Dispute of the running work order.
     std::uint64_t height_ = 0;
-    std::map<std::uint64_t, std::uint64_t> retry_height_;  // Dispute → when a failed answer is tried again.
-    std::map<std::uint64_t, Answer> answers_;  // By dispute: the newest.
+    std::map<std::uint64_t, std::uint64_t> retry_height_;  // Dispute → height of the retry after a failed answer.
+    std::map<std::uint64_t, Answer> answers_;  // Newest answer by dispute.
     std::vector<std::string> problems_;
 };
 

@@ -11,15 +11,16 @@
 namespace retrace::verifier {
 namespace {
 
-/// What the replay of a challenger that has not moved yet makes of the claim: the root that it is about. The replay
-/// does not execute its segment twice for that.
+/// Returns the challenger's own root for the claim, before its first move. The replay does not execute its segment
+/// twice for that.
 Hash32 second_replay(const Game& game, Replayer& truth) {
     if (truth.initialiser() || game.claim.first_step + 1 == game.claim.last_step)
         return truth.output_of(game.claim.first_step).root;
     return truth.end_root_beside(search_positions(game.search));
 }
 
-/// Memory may have failed, in the first replay or in this one: then there is nothing to accuse anybody of. 8.2
+/// Returns why the second replay does not support the accusation, if so: memory may have failed in either replay, and
+/// then there is nothing to accuse anybody of. SPEC 8.2.
 std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
     if (view.side != Side::challenger || view.game.rounds != 0) return std::nullopt;
     const Hash32 own = second_replay(view.game, truth);
@@ -36,7 +37,7 @@ std::optional<std::string> doubt(const DisputeView& view, Replayer& truth) {
 DisputeReplays::DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory)
     : task_cache_(task_cache), start_(std::move(start)), memory_(memory) {
     task_cache_.on_less_to_spare([this](std::uint64_t spare) {
-        // In the middle of a move it is this thread that has the replays.
+        // During a move, this thread holds the lock already.
         if (working_) return keep_within(spare);
         const std::lock_guard lock(use_);
         keep_within(spare);
@@ -61,7 +62,8 @@ Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solve
             keep_within(spare());
             return move;
         } catch (const std::bad_alloc&) {
-            // The machine has less than was allowed. Without what is kept for others there may be enough.
+            // The machine has less memory than the limit allows. Dropping the other replays and the answers may free
+            // enough.
             working_.reset();
             replays_.clear();
             task_cache_.answers().clear();
@@ -76,7 +78,7 @@ Result<Bytes, MoveProblem> DisputeReplays::answer(const DisputeView& view, solve
 Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solver::Preemption* preemption) {
     const auto replay = truth(view);
     if (!replay) {
-        const bool put_off = preemption != nullptr && preemption->requested();  // Also a fetch is then given up.
+        const bool put_off = preemption != nullptr && preemption->requested();  // Preemption also aborts a fetch.
         return Unexpected{
             MoveProblem{replay.error().message, put_off ? MoveProblem::Kind::put_off : MoveProblem::Kind::failed}};
     }
@@ -86,7 +88,7 @@ Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solv
     try {
         const NonFatalScope question;
         if (auto why = doubt(view, *own)) {
-            // Replays of the segment share what they found.
+            // Replays of the segment share their roots, so all of them are dropped.
             std::erase_if(replays_, [&](const auto& item) { return item.second.segment == segment_of(view); });
             return Unexpected{MoveProblem{std::move(*why), MoveProblem::Kind::no_case}};
         }
@@ -95,7 +97,7 @@ Result<Bytes, MoveProblem> DisputeReplays::attempt(const DisputeView& view, solv
     } catch (const solver::PutOff& left) {
         return Unexpected{MoveProblem{left.what(), MoveProblem::Kind::put_off}};
     } catch (const BrokenInvariant& impossible) {
-        // The view is a node's word, and a replay that it led astray is of no use.
+        // The view comes from a node that may be wrong, and a replay that it misled is useless.
         replays_.erase(view.id);
         return error(std::string("no rules lead to such a game: ") + impossible.what());
     }
@@ -122,7 +124,7 @@ Result<Replayer*> DisputeReplays::truth(const DisputeView& view) {
         setup.datasets.clear();
         return keep(Replayer(std::move(setup)));
     }
-    keep_within(spare());  // The start takes memory before there is a replay of it.
+    keep_within(spare());  // The start takes memory before its replay exists.
     RETRACE_TRY(start, start_(view));
     if (start.step != view.game.claim.first_step || start.step >= view.game.claim.last_step)
         return error("the state at the segment's start is another's");
@@ -139,7 +141,7 @@ void DisputeReplays::sweep(const std::vector<DisputeView>& open, std::uint64_t h
         const std::lock_guard lock(open_mutex_);
         open_ = std::move(clocks);
     }
-    // Otherwise the next move does it.
+    // If a move holds the lock, the next move drops them.
     if (const std::unique_lock lock(use_, std::try_to_lock); lock) drop_closed();
 }
 
@@ -153,7 +155,7 @@ void DisputeReplays::drop_closed() {
     std::erase_if(replays_, [&](const auto& item) { return open.count(item.first) == 0; });
 }
 
-/// Of each task one replay is counted with the task: the one that works, or the first.
+/// One replay of each task is counted with the task: the working one, or else the one whose clock ends first.
 void DisputeReplays::keep_within(std::uint64_t spare) {
     std::uint64_t room = std::min(spare, memory_);
     const Clocks open = clocks();
@@ -186,7 +188,7 @@ void DisputeReplays::keep_within(std::uint64_t spare) {
     }
 }
 
-/// Lets go of the task whose replays can wait longest, one without any first.
+/// Drops the task whose replays can wait longest; tasks without replays go first.
 bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     const Clocks open = clocks();
     std::optional<std::uint64_t> last;
@@ -206,7 +208,7 @@ bool DisputeReplays::give_up_task_but(std::uint64_t task) {
     return true;
 }
 
-/// What answers to reports are kept for is loaded again sooner than a replay is made again.
+/// States kept for answers to reports are dropped first: loading one again is faster than making a replay again.
 std::uint64_t DisputeReplays::spare() {
     if (all_bytes() > task_cache_.spare()) task_cache_.answers().clear();
     return task_cache_.spare();

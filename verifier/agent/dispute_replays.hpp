@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A party's own replays of what it disputes.
+// A party's own replays of the segments that it disputes.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace retrace::verifier {
 
-/// Why there is no move.
+/// Reason why there is no move.
 struct MoveProblem {
     enum class Kind : std::uint8_t {
-        failed = 1,   ///< It may be made later: something was not served, or did not fit into memory.
-        put_off = 2,  ///< It was told to stop: what was reached is kept, and the next call goes on from there.
-        no_case = 3,  ///< The second replay does not bear the accusation out: this side makes no move (SPEC 8.2).
+        failed = 1,   ///< It may succeed later: data was not served, or memory was insufficient.
+        put_off = 2,  ///< Preempted: progress is kept, and the next call resumes from there.
+        no_case = 3,  ///< The second replay does not support the accusation: this side makes no move (SPEC 8.2).
     };
     std::string message;
     Kind kind = Kind::failed;
@@ -29,28 +29,30 @@ struct MoveProblem {
     MoveProblem(Error error) : message(std::move(error.message)) {}
 };
 
-/// One replay for each dispute, so that the moves of one cost no other anything; those about one segment share its
-/// start and what any of them found. Belongs to the worker, one call at a time, but for `sweep`.
+/// Holds one replay for each dispute, so that moves in one dispute do not discard another's progress. Replays of the
+/// same segment share its start and the roots that any of them found. Only the worker uses it, one call at a time,
+/// except for `sweep`.
 ///
-/// Memory: of each task the task cache counts one replay, the one that makes a move or, between moves, that of the
+/// Memory: the task cache counts one replay for each task: the one that is making a move or, between moves, that of the
 /// dispute in which this party's clock can run out first. The others are kept in that order as far as the task cache
-/// has memory to spare. What does not fit is dropped and costs time: its next move begins at the segment's start.
+/// has memory to spare. A replay that does not fit is dropped; its next move then starts at the segment's start, which
+/// costs time.
 class DisputeReplays {
 public:
-    /// Gives the state at the start of the view's segment.
+    /// Returns the state at the start of the view's segment.
     using StartState = std::function<Result<kernels::State>(const DisputeView&)>;
-    /// `task_cache` outlives the replays. `memory`: bytes for replays beside those that the task cache counts, and
-    /// never more than it has to spare.
+    /// `task_cache` outlives the replays. `memory`: limit in bytes for replays that the task cache does not count; they
+    /// never take more than it has to spare.
     DisputeReplays(solver::TaskCache& task_cache, StartState start, std::uint64_t memory = UINT64_MAX);
     ~DisputeReplays();
     DisputeReplays(const DisputeReplays&) = delete;
     DisputeReplays& operator=(const DisputeReplays&) = delete;
 
-    /// The move that is due, encoded. A task that does not fit beside others takes their place: they are fetched again
-    /// when they are needed. Before a challenger's first move its replay is the second replay of what it accuses.
-    /// `preemption`: what tells it to stop; null: nothing does.
+    /// Returns the encoded move that is due. A task that does not fit beside the others evicts them; they are fetched
+    /// again when they are needed. Before a challenger's first move its replay serves as the second replay of the
+    /// accused segment. `preemption`: tells the call to stop; null: the call is not preempted.
     Result<Bytes, MoveProblem> answer(const DisputeView& view, solver::Preemption* preemption = nullptr);
-    /// The disputes that are open at `height`: replays of others are dropped. From any thread.
+    /// Drops the replays of all disputes that are not in `open` at `height`. May be called from any thread.
     void sweep(const std::vector<DisputeView>& open, std::uint64_t height);
     /// Memory of all replays together.
     std::uint64_t kept_bytes() const;
@@ -67,7 +69,7 @@ private:
         Segment segment;
         Replayer truth;
     };
-    using Replays = std::map<std::uint64_t, DisputeReplay>;  // By dispute.
+    using Replays = std::map<std::uint64_t, DisputeReplay>;  // Keyed by dispute.
     /// Dispute → the first height at which this party's clock may have run out.
     using Clocks = std::map<std::uint64_t, std::uint64_t>;
 
@@ -84,12 +86,12 @@ private:
     solver::TaskCache& task_cache_;
     StartState start_;
     std::uint64_t memory_;
-    mutable std::mutex use_;  // Of the replays; a move has it for as long as it takes.
+    mutable std::mutex use_;  // Guards the replays; `answer` holds it for a whole move.
     struct Working {
         std::uint64_t dispute = 0;
         Segment segment;
     };
-    std::optional<Working> working_;  // While a move is made. The worker's.
+    std::optional<Working> working_;  // Set while a move is made. Worker only.
     Replays replays_;
     mutable std::mutex open_mutex_;
     Clocks open_;

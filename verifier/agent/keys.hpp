@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Under which names a verifier keeps states that it did not compute: apart from its own for the same place, for the
-// two may differ. Run numbers stay far below the bits.
+// Store keys of states that a verifier did not compute. They differ from the keys of its own states for the same place,
+// because the two states may differ. Run numbers never reach the marker bits.
 #pragma once
 
 #include "solver/checkpoints/checkpoint_store.hpp"

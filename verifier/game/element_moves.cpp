@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 5.1, 5.2. The disputed tile is opened, and one element of it is named.
+// SPEC 5.1, 5.2. The solver opens the disputed tile, and the challenger names one element of it.
 #include "kernels/exec/tile_form.hpp"
 #include "merkle/base/ensure.hpp"
 #include "verifier/game/moves.hpp"

@@ -37,7 +37,7 @@ constexpr Row row(Phase phase, Side side) {
     return {phase, side, tag_of<M>(), &call<M, handler>};
 }
 
-// Phases × moves; what is not listed is illegal. SPEC 2 says why each row is as it is.
+// Phases × moves; combinations that are not listed are illegal. SPEC 2 gives the reason for each row.
 constexpr std::array kTable = {
     row<PostHashes, post_for_search>(Phase::search_steps, Side::solver),
     row<Choose, choose_in_search>(Phase::search_steps, Side::challenger),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The dispute game as the ledger sees it (verifier 2): a pure state machine, no accounts, no clocks, no
-// bonds. `contracts` stores the encoded Game, charges clocks and pays; the players of both sides read the
-// same record.
+// The dispute game as the ledger sees it (verifier 2): a pure state machine without accounts, clocks or bonds.
+// `contracts` stores the encoded Game, charges clocks and pays; the players of both sides read the same record.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +19,18 @@ namespace retrace::verifier {
 
 enum class Side : std::uint8_t { solver = 1, challenger = 2 };
 
-/// What the task record fixes for every dispute about it.
+/// Facts that the task record fixes for every dispute about the task.
 struct Facts {
     Hash32 contract;      ///< Kernel contract hash.
-    Hash32 program_root;  ///< Of the training program; part of every state root.
-    Hash32 played_root;   ///< Program whose ops are played: program_root, or the initialiser's root.
+    Hash32 program_root;  ///< Root of the training program; part of every state root.
+    Hash32 played_root;   ///< Root of the program whose ops are played: program_root, or the initialiser's root.
     std::uint64_t seed = 0;
     std::vector<Hash32> data_roots;
     bool operator==(const Facts&) const = default;
 };
 
-/// The dispute: the state at first_step is agreed (start_root), the one at last_step is not (end_root).
-/// For a seeded initialiser there is no start: initialiser = true, first_step = last_step = 0, play starts
-/// below level A.
+/// The disputed claim: the state at first_step is agreed (start_root), the one at last_step is not (end_root). A seeded
+/// initialiser has no start state: initialiser = true, first_step = last_step = 0, and play starts below level A.
 struct Claim {
     bool initialiser = false;
     std::uint64_t first_step = 0, last_step = 0;
@@ -41,14 +39,14 @@ struct Claim {
 };
 
 enum class Phase : std::uint8_t {
-    search_steps = 1,   ///< A: solver posts state roots between, challenger names the first it disputes.
+    search_steps = 1,   ///< A: solver posts intermediate state roots, challenger names the first it disputes.
     open_state = 2,     ///< Solver opens the header of the disputed state root.
     descend_state = 3,  ///< Solver posts children of the state tree node, challenger names one.
     open_trace = 4,  ///< Solver posts the trace root bound to the disputed tensor (or proves it unwritten).
-    descend_trace = 5,   ///< B
+    descend_trace = 5,   ///< Level B.
     open_tensor = 6,     ///< Solver opens the op's output header and the op's static facts.
-    descend_tiles = 7,   ///< C
-    search_links = 8,    ///< D
+    descend_tiles = 7,   ///< Level C.
+    search_links = 8,    ///< Level D.
     open_tile = 9,       ///< Solver opens the disputed tile or partial.
     name_element = 10,   ///< Challenger names one element.
     prove_element = 11,  ///< Challenger posts the agreed inputs; the referee decides.
@@ -56,24 +54,24 @@ enum class Phase : std::uint8_t {
 };
 std::string_view slug(Phase phase) noexcept;
 
-/// Why it was decided; numbers are stable.
+/// Reason why the game was decided; the numbers are stable.
 enum class Ending : std::uint8_t {
     none = 0,
     referee_solver_wrong = 1,
     referee_challenger_wrong = 2,
     wrong_header = 3,  ///< Step, contract, program, dtype or dims differ from the static facts: solver loses.
     unwritten_changed = 4,  ///< A tensor that no op writes changed: solver loses.
-    unwritten_equal = 5,    ///< It did not change, the challenger disputed an agreed value: challenger loses.
+    unwritten_equal = 5,    ///< It did not change: the challenger disputed an agreed value and loses.
     bad_tile = 6,           ///< Wrong length, nonzero padding, bool not 0 or 1: solver loses.
     timeout_solver = 7,
     timeout_challenger = 8,  ///< Set through `expire`.
-    bad_program = 9,  ///< The opened records are no valid op: solver loses, it should not have accepted them.
+    bad_program = 9,  ///< The opened records are not a valid op: solver loses, it should not have accepted them.
     nothing_disputed =
-        10,  ///< The disputed hash holds static facts only, all of them right: challenger loses.
+        10,  ///< The disputed hash covers static facts only, all of them right: challenger loses.
 };
 std::string_view slug(Ending ending) noexcept;
 
-/// What was narrowed down to, for events and the demo's table; fields are valid once their level is passed.
+/// The disputed position found so far, for events and the demo's table. A field is valid once its level is passed.
 struct Found {
     std::uint64_t step = 0;  ///< The disputed step t (state t → t+1).
     std::uint32_t state_tensor = 0, op = 0;
@@ -96,19 +94,19 @@ struct Search {
     bool operator==(const Search&) const = default;
 };
 inline constexpr std::uint64_t kArity = 16;
-/// Positions at which hashes are posted strictly between low and high (at most kArity - 1, ascending).
+/// Positions strictly between low and high at which hashes are posted (at most kArity - 1, ascending).
 std::vector<std::uint64_t> search_positions(const Search& search);
-/// Level and first index of the children that the solver posts for a descent, and their count (2..16).
+/// Level, first index and count (2..16) of the children that the solver posts for a descent.
 struct Children {
     std::uint32_t level = 0;
     std::uint64_t first = 0, count = 0;
 };
 Children children_of(const Descent& descent);
-/// Where leaf `before` < `leaf` lies among the subtrees left of the path to `leaf`. There is one such
-/// subtree, complete, of 2^h leaves, for each set bit h of `leaf`, listed from the highest: choosing `leaf`
-/// accepted them all.
+/// Position of leaf `before` < `leaf` among the subtrees left of the path to `leaf`. There is one such subtree,
+/// complete with 2^h leaves, for each set bit h of `leaf`, listed from the highest bit. Choosing `leaf` accepted all of
+/// them.
 struct LeftSubtree {
-    std::size_t place = 0;    ///< In the list.
+    std::size_t place = 0;    ///< Index in the list.
     std::uint32_t level = 0;  ///< h
 };
 LeftSubtree left_subtree(std::uint64_t leaf, std::uint64_t before);
@@ -132,48 +130,48 @@ struct Game {
     std::uint64_t largest_move = 0;
 
     Search search;                       ///< Levels A and D.
-    Descent descent;                     ///< State tree, trace, tiles.
-    std::vector<Hash32> posted;          ///< Hashes waiting for the challenger's answer.
+    Descent descent;                     ///< Position in the state tree, trace or tile tree.
+    std::vector<Hash32> posted;          ///< Hashes that await the challenger's answer.
     Hash32 input_root;                   ///< Agreed input state of the step.
     std::vector<Hash32> accepted;        ///< Subtrees of the trace left of the disputed op: see left_subtree.
-    kernels::ProgramHeader program;      ///< Of played_root, after open_trace.
-    kernels::OpFacts op;                 ///< After open_tensor.
-    std::vector<InputOrigin> op_inputs;  ///< Where each input slot's tensor comes from, after open_tensor.
-    Bytes tile;                          ///< After open_tile.
+    kernels::ProgramHeader program;      ///< Program of played_root; set after open_trace.
+    kernels::OpFacts op;                 ///< Set after open_tensor.
+    std::vector<InputOrigin> op_inputs;  ///< Source of each input slot's tensor; set after open_tensor.
+    Bytes tile;                          ///< Set after open_tile.
     Found found;
 };
 Bytes encode(const Game& game);
 Result<Game, CodecError> decode_game(View bytes);
 
-// Moves. Each is canonical-codec encoded inside one `bytes` argument of the contract call.
+// Moves. Each one is encoded with the canonical codec inside one `bytes` argument of the contract call.
 struct PostHashes {
     std::vector<Hash32> hashes;
-};  ///< search_steps, descend_*, search_links
+};  ///< For search_steps, descend_* and search_links.
 struct Choose {
     std::uint32_t index = 0;
-};  ///< Index into posted; == posted.size() means `high` in a search
+};  ///< Index into posted; posted.size() means `high` in a search.
 struct OpenState {
-    kernels::StateHeader header;     ///< Behind the disputed state root.
-    kernels::ProgramHeader program;  ///< Opens program_root: how many state tensors there are.
+    kernels::StateHeader header;     ///< Preimage of the disputed state root.
+    kernels::ProgramHeader program;  ///< Opens program_root: gives the number of state tensors.
 };
 struct Written {
     Hash32 trace_root;
-    merkle::MultiProof trace_proof;  ///< Leaf of the writer in the trace holds tensor_root.
+    merkle::MultiProof trace_proof;  ///< Proves that the writer's leaf in the trace holds tensor_root.
 };
 struct Unwritten {
-    kernels::StateHeader input;  ///< Opens the agreed input state,
-    Hash32 tensor_root;          ///< the tensor's root in it,
-    merkle::MultiProof proof;    ///< and the proof.
+    kernels::StateHeader input;  ///< Opens the agreed input state.
+    Hash32 tensor_root;          ///< The tensor's root in that state.
+    merkle::MultiProof proof;    ///< Proof of tensor_root in that state.
 };
 struct OpenTrace {
-    Hash32 tensor_root;              ///< Behind the disputed state leaf.
+    Hash32 tensor_root;              ///< Preimage of the disputed state leaf.
     kernels::ProgramHeader program;  ///< Opens played_root.
-    kernels::TensorRecord record;    ///< Of the state tensor, with its proof.
+    kernels::TensorRecord record;    ///< Record of the state tensor; proved by record_proof.
     merkle::MultiProof record_proof;
-    std::variant<Written, Unwritten> source;  ///< As the record says.
+    std::variant<Written, Unwritten> source;  ///< Which one applies follows from the record.
 };
 struct OpenTensor {
-    kernels::TensorHeader header;  ///< Behind the disputed trace leaf.
+    kernels::TensorHeader header;  ///< Preimage of the disputed trace leaf.
     kernels::OpRecord op;
     merkle::MultiProof op_proof;
     std::vector<kernels::TensorRecord>
@@ -185,32 +183,32 @@ struct OpenTile {
 };
 struct NameElement {
     std::uint32_t place = 0;
-};  ///< Row-in-tile × 32 + col-in-tile, below 1024.
-/// Agreed inputs of the element: for every distinct input tensor that is read, its provenance and its tiles.
+};  ///< Row in tile × 32 + column in tile, below 1024.
+/// Agreed inputs of the element: provenance and tiles of every distinct input tensor that is read.
 struct InputEvidence {
     std::uint32_t tensor = 0;  ///< Tensor number in the program.
     kernels::TensorHeader header;
-    merkle::MultiProof provenance;  ///< In the input state or constant tree, or in the accepted subtree of
+    merkle::MultiProof provenance;  ///< Proof in the input state, in the constant tree or in the accepted subtree of
                                     ///< the trace (Game::accepted); empty for data.
     std::vector<std::uint64_t> tiles;  ///< Ascending.
     std::vector<Bytes> tile_bytes;
     merkle::MultiProof tile_proof;
 };
 struct ProveElement {
-    std::optional<kernels::StateHeader> input_state;  ///< When a state tensor is read.
+    std::optional<kernels::StateHeader> input_state;  ///< Present if a state tensor is read.
     std::vector<InputEvidence> inputs;                ///< Ascending tensor numbers.
-    Bytes partial;                                    ///< Tile of the partial before; empty for link 0.
+    Bytes partial;                                    ///< Tile of the partial before the link; empty for link 0.
 };
-/// Index in the variant is the wire tag.
+/// The index in the variant is the wire tag.
 using Move =
     std::variant<PostHashes, Choose, OpenState, OpenTrace, OpenTensor, OpenTile, NameElement, ProveElement>;
 Bytes encode(const Move& move);
 inline constexpr std::size_t kMoveBytesMax = 96 * 1024;
-/// Input slots of an op whose evidence the ledger takes.
+/// Largest number of input slots of an op whose evidence the ledger accepts.
 inline constexpr std::size_t kOpInputsMax = 64;
 Result<Move, CodecError> decode_move(View bytes);
 
-/// Refusals; a refused move changes nothing. Numbers are stable.
+/// Reasons for refusing a move; a refused move changes nothing. The numbers are stable.
 enum class MoveError : std::uint8_t {
     not_your_turn = 1,
     wrong_move = 2,
@@ -229,9 +227,9 @@ std::string_view slug(MoveError error) noexcept;
 Game start(const Facts& facts, const Claim& claim);
 /// Applies a move of `side`. On error `game` is unchanged.
 Status<MoveError> apply(Game& game, Side side, const Move& move);
-/// The clock of the side to move ran out.
+/// Ends the game because the clock of the side to move ran out.
 void expire(Game& game);
-/// Encoded size that a move adds to evidence_bytes.
+/// Encoded size of a move, as added to evidence_bytes.
 std::size_t size_of(const Move& move);
 
 }  // namespace retrace::verifier

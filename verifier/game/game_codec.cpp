@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The game as the ledger stores it, and the pieces that it shares with moves. SPEC 6.
+// The game's encoding as the ledger stores it, and the helpers that it shares with moves. SPEC 6.
 #include "kernels/program/limits.hpp"
 #include "verifier/game/pieces.hpp"
 

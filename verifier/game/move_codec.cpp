@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A move on the wire: u8 tag (index in the variant), then the fields in order. SPEC 6.
+// Wire format of a move: u8 tag (index in the variant), then the fields in order. SPEC 6.
 #include "merkle/tree/proof_codec.hpp"
 #include "verifier/game/pieces.hpp"
 
@@ -87,7 +87,7 @@ void get(Reader& in, OpenTensor& move) {
 void put(Writer& out, const OpenTile& move) {
     out.bytes(move.tile);
 }
-// A tile of a wrong length must be openable, for then its poster loses: the limit is the move's own.
+// A tile of a wrong length must decode, because its poster then loses: the limit is that of a whole move.
 void get(Reader& in, OpenTile& move) {
     move.tile = to_bytes(in.bytes(kMoveBytesMax));
 }

@@ -33,8 +33,7 @@ void enter_descent(Game& game, Phase phase, const Descent& descent) {
         default:
             ensure(phase == Phase::descend_tiles, "a descent");
             game.found.tile = descent.index;
-            // Nothing is agreed before the first link; the last position is the tile itself, epilogue
-            // included.
+            // Nothing is agreed before the first link; the last position is the tile itself, including the epilogue.
             return enter_search(game, Phase::search_links,
                                 {0, kernels::link_count(game.op), {}, descent.node});
     }

@@ -12,8 +12,7 @@ namespace {
 constexpr std::uint32_t kLevelsARound = 4;
 static_assert(std::uint64_t{1} << kLevelsARound == kArity);
 
-/// A node without a right sibling was promoted: the node below it is the same hash, nothing is to be asked
-/// about it.
+/// A node without a right sibling was promoted: the node below it has the same hash, so no question is needed.
 Descent past_promoted(Descent descent) {
     while (descent.level > 0 &&
            2 * descent.index + 1 >= merkle::level_width(descent.leaves, descent.level - 1)) {

@@ -8,19 +8,17 @@
 
 namespace retrace::verifier {
 
-/// The root of a tree over `leaves` > 0 leaves, moved down past nodes that were promoted unchanged.
+/// Starts at the root of a tree over `leaves` > 0 leaves and moves down past nodes that were promoted unchanged.
 Descent descend_from(std::uint64_t leaves, const Hash32& root);
-/// Whether `hashes` are the children that the solver must post: right count, and they lead to the node.
+/// Whether `hashes` are the children that the solver must post: their count is right and they hash to the node.
 bool are_children(const Descent& descent, std::span<const Hash32> hashes);
-/// The child that the challenger names, moved down past promoted nodes. `index` is below the count.
+/// Moves to the child that the challenger names, and down past promoted nodes. `index` is below the count.
 Descent descend_to(const Descent& descent, std::uint64_t index, const Hash32& child);
 
-/// The roots of the subtrees that lie left of the path from `descent` to child `index` of `posted`, highest
-/// first.
+/// The roots of the subtrees left of the path from `descent` to child `index` of `posted`, highest first.
 std::vector<Hash32> left_of_path(const Descent& descent, std::span<const Hash32> posted, std::uint64_t index);
 
-/// The part of the search that is left when the first disputed hash is `index` of `posted` (posted.size():
-/// `high`).
+/// The remaining search when the first disputed hash is `index` of `posted` (posted.size() stands for `high`).
 Search narrow(const Search& search, std::span<const Hash32> posted, std::uint64_t index);
 
 }  // namespace retrace::verifier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 4.1. The solver shows what its disputed state root commits to.
+// SPEC 4.1. The solver opens the header of its disputed state root.
 #include "verifier/game/moves.hpp"
 #include "verifier/game/narrowing.hpp"
 

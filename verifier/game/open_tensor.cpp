@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 4.3. The solver shows the header of the disputed output and the static facts of the op that made it.
+// SPEC 4.3. The solver opens the header of the disputed output and the static facts of the op that made it.
 #include <algorithm>
 #include <set>
 
@@ -31,7 +31,7 @@ InputOrigin origin_of(const kernels::ProgramHeader& program, std::uint32_t tenso
     return {TensorKind::op_output, tensor - program.datasets};
 }
 
-/// The op with its operands; false when the opened records are no valid op.
+/// Fills in the op with its operands; false when the opened records are not a valid op.
 bool take_facts(Game& game, const OpenTensor& move, const std::vector<std::uint32_t>& numbers) {
     game.op = {};
     game.op.op = move.op;

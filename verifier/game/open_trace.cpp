@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// SPEC 4.2. The disputed state tensor is bound to the trace of its step, or shown to be written by no op.
+// SPEC 4.2. The solver binds the disputed state tensor to the trace of its step, or proves that no op writes it.
 #include "kernels/commit/commitment.hpp"
 #include "verifier/game/moves.hpp"
 #include "verifier/game/narrowing.hpp"
@@ -14,7 +14,7 @@ Status<MoveError> written(Game& game, const OpenTrace& move, const Written& sour
         decide(game, Ending::bad_program, Side::solver);
         return Unit{};
     }
-    // Without this a solver could post an honest trace that has nothing to do with the state it committed to.
+    // Without this check a solver could post an honest trace that is unrelated to the state it committed to.
     if (!proves(source.trace_root, move.program.ops, move.record.writer,
                 kernels::trace_leaf(move.record.writer, move.tensor_root), source.trace_proof)) {
         return Unexpected{MoveError::bad_proof};

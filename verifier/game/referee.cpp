@@ -34,7 +34,7 @@ private:
     std::map<std::pair<std::uint32_t, std::uint64_t>, View> tiles_;
 };
 
-/// Whether the tensor with this root is the one that the op reads: SPEC 5.3.2.
+/// Checks that the tensor with this root is the one that the op reads: SPEC 5.3.2.
 Status<MoveError> check_origin(const Game& game, const ProveElement& move, const InputEvidence& input,
                                const InputOrigin& origin) {
     const Hash32 root = input.header.root();
@@ -42,8 +42,8 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
     bool proved = false;
     switch (origin.kind) {
         case TensorKind::op_output: {
-            // Choosing found.op accepted every leaf before it. The proof ends at an accepted subtree and not
-            // at the root of the trace, of which the challenger does not know the other part.
+            // Choosing found.op accepted every leaf before it. The proof ends at an accepted subtree and not at the
+            // root of the trace, because the challenger does not know the rest of the trace.
             const LeftSubtree subtree = left_subtree(game.found.op, place);
             const std::uint64_t leaves = std::uint64_t{1} << subtree.level;
             proved = proves(game.accepted[subtree.place], leaves, place % leaves,
@@ -72,8 +72,7 @@ Status<MoveError> check_origin(const Game& game, const ProveElement& move, const
 }
 
 Status<MoveError> check_tiles(const InputEvidence& input, const kernels::OpFacts::Operand& operand) {
-    // An agreed root with another header than the program's can only come from a task whose data do not fit
-    // it.
+    // An agreed root whose header differs from the program's can only come from a task whose data does not fit it.
     if (input.header.dtype != operand.dtype || input.header.dims != operand.dims) {
         return Unexpected{MoveError::wrong_opening};
     }
@@ -116,7 +115,7 @@ Status<MoveError> check_inputs(const Game& game, const ProveElement& move, Opene
     return Unit{};
 }
 
-/// The carried bits before the disputed link: none before the first.
+/// The carried bits before the disputed link; 0 for the first link.
 Result<std::uint32_t, MoveError> carried_before(const Game& game, const ProveElement& move) {
     if (game.found.link == 0) {
         if (!move.partial.empty()) return Unexpected{MoveError::wrong_opening};

@@ -9,9 +9,8 @@
 namespace retrace::verifier {
 namespace {
 
-/// The first hash that differs from the challenger's own. When none does, the dispute is about the end of the
-/// search, or (in a descent, where only a challenger without a case gets) about nothing, and the last child
-/// will do.
+/// Chooses the first hash that differs from the challenger's own. When none differs, a search continues with `high`; in
+/// a descent the challenger has no case, and the last child is as good as any.
 Choose choose(const Game& game, Replayer& truth) {
     const std::vector<Hash32> own = own_hashes(game, truth);
     const auto differ = std::mismatch(game.posted.begin(), game.posted.end(), own.begin(), own.end()).first;
@@ -29,7 +28,7 @@ NameElement name_element_of(const Game& game, Replayer& truth) {
     return {byte / kernels::size_of(game.op.output.dtype)};
 }
 
-/// Sibling hashes of a leaf below level `level` alone: the proof inside an aligned, complete subtree.
+/// Proof of a leaf inside an aligned, complete subtree: only the sibling hashes below level `level`.
 merkle::MultiProof prove_below(const merkle::TileTree& tree, std::uint64_t index, std::uint32_t level) {
     merkle::MultiProof proof = tree.prove({&index, 1});
     proof.siblings.resize(level);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Plays one side of a dispute from a party's own replay. A cheating solver plays from its own, tampered one
-// and so defends its lie as consistently as it can.
+// Plays one side of a dispute from a party's own replay. A cheating solver plays from its own tampered replay and so
+// defends its lie as consistently as possible.
 #pragma once
 
 #include "verifier/game/game.hpp"
@@ -8,19 +8,19 @@
 
 namespace retrace::verifier {
 
-/// What the solver answers; it is the solver's turn and the game is not decided (asserted). An error when its
-/// own replay does not open what it committed to, which no honest solver meets: its clock runs out.
+/// Returns the solver's move; it must be the solver's turn in an undecided game (asserted). Returns an error if its
+/// replay does not open its commitment; this never happens to an honest solver, and the solver's clock runs out.
 Result<Move> solver_move(const Game& game, Replayer& truth);
-/// What the challenger answers, likewise.
+/// Returns the challenger's move, with the same preconditions.
 Result<Move> challenger_move(const Game& game, Replayer& truth);
 inline Result<Move> next_move(const Game& game, Side side, Replayer& truth) {
     return side == Side::solver ? solver_move(game, truth) : challenger_move(game, truth);
 }
 
-/// The hashes that a party would post in this phase, by its own replay (a search or a descent).
+/// The hashes that a party would post in this phase (a search or a descent) according to its own replay.
 std::vector<Hash32> own_hashes(const Game& game, Replayer& truth);
-/// The tile that it would open in open_tile: of the tensor for the last link, else of the partial after the
-/// link.
+/// The tile that a party would open in open_tile: that of the tensor for the last link, else that of the partial after
+/// the link.
 Bytes own_tile(const Game& game, Replayer& truth);
 
 }  // namespace retrace::verifier

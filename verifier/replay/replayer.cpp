@@ -19,9 +19,9 @@ struct Replayer::Segment {
     bool initialiser = false;
     State start;
     std::uint64_t last_step = 0;
-    std::map<std::uint64_t, Hash32> roots = {};   // By step, once asked for.
-    std::map<std::uint64_t, State> cursors = {};  // By replay.
-    std::uint64_t replays = 0;                   // Ever made.
+    std::map<std::uint64_t, Hash32> roots = {};   // By step, once requested.
+    std::map<std::uint64_t, State> cursors = {};  // Keyed by replay.
+    std::uint64_t replays = 0;                   // Number of replays ever made.
 };
 
 struct Replayer::StepCache {
@@ -29,12 +29,12 @@ struct Replayer::StepCache {
     std::optional<StateCommitment> input, output;
     std::vector<Hash32> trace;
     std::optional<merkle::TileTree> trace_tree;
-    std::map<std::uint32_t, Tensor> outputs;          // By op.
-    std::map<std::uint32_t, Tensor> constants;        // By tensor.
-    std::map<std::uint32_t, merkle::TileTree> tiles;  // By tensor.
+    std::map<std::uint32_t, Tensor> outputs;          // Keyed by op.
+    std::map<std::uint32_t, Tensor> constants;        // Keyed by tensor.
+    std::map<std::uint32_t, merkle::TileTree> tiles;  // Keyed by tensor.
     std::uint32_t partial_op = 0;
     std::uint64_t partial_tile = 0;
-    std::map<std::uint64_t, Bytes> partials;  // By the number of links.
+    std::map<std::uint64_t, Bytes> partials;  // Keyed by the number of links.
 };
 
 namespace {
@@ -45,7 +45,7 @@ std::uint64_t bytes_of(const State& state) {
     return bytes;
 }
 
-/// With all levels: about two hashes for each leaf.
+/// Includes all levels: about two hashes for each leaf.
 std::uint64_t bytes_of(const merkle::TileTree& tree) { return 2 * tree.leaf_count() * sizeof(Hash32); }
 
 }  // namespace
@@ -107,7 +107,7 @@ Hash32 Replayer::end_root() {
     const auto found = segment_->roots.find(last_step());
     if (found != segment_->roots.end()) return found->second;
     if (initialiser() || end_) return kernels::commit_state(setup().program->root(), end_state(), *setup().pool).root;
-    // Hashed where the state is, before it comes here.
+    // The state is hashed where it is, before it is copied here.
     const std::unique_ptr<solver::Training> training = train_to(last_step());
     const Hash32 root = training->commit().root;
     end_ = training->state();
@@ -142,11 +142,12 @@ std::vector<Hash32> Replayer::find_roots(std::uint64_t low, std::span<const std:
             ensure(training->step() <= step, "ascending steps");
             if (!advance_to(*training, step)) {
                 training.reset();
-                if (!state.tensors.empty()) stopped_ = std::move(state);  // Else a step was left half done.
+                if (!state.tensors.empty()) stopped_ = std::move(state);  // Otherwise a step was left half done.
                 throw ReplayStopped();
             }
             found[step] = training->commit().root;
-            // Nothing is kept yet beside the start: the half way spares the next call half of it.
+            // Nothing is kept yet besides the start: keeping the state half way saves the next call half of the
+            // execution.
             if (cursor() == nullptr && step == steps[half_way]) segment_->cursors.emplace(number_, training->state());
         }
     }
@@ -230,7 +231,7 @@ std::unique_ptr<solver::Training> Replayer::train_to(std::uint64_t step) {
         training.reset();
         if (state.tensors.empty()) drop_cursor();  // A step was left half done.
     } catch (...) {
-        drop_cursor();  // Half a step further than it says, perhaps: whoever asks again starts anew.
+        drop_cursor();  // The state may be half a step ahead of its step number: the next call starts anew.
         throw;
     }
     throw ReplayStopped();
